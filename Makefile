@@ -7,13 +7,15 @@ BIN := $(VENV)/bin
 # Hundreds of tests start Python anew: without byte code each would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo dev test lint docs bench clean
 
 demo: $(VENV)/demo
 	@$(BIN)/gpulint check --isolated --exit-zero fixtures/placement/weighted_classifier.py
 
-test: $(VENV)/dev
-	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal --reruns 1 -m "not long"
+dev: $(VENV)/dev
+
+test: $(VENV)/test
+	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal -m "not long"
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -40,7 +42,11 @@ $(VENV)/docs: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/dev: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]" "tensorflow-cpu>=2.16; platform_machine == 'x86_64'" "tensorflow>=2.16; platform_machine != 'x86_64'"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@
+
+$(VENV)/test: $(VENV)/dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "tensorflow-cpu>=2.16; platform_machine == 'x86_64'" "tensorflow>=2.16; platform_machine != 'x86_64'"
 	@touch $@
 
 clean:

@@ -158,11 +158,12 @@ class Clock:
 def profile(files: list[str]) -> None:
     """Print where gpulint's CPU time goes."""
     start = time.process_time()
-    import gpulint.analysis.modules as modules
-    import gpulint.analysis.program as program
-    import gpulint.linting.engine as engine
+    import gpulint.analysis.driver.program as program
+    import gpulint.analysis.project.modules as modules
+    import gpulint.linting.examiner as examiner
     import gpulint.syntax.parse as parse
     import gpulint.syntax.spans as spans
+    from gpulint.linting.engine import Checker
     from gpulint.linting.pack import load
     from gpulint.linting.selection import Catalogue
     from gpulint.settings import SettingsFinder
@@ -174,10 +175,10 @@ def profile(files: list[str]) -> None:
     for module in (program, modules):
         clock.watch(module, "parse", "screen")
     clock.watch(program, "Relevance", "first look")
-    clock.watch(engine, "analyse", "interpret")
-    clock.watch(engine, "reports_of", "rules")
+    clock.watch(examiner, "analyse", "interpret")
+    clock.watch(examiner, "reports_of", "rules")
     clock.watch(spans, "spans", "positions")
-    engine.Checker(SettingsFinder(isolated=True), catalogue).check(files)
+    Checker(SettingsFinder(isolated=True), catalogue).check(files)
     total = time.process_time() - start
     clock.spent["everything else"] = total - sum(clock.spent.values())
     for label, seconds in sorted(clock.spent.items(), key=lambda pair: -pair[1]):

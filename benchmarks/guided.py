@@ -22,7 +22,7 @@ with atheris.instrument_imports(include=["gpulint.probe"]):
     from gpulint.probe.capture.reader import read
     from gpulint.probe.checks.verify import verify
     from gpulint.probe.expectations.expectation import Run
-    from gpulint.probe.report import FORMATS, Report, page, render
+    from gpulint.probe.report import FORMATS, RunReport, page, render
     from tests import fuzzing
 
 SEEDS = {"log": "placement_logs", "capture": "captures"}
@@ -39,7 +39,7 @@ def judge_capture(data: bytes) -> None:
         file.flush()
         try:
             capture = read(file.name)
-            report = Report(capture, verify(Run(capture)), 0)
+            report = RunReport(capture, verify(Run(capture)), 0)
             for form in FORMATS:
                 render(form, report, False)
             page.render(report)

@@ -1,9 +1,8 @@
-"""gpulint: why the GPUs of a TensorFlow program sit idle.
+"""gpulint finds out why the GPUs of a TensorFlow program are idle.
 
-For programs and notebooks: `gpulint.check_source`, `gpulint.check_paths` and `gpulint.plan` do what the commands
-`check` and `plan` do, as functions of their arguments; `gpulint.expect` says what is expected of devices,
-`gpulint.watch` looks at what they do, `gpulint.KerasCallback` does so while a model is fitted.
-Each is imported when it is first used.
+For programs and notebooks: `gpulint.check_source`, `gpulint.check_paths` and `gpulint.plan` are the commands `check`
+and `plan` as functions; `gpulint.expect` states expectations about devices, `gpulint.watch` watches a block,
+`gpulint.KerasCallback` watches a `fit`. Each is imported at first use.
 """
 
 from __future__ import annotations
@@ -11,14 +10,16 @@ from __future__ import annotations
 import os
 import sys
 
-# `python -m gpulint` would look into the working directory first, for every module that is imported from here on: a
-# project that is only to be read must not stand for the standard library, or for what gpulint is built on.
+# With `python -m gpulint` the working directory comes first on the path: modules of a project that is only to be read
+# must not shadow the standard library, or the packages that gpulint is built on.
 if sys.argv[:1] == ["-m"] and not getattr(sys.flags, "safe_path", False):
     if sys.path[:1] == [os.getcwd()] and os.path.dirname(os.path.dirname(os.path.abspath(__file__))) != sys.path[0]:
         del sys.path[0]
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from gpulint._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from gpulint import expect as expect
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from gpulint.probe.watching.watch import Watch as Watch
     from gpulint.probe.watching.watch import watch as watch
     from gpulint.settings import Settings as Settings
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Broken": "gpulint.probe.watching.watch",

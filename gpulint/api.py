@@ -5,12 +5,9 @@ A rule is one module with one `Rule` subclass. See `docs/writing-a-rule.md`.
 
 from __future__ import annotations
 
-from gpulint.analysis import events, pipelines, values
-from gpulint.analysis.contexts import Caller, Context, DeviceScope, Loop, Replica, StrategyScope, Where, callers
-from gpulint.analysis.counters import COUNTER
-from gpulint.analysis.names import words
-from gpulint.analysis.nesting import gone_over, leaves
-from gpulint.analysis.paths import (
+from gpulint.analysis.domain.context import Caller, Context, DeviceScope, Loop, Replica, StrategyScope, Where, callers
+from gpulint.analysis.domain.identifiers import words
+from gpulint.analysis.domain.path_conditions import (
     EVERYWHERE,
     Condition,
     Literal,
@@ -21,11 +18,30 @@ from gpulint.analysis.paths import (
     mentions,
     words_of,
 )
-from gpulint.analysis.plan import Plan
-from gpulint.analysis.precision import computes_in
-from gpulint.analysis.questions import (
+from gpulint.analysis.domain.store import alternatives
+from gpulint.analysis.domain.symbolic import COUNTER, Symbol, constants_in
+from gpulint.analysis.domain.symbolic_patterns import (
+    changing_number,
+    differ_in_numbers,
+    is_array,
+    is_batch,
+    is_drawn,
+    is_given,
+    is_observed,
+    is_single,
+    is_small_part,
+    round_trip,
+    varies,
+)
+from gpulint.analysis.domain.traversal import gone_over, leaves
+from gpulint.analysis.domain.values.base import known, symbol_of
+from gpulint.analysis.plan import events
+from gpulint.analysis.plan.plan import Plan
+from gpulint.analysis.queries import pipelines, values
+from gpulint.analysis.queries.moments import (
     blamed,
     chain,
+    computes_in,
     computes_in_loop,
     confidence,
     converts,
@@ -44,21 +60,7 @@ from gpulint.analysis.questions import (
     way,
     way_to_start,
 )
-from gpulint.analysis.rounds import (
-    changing_number,
-    differ_in_numbers,
-    is_array,
-    is_batch,
-    is_drawn,
-    is_given,
-    is_observed,
-    is_single,
-    is_small_part,
-    round_trip,
-    varies,
-)
-from gpulint.analysis.state import alternatives
-from gpulint.analysis.steps import (
+from gpulint.analysis.queries.training_loops import (
     are_few,
     every_step,
     fitting_loops,
@@ -75,8 +77,6 @@ from gpulint.analysis.steps import (
     updates,
     with_step,
 )
-from gpulint.analysis.symbols import Symbol, constants_in
-from gpulint.analysis.values import known, symbol_of
 from gpulint.confidence import Confidence
 from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
 from gpulint.knowledge.devices import DeviceName, parse_device
@@ -103,7 +103,8 @@ from gpulint.linting.rule import Report, Rule, Said
 from gpulint.places import Site
 from gpulint.rewriting import calls, loops, names, scopes, statements
 from gpulint.rewriting.draft import Draft
-from gpulint.rewriting.fix import Edit, Offer, Refused, safe, unsafe
+from gpulint.rewriting.fix import Edit, Refused
+from gpulint.rewriting.offer import Offer, safe, unsafe
 
 __all__ = [
     "CLEARS_SESSION",

@@ -1,6 +1,6 @@
-"""The checks of one run of the command: by what is remembered, by other processes, or here.
+"""The checks of one run of the command: from the cache, in worker processes, or here.
 
-Whatever is not needed where nothing has changed since the last run is imported when it is.
+Modules that a fully cached run does not need are imported late.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 
 
 class Texts(Protocol):
-    """The files of a check as it read them."""
+    """The files of a check, as it read them."""
 
     def line(self, path: str, row: int, cell: int | None = None, /) -> str:
-        """The text of a row (from 1) of a file, or of a cell of it; "" where there is none."""
+        """The text of a row (from 1) of a file or of one of its cells, "" if there is none."""
 
     def source(self, path: str, /) -> Source | None:
-        """The program that a file is; None where it could not be read."""
+        """The main program of a file, None if it could not be read."""
 
     def in_file(self, span: Span, /) -> Span:
-        """A span in a notebook's cell at its rows and columns of the notebook's file; any other as it is."""
+        """A span in a cell converted to rows and columns of the notebook's file; others are unchanged."""
 
 
 class Checked(NamedTuple):
-    """What a check found, and the files as it read them."""
+    """The result of a check, and the files as it read them."""
 
     result: CheckResult
     texts: Texts
 
 
 Check = Callable[[Sequence[str], Mapping[str, bytes]], Checked]
-"""Checks files by path; those whose content is given are not read from the disk."""
+"""Checks files by path; those with a given content are not read from disk."""
 
 
 @dataclass
 class Checking:
-    """How the files of a run are checked.
+    """Checks the files of a run.
 
-    `settings` are those of the working directory, of which the rules are; `installed` says whether installed packs
-    count. `given` are contents that are on no disk. `cache_directory` is where to remember what was found, "" for where
-    the settings say, None for nowhere. With `edits` the fixes of findings have their edits.
+    `settings` are those of the working directory, which name the rules; `installed` says whether installed packs are
+    used. `given` are contents that are not on disk. `cache_directory` is "" for the one in the settings, None for no
+    cache. With `edits` the fixes of findings have their edits.
     """
 
     finder: SettingsFinder
@@ -82,7 +82,7 @@ class Checking:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """The rules that there are. Raises PackError, and SettingsError where the settings name one that is not."""
+        """All rules. Raises PackError, and SettingsError if the settings name an unknown one."""
         from gpulint.linting.selection import Catalogue, Selection
 
         catalogue = Catalogue.load(self._rules)
@@ -91,14 +91,14 @@ class Checking:
 
     @property
     def selection(self) -> Selection:
-        """The rules that are on in the working directory. Raises as `catalogue` does."""
+        """The rules enabled in the working directory. Raises as `catalogue` does."""
         from gpulint.linting.selection import Selection
 
         return Selection(self.catalogue, self.settings)
 
     @cached_property
     def cache(self) -> Cache | None:
-        """Raises as `catalogue` does, where there are rules that are not ours."""
+        """Raises as `catalogue` does if there are plug-in rules."""
         if self.cache_directory is None:
             return None
         from gpulint.caching.cache import Cache

@@ -1,4 +1,4 @@
-"""What a program expects of its devices, said in the program.
+"""Expectations about devices, stated in the program.
 
     import gpulint
 
@@ -8,10 +8,10 @@
         train_step(batch)
     gpulint.expect.that("ops.on_gpu >= 90%")
 
-Nothing is checked here: `gpulint probe`, `gpulint.watch` and `pytest --gpulint-probe` record what is expected with the
-line that says so, and hold the run against it. In a program that none of them watches every function does nothing,
-imports nothing and raises nothing. A value that is given comes back, so that `on_gpu(value)` stands where the value
-does, and `@gpulint.expect.on_gpu` above a function.
+Nothing is checked here: `gpulint probe`, `gpulint.watch` and `pytest --gpulint-probe` record the expectation with its
+line and compare it with the run. In a program that none of them watches, every function does nothing, imports nothing
+and raises nothing. Functions return the value they are given, so `on_gpu(value)` can replace the value, and
+`@gpulint.expect.on_gpu` can decorate a function.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class _Nothing:
-    """No value, not even None."""
+    """The type of a missing value, as None is a value."""
 
 
 _NOTHING = _Nothing()
@@ -40,9 +40,9 @@ def on(device: str, value: T) -> T: ...
 def on(device: str, value: object = _NOTHING) -> object:
     """Expects something on a device: "GPU" (any), "GPU:1", "/cpu:0".
 
-    A tensor, a variable, or several: where they are. A model, a layer, an optimizer or a `tf.Module`: where its
-    variables are, at the end of the program where it has none yet. A function: where the operations run that it
-    consists of, in graphs or one by one. Without a value: a context manager, for all that runs in its block.
+    A tensor, a variable, or several: their device. A model, a layer, an optimizer or a `tf.Module`: the device of its
+    variables, at the end of the program if it has none yet. A function: the device of its operations, in graphs or
+    eager. Without a value: a context manager, for everything that runs in its block.
     """
     if isinstance(value, _Nothing):
         return _Block("on", device)
@@ -70,30 +70,30 @@ def on_cpu(value: object = _NOTHING) -> object:
 
 
 def max_traces(function: T, limit: int) -> T:
-    """Expects that a `tf.function` is traced so many times at most, until the program ends."""
+    """Expects that a `tf.function` is traced at most `limit` times until the program ends."""
     for session in active.SESSIONS:
         session.inline.state("traces", str(limit), function)
     return function
 
 
 def no_copies() -> AbstractContextManager[None]:
-    """Expects that nothing is copied from one device to another while a block runs."""
+    """Expects that nothing is copied between devices while a block runs."""
     return _Block("copies", "0")
 
 
 def that(expression: str) -> None:
-    """Expects what an expression says of the whole run, such as "memory.peak[GPU:0] <= 2 GiB"."""
+    """Expects an expression to be true for the whole run, such as "memory.peak[GPU:0] <= 2 GiB"."""
     for session in active.SESSIONS:
         session.inline.state("that", str(expression))
 
 
 def is_probed() -> bool:
-    """Whether somebody watches this process."""
+    """Whether this process is watched."""
     return bool(active.SESSIONS)
 
 
 class _Block:
-    """A `with` statement whose block is expected to do something."""
+    """A context manager that states an expectation of its block."""
 
     __slots__ = ("_expected", "_form", "_opened")
 
@@ -112,6 +112,6 @@ class _Block:
 
 
 for _function in (on, on_gpu, on_cpu, max_traces, no_copies, that):
-    # AutoGraph would rewrite them where a tf.function calls them. It leaves alone what has this attribute, which is
-    # all that tf.autograph.experimental.do_not_convert adds (2.16 and 2.21).
+    # Keeps AutoGraph from converting them inside a tf.function: this attribute is all that
+    # tf.autograph.experimental.do_not_convert adds (2.16 and 2.21).
     setattr(_function, "autograph_info__", {})  # noqa: B010

@@ -11,23 +11,25 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gpulint.linting.engine import Checker, on_deep_stack
+from gpulint.discovery import discover
+from gpulint.linting.deep_stack import on_deep_stack
+from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.pack import Sources
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
-from gpulint.linting.workers import Task, Workers, examine
-from gpulint.output.plan_text import Placed, place
+from gpulint.linting.task import Task, examine
+from gpulint.linting.workers import Workers
+from gpulint.output.plan_text import PlacedNote, place
 from gpulint.places import Site
 from gpulint.settings import Settings, SettingsFinder
-from gpulint.sources.discovery import discover
-from gpulint.trust import Trust
+from gpulint.settings.trust import Trust
 
 
 class Map(Protocol):
-    """Calls a function with each task and gives the results in the order of the tasks, as `map` does.
+    """Calls a function with each task and returns the results in the order of the tasks, as `map` does.
 
-    Function, tasks and results can be pickled: it may run in other processes, and on other machines that see the
+    Function, tasks and results can be pickled: the calls can run in other processes, and on other machines that see the
     same files under the same paths.
     """
 
@@ -39,9 +41,9 @@ class Map(Protocol):
 def check_source(text: str, path: str = "<source>", settings: Settings | None = None) -> CheckResult:
     """Check a program that is given as text.
 
-    `path` is where it would stand: findings name it, imports are looked for beside it, and a text whose path ends in
-    `.ipynb` is that of a notebook. `settings` are the defaults
-    where there are none; no configuration file is read. Raises SettingsError, and PackError where rules do not load.
+    Findings name `path`, imports are resolved from its folder, and a path that ends in `.ipynb` means a notebook.
+    `settings` are the defaults if there are none; no configuration file is read. Raises SettingsError, and PackError if
+    rules cannot be loaded.
     """
     finder = SettingsFinder(settings or Settings(root=os.getcwd()))
     catalogue = Catalogue.load(Sources.of(finder.of_directory(".")))
@@ -58,11 +60,11 @@ def check_paths(
 ) -> CheckResult:
     """Check files, directories and glob patterns, as `gpulint check` does; the result is the same for any `jobs`.
 
-    Without `settings` each file has those of its nearest configuration file. With `map` the work is done by whatever
-    that is, otherwise by `jobs` processes. Raises MissingPath, SettingsError, and PackError where rules do not load.
+    Without `settings` each file has those of its nearest configuration file. `map` does the work if it is given,
+    otherwise `jobs` processes. Raises MissingPath, SettingsError, and PackError if rules cannot be loaded.
 
     Rules that a configuration file names are loaded, which runs their code, only if the user trusts its folder, or with
-    `trust`; otherwise a UserWarning says so. The same goes for limits above the defaults. `settings` are trusted.
+    `trust`; otherwise there is a UserWarning. The same applies to limits above the defaults. `settings` are trusted.
     """
     finder = SettingsFinder(settings, trust=Trust(trust))
     files = discover([os.fspath(path) for path in paths], finder)
@@ -79,22 +81,23 @@ def check_paths(
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """What a program will do: `notes` in order of rows, each with its place and how sure it is.
+    """What a program will do: `notes` in order of rows, each with its place and certainty.
 
-    `complete` is false where the program was too large to run to its end; `bounds` are what the analysis stopped at.
+    `complete` is false if the program was too large to be analysed to its end; `bounds` are the limits that were
+    reached.
     """
 
     path: str
     graph_mode: bool
     complete: bool
-    notes: tuple[Placed, ...]
+    notes: tuple[PlacedNote, ...]
     bounds: tuple[tuple[str, Site], ...]
 
 
 def plan(text: str, path: str = "<source>", settings: Settings | None = None) -> PlanView:
-    """What gpulint believes that a program will do. `path` and `settings` as for `check_source`.
+    """What gpulint predicts that a program will do. `path` and `settings` as for `check_source`.
 
-    Of a notebook it is the cells that are Python. Raises Undecodable and CannotParse.
+    Only the Python cells of a notebook count. Raises Undecodable and CannotParse.
     """
     checker = Checker(SettingsFinder(settings or Settings(root=os.getcwd())), Catalogue(()))
     source = checker.load(path, text.encode("utf-8", "surrogatepass")).main
@@ -105,7 +108,7 @@ def plan(text: str, path: str = "<source>", settings: Settings | None = None) ->
 
 @dataclass(frozen=True, slots=True)
 class _Mapped:
-    """Examines the portions of a run by somebody else's `map`."""
+    """Examines the portions of a run through a `map`."""
 
     map: Map
     finder: SettingsFinder

@@ -1,8 +1,7 @@
-"""Where something stands in a source file.
+"""Places in source files.
 
-Two forms, because positions are costly with LibCST and most files have nothing
-to report: a `Site` names a syntax node and is free to make; a `Span` is what a
-person or an editor needs and is computed only for sites that are reported.
+A `Site` names a syntax node and costs nothing; a `Span` has rows and columns. Computing spans is expensive with LibCST,
+so only reported sites get one.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The pytest plug-in: `pytest --gpulint-probe` holds marked tests to what they say of devices.
+"""The pytest plug-in: `pytest --gpulint-probe` checks the device expectations of marked tests.
 
     @pytest.mark.gpulint(on="GPU", max_traces=1, limit_memory="2 GiB", expect=["copies.in_graphs == 0"])
     def test_step(): ...
 
-Every pytest run in an environment with gpulint imports this module. What it does is in
-`gpulint.probe.watching.marked_tests`, which is imported with the option only.
+Every pytest run in an environment with gpulint imports this module. The work is done in
+`gpulint.probe.watching.marked_tests`, which is imported only with the option.
 """
 
 from __future__ import annotations

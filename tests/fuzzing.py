@@ -28,6 +28,7 @@ from gpulint.output.view import View, render
 from gpulint.probe.placement_log.parser import PlacementLogParser
 from gpulint.rewriting.text import edited
 from gpulint.settings import Settings, SettingsFinder
+from tests.checking import findings_of
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -212,20 +213,20 @@ def check(path: str, data: bytes) -> tuple[CheckResult, Checker]:
 def judge_program(path: str, data: bytes) -> None:
     """Raises AssertionError, or whatever goes wrong, where a file is not answered as it should be."""
     result, checker = check(path, data)
-    assert not result.errors, result.errors[0][1]
+    findings = findings_of(result)
     source = checker.files.source(path)
-    for finding in result.findings:
+    for finding in findings:
         span = finding.span
         assert (1, 1) <= (span.row, span.column) <= (span.end_row, span.end_column), finding
         assert span.path == path and "\n" not in finding.message
-    if source is not None and source.cells is None and not any(one.code == SYNTAX_ERROR for one in result.findings):
-        for finding in result.findings:
+    if source is not None and source.cells is None and not any(one.code == SYNTAX_ERROR for one in findings):
+        for finding in findings:
             _judge_fix(source.text, finding)
     form = FORMATS[len(data) % len(FORMATS)]
     view = View(False, checker.files.line, lambda: pack.load(installed=False), 1, checker.files.in_file)
     render(form, result, view).encode("utf-8")
     again, _ = check(path, data)
-    assert again.findings == result.findings
+    assert findings_of(again) == findings
 
 
 def _judge_fix(text: str, finding: Finding) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_rule_examples import codes_in
+from tests.checking import codes_in
 
 LOOP = """
 import argparse
@@ -86,6 +86,8 @@ RARELY = f"{GROWING}\nif (step + 1) % args.accumulation_steps == 0:\n    empty()
         ("args.accumulation_steps > 1", GROWING, False),
         ("args.accumulation_steps", SCALED, False),
         ("step % 3 == 0", EMPTIED, False),
+        ("any(read(step))", SCALED, True),
+        ("any(read(step))", GROWING, False),
     ],
 )
 def test_the_other_side_of_a_setting(test: str, other: str, wrong: bool, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_rule_examples import codes_in, findings_in
+from tests.checking import codes_in, findings_in
 
 MIXED = """
 import sys

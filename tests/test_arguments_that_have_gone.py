@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import gpulint
-from tests.test_rule_examples import codes_in
+from tests.checking import codes_in, codes_of, findings_of
 
 MODEL = """
 import tensorflow as tf
@@ -61,7 +61,7 @@ def test_an_argument_that_is_taken_no_more(use: str, expected: set[str], tmp_pat
 def test_what_keras_2_took_among_others_to_its_end(use: str, target: str, expected: set[str], tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(f'[tool.gpulint]\ntarget-tensorflow = "{target}"\n', encoding="utf-8")
     (tmp_path / "program.py").write_text(MODEL.format(use=use), encoding="utf-8")
-    assert {finding.code for finding in gpulint.check_paths([tmp_path]).findings} == expected
+    assert codes_of(gpulint.check_paths([tmp_path])) == expected
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_old_arguments_alone_make_no_file_one_of_tensorflow_1(tmp_path: Path) ->
         "    return tf.reduce_mean(x, keep_dims=True), tf.reduce_sum(x, keep_dims=True)\n",
         encoding="utf-8",
     )
-    found = gpulint.check_paths([tmp_path]).findings
+    found = findings_of(gpulint.check_paths([tmp_path]))
     assert [finding.code for finding in found] == ["GPU901", "GPU901"]
     assert not any("TensorFlow 1:" in finding.message for finding in found)
 
@@ -96,4 +96,4 @@ def test_what_is_refused_in_one_branch_only_is_taken(target: str, expected: set[
     (tmp_path / "pyproject.toml").write_text(f'[tool.gpulint]\ntarget-tensorflow = "{target}"\n', encoding="utf-8")
     use = "tf.keras.models.save_model(model, 'saved', save_traces=False)"
     (tmp_path / "program.py").write_text(MODEL.format(use=use), encoding="utf-8")
-    assert {finding.code for finding in gpulint.check_paths([tmp_path]).findings} == expected
+    assert codes_of(gpulint.check_paths([tmp_path])) == expected

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from gpulint.linting.engine import Checker
-from gpulint.linting.pack import load
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import Settings, SettingsFinder
-
-PACK = load(installed=False)
+from tests.checking import PACK, findings_of
 
 OLD = """
 import tensorflow as tf
@@ -40,7 +38,7 @@ def reported(directory: Path, files: dict[str, str]) -> set[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     paths = sorted(str(path) for path in directory.rglob("*.py"))
-    found = Checker(SettingsFinder(Settings(root=str(directory))), Catalogue(PACK)).check(paths).findings
+    found = findings_of(Checker(SettingsFinder(Settings(root=str(directory))), Catalogue(PACK)).check(paths))
     return {Path(one.span.path).stem for one in found if one.code == "GPU901"}
 
 

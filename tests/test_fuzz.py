@@ -16,26 +16,26 @@ seeds = st.integers(0, 2**32)
 
 
 @given(seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_any_program_gets_an_answer(seed: int) -> None:
     fuzzing.judge_program("fuzzed.py", fuzzing.program(random.Random(seed)))
 
 
 @given(seeds)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_any_notebook_gets_an_answer(seed: int) -> None:
     fuzzing.judge_program("fuzzed.ipynb", fuzzing.notebook(random.Random(seed)))
 
 
 @given(seeds)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_log_is_read_alike_in_any_pieces(seed: int) -> None:
     rng = random.Random(seed)
     fuzzing.judge_log(rng, fuzzing.log(rng))
 
 
 @given(seeds)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_any_capture_is_reported_or_refused(seed: int) -> None:
     fuzzing.judge_capture(fuzzing.capture(random.Random(seed)))
 
@@ -51,7 +51,7 @@ def test_programs_of_the_whole_grammar_get_an_answer() -> None:
     hypothesmith = pytest.importorskip("hypothesmith")
 
     @given(hypothesmith.from_node(), seeds)
-    @settings(max_examples=5, deadline=None)
+    @settings(max_examples=5)
     def judge(program: str, seed: int) -> None:
         fuzzing.judge_program("fuzzed.py", fuzzing.with_tensorflow(random.Random(seed), program))
 

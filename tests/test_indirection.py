@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import gpulint
-from tests.test_rule_examples import codes_in, findings_in
+from tests.checking import codes_in, findings_in, findings_of
 
 PICKED = """
 import sys
@@ -605,5 +605,46 @@ def test_what_others_wrap_is_not_called_where_they_wrap_something_else(tmp_path:
     for name in ("First", "Second"):
         (tmp_path / f"{name.lower()}.py").write_text(WRAPPED.replace("NAME", name))
     (tmp_path / "main.py").write_text("from first import First\n\nFirst().train(None)\n")
-    found = [one for one in gpulint.check_paths([tmp_path]).findings if one.code == "GPU201"]
+    found = [one for one in findings_of(gpulint.check_paths([tmp_path])) if one.code == "GPU201"]
     assert sorted(Path(one.span.path).name for one in found) == ["first.py", "second.py"]
+
+
+ONE_OF_TEN = """
+import sys
+
+import tensorflow as tf
+
+
+def pinned({parameters}):
+    with tf.device(device):
+        return tf.zeros(4)
+
+
+{others}
+KINDS = {{"pinned": pinned, {named}}}
+print(KINDS[sys.argv[1]]({given}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "given", "expected"),
+    [
+        ("device, rows", "'/gpu:0', 4", {"GPU101"}),
+        ("device, *rows", "'/gpu:0', 4", {"GPU101"}),
+        ("device, rows, more=1", "'/gpu:0', 4", {"GPU101"}),
+        ("device", "'/gpu:0', 4", set()),
+        ("device, rows, more", "'/gpu:0', 4", set()),
+        ("device, rows", "'/gpu:0', rows=4", {"GPU101"}),
+        ("device, *, rows", "'/gpu:0', rows=4", {"GPU101"}),
+        ("device, **rows", "'/gpu:0', rows=4", {"GPU101"}),
+        ("device, more=1", "'/gpu:0', rows=4", set()),
+        ("device, rows, more", "'/gpu:0', rows=4", set()),
+    ],
+)
+def test_of_many_functions_those_that_take_the_arguments(
+    parameters: str, given: str, expected: set[str], tmp_path: Path
+) -> None:
+    others = "\n\n".join(f"def kind_{n}(device, rows=1):\n    return tf.ones(rows)\n" for n in range(9))
+    named = ", ".join(f"'{n}': kind_{n}" for n in range(9))
+    program = ONE_OF_TEN.format(parameters=parameters, others=others, named=named, given=given)
+    assert codes_in(program, tmp_path) == expected

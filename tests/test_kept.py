@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_rule_examples import codes_in
+from tests.checking import codes_in
 
 STEP = """
 import itertools
@@ -76,6 +76,7 @@ errors = []
 worker = Halved() if robust else Plain()
 """
 
+BY_NAME = "import collections\nmean = tf.keras.metrics.Mean()\nerrors = collections.defaultdict({})\n"
 EACH = "for i in range(90000):\n    x = tf.random.normal((16, 4))\n"
 
 CASES = [
@@ -111,6 +112,10 @@ CASES = [
         set(),
     ),
     ("a list that gets more", EACH + "    errors += [learn(x)]", {"GPU307"}),
+    ("lists of a dict", BY_NAME.format("list") + EACH + "    errors['a'].append(learn(x))", {"GPU307"}),
+    ("numbers of a dict", BY_NAME.format("float") + EACH + "    errors['a'] += learn(x)", set()),
+    ("what a dict has not", BY_NAME.format("") + EACH + "    errors['a'].append(learn(x))", set()),
+    ("what else a dict makes", BY_NAME.format("mean.result") + EACH + "    errors['a'].append(learn(x))", set()),
     ("a generator without an end", "for x in noise():\n    errors.append(learn(x))", {"GPU307"}),
     ("a numbered one", "for i, x in enumerate(noise()):\n    errors.append(learn(x))", {"GPU307"}),
     ("a count without an end", "for i in itertools.count():\n    errors.append(learn(tf.ones((4, 4))))", {"GPU307"}),

@@ -16,8 +16,9 @@ from click.testing import CliRunner
 
 import gpulint
 from gpulint.cli.main import main
+from gpulint.discovery import MissingPath
 from gpulint.output.record import record
-from gpulint.sources.discovery import MissingPath
+from tests.checking import findings_of
 from tests.notebooks import notebook
 
 PINNED = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
@@ -37,13 +38,13 @@ def test_every_public_name_is_where_the_table_says() -> None:
 
 
 def test_a_program_can_be_checked_without_a_file() -> None:
-    (finding,) = gpulint.check_source(PINNED, "train.py").findings
+    (finding,) = findings_of(gpulint.check_source(PINNED, "train.py"))
     assert (finding.code, finding.span.path, finding.span.row) == ("GPU101", "train.py", 3)
-    assert gpulint.check_source(PINNED, settings=gpulint.Settings(ignore=("GPU1",))).findings == []
+    assert findings_of(gpulint.check_source(PINNED, settings=gpulint.Settings(ignore=("GPU1",)))) == []
 
 
 def test_a_program_that_does_not_parse_is_a_finding() -> None:
-    assert [one.code for one in gpulint.check_source("import tensorflow\nx = (").findings] == ["GPU001"]
+    assert [one.code for one in findings_of(gpulint.check_source("import tensorflow\nx = ("))] == ["GPU001"]
 
 
 def test_a_plan_says_what_the_program_will_do() -> None:
@@ -54,12 +55,12 @@ def test_a_plan_says_what_the_program_will_do() -> None:
 
 def test_a_notebook_is_known_by_its_path(tmp_path: Path) -> None:
     text = notebook("import tensorflow as tf", PINNED.partition("\n\n")[2])
-    (finding,) = gpulint.check_source(text, "train.ipynb").findings
+    (finding,) = findings_of(gpulint.check_source(text, "train.ipynb"))
     assert (finding.code, finding.span.path, finding.span.cell, finding.span.row) == ("GPU101", "train.ipynb", 1, 1)
     made = gpulint.plan(text, "train.ipynb")
     assert [(one.span.cell, one.span.row) for one in made.notes if one.note.kind == "device"] == [(1, 1)]
     (tmp_path / "train.ipynb").write_text(text)
-    found = gpulint.check_paths([tmp_path], jobs=2).findings
+    found = findings_of(gpulint.check_paths([tmp_path], jobs=2))
     assert [(one.code, one.span.cell, one.span.row) for one in found] == [("GPU101", 1, 1)]
 
 
@@ -105,8 +106,8 @@ def test_check_paths_gives_what_the_command_gives_whoever_does_the_work(project:
     assert {one["code"] for one in expected} == {"GPU001", "GPU101"}
     assert "shared.py" in {one["filename"] for one in expected}
     alone = gpulint.check_paths(["."])
-    assert [record(one) for one in alone.findings] == expected
-    assert gpulint.check_paths([project / "."], map=pickled).findings != []
+    assert [record(one) for one in findings_of(alone)] == expected
+    assert findings_of(gpulint.check_paths([project / "."], map=pickled)) != []
     for same in (gpulint.check_paths(["."], jobs=3), gpulint.check_paths(["."], map=pickled)):
         assert same == alone
     assert min(asked) > 3

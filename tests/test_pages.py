@@ -23,7 +23,7 @@ from gpulint.linting.finding import Severity
 from gpulint.linting.rule import Rule
 from gpulint.output.rule_page import fixes
 from gpulint.output.site import SITE, url
-from gpulint.probe.verdicts import DECIDERS
+from gpulint.probe.verdicts import VERDICTS
 from gpulint.settings import OPTIONS, Settings, apply
 from scripts.pages.__main__ import write
 from scripts.pages.gathered import gathered
@@ -60,7 +60,7 @@ def test_the_index_has_each_rule_in_its_family(rule: type[Rule]) -> None:
     assert Severity(severity.removesuffix(", off")) is rule.severity
     assert severity.endswith(", off") is not rule.on_by_default
     assert fix == (", ".join(fixes(rule)) or "–")
-    assert (probe == "yes") is (code in DECIDERS)
+    assert (probe == "yes") is (code in VERDICTS)
     heading = [line for line in index[: index.index(row)].splitlines() if line.startswith("## ")][-1]
     assert heading.endswith(f"({rule.code[:4]}xx)")
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 import pytest
 
 import gpulint
-from gpulint.linting.engine import Checker
-from gpulint.linting.pack import load
-from gpulint.linting.selection import Catalogue
-from gpulint.settings import Settings, SettingsFinder
-
-PACK = load(installed=False)
+from tests.checking import codes_in_project, findings_in_project, findings_of
 
 GROWTH = """
     import tensorflow as tf
@@ -51,26 +45,18 @@ CASES = [
 ]
 
 
-def codes_in(directory: Path, **files: str) -> set[str]:
-    for name, text in files.items():
-        (directory / f"{name}.py").write_text(textwrap.dedent(text), encoding="utf-8")
-    paths = [str(directory / f"{name}.py") for name in files]
-    finder = SettingsFinder(Settings(root=str(directory)))
-    return {finding.code for finding in Checker(finder, Catalogue(PACK)).check(paths).findings}
-
-
 @pytest.mark.parametrize(("case", "runtime", "main", "expected"), CASES, ids=[case for case, *_ in CASES])
 def test_a_function_of_another_file(case: str, runtime: str, main: str, expected: set[str], tmp_path: Path) -> None:
-    assert codes_in(tmp_path, runtime=runtime, main=main) == expected
+    assert codes_in_project(tmp_path, runtime=runtime, main=main) == expected
 
 
 def test_a_test_file_is_no_caller_that_counts(tmp_path: Path) -> None:
     called = "import os\nimport runtime\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\nruntime.prepare()\n# tensorflow"
-    assert codes_in(tmp_path, runtime=GROWTH, test_runtime=called) == {"GPU303"}
+    assert codes_in_project(tmp_path, runtime=GROWTH, test_runtime=called) == {"GPU303"}
 
 
 def test_a_file_that_only_sets_the_environment_is_read(tmp_path: Path) -> None:
-    assert codes_in(tmp_path, environment="import os\n\nos.environ['TF_GPU_THREAD_COUNT'] = 2\n") == {"GPU304"}
+    assert codes_in_project(tmp_path, environment="import os\n\nos.environ['TF_GPU_THREAD_COUNT'] = 2\n") == {"GPU304"}
 
 
 def test_a_strategy_with_a_fall_back_initialises_the_runtime_either_way(tmp_path: Path) -> None:
@@ -93,7 +79,7 @@ def test_a_strategy_with_a_fall_back_initialises_the_runtime_either_way(tmp_path
 
         main()
     """
-    assert codes_in(tmp_path, main=program) == {"GPU301"}
+    assert codes_in_project(tmp_path, main=program) == {"GPU301"}
 
 
 AGENT = """
@@ -119,12 +105,14 @@ AGENT = """
 def test_a_main_file_that_never_names_tensorflow_is_read(loop: str, expected: set[str], tmp_path: Path) -> None:
     imports = "from agent import Agent\nfrom world import play\n"
     main = f"{imports}if __name__ == '__main__':\n    agent = Agent()\n    {loop}\n"
-    assert codes_in(tmp_path, agent=AGENT, main=main) == expected
+    assert codes_in_project(tmp_path, agent=AGENT, main=main) == expected
 
 
 def test_names_that_are_gone_are_told_of_whoever_calls(tmp_path: Path) -> None:
     old = "import tensorflow as tf\n\n\ndef old(way):\n    if way:\n        tf.keras.utils.multi_gpu_model(0)\n"
-    assert codes_in(tmp_path, old=old, main="import tensorflow as tf\nfrom old import old\nold(False)\n") == {"GPU901"}
+    assert codes_in_project(tmp_path, old=old, main="import tensorflow as tf\nfrom old import old\nold(False)\n") == {
+        "GPU901"
+    }
 
 
 STEPS = """
@@ -164,7 +152,7 @@ RUN = """
 
 @pytest.mark.parametrize(("decorator", "expected"), [("@tf.function", set()), ("", {"GPU508"})])
 def test_a_step_is_as_another_file_calls_it(decorator: str, expected: set[str], tmp_path: Path) -> None:
-    assert codes_in(tmp_path, steps=STEPS, main=RUN.format(decorator)) == expected
+    assert codes_in_project(tmp_path, steps=STEPS, main=RUN.format(decorator)) == expected
 
 
 TRAINER = """
@@ -226,17 +214,14 @@ def test_a_hook_of_a_subclass_that(main: dict[str, str], tmp_path: Path) -> None
         "pipeline": PIPELINE,
         **main,
     }
-    assert codes_in(tmp_path, **files) == {"GPU201"}
-    assert codes_in(tmp_path, **{**files, "outside": HOOKED.format("Outside", "pass", MADE)}) == set()
+    assert codes_in_project(tmp_path, **files) == {"GPU201"}
+    assert codes_in_project(tmp_path, **{**files, "outside": HOOKED.format("Outside", "pass", MADE)}) == set()
 
 
 def test_one_place_that_two_programs_see_differently_is_reported_once(tmp_path: Path) -> None:
     steps = "def run(strategy, step, x):\n    return strategy.experimental_run_v2(step, args=(x,))\n# tensorflow\n"
     main = "import tensorflow as tf\nfrom steps import run\nrun(tf.distribute.MirroredStrategy(), abs, tf.zeros(4))\n"
-    for name, text in (("steps", steps), ("main", main)):
-        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
-    finder = SettingsFinder(Settings(root=str(tmp_path)))
-    found = Checker(finder, Catalogue(PACK)).check([str(tmp_path / "steps.py"), str(tmp_path / "main.py")]).findings
+    found = findings_in_project(tmp_path, steps=steps, main=main)
     assert [one.span.row for one in found if one.code == "GPU901"] == [2]
 
 
@@ -296,7 +281,7 @@ BUILDS = """
 )
 def test_a_registry_that_another_file_fills(imports: str, expected: set[str], tmp_path: Path) -> None:
     files = {"registry": REGISTRY, "networks": NETWORK, "sideworks": "", "main": BUILDS.format(imports)}
-    assert codes_in(tmp_path, **files) == expected
+    assert codes_in_project(tmp_path, **files) == expected
 
 
 LOOP = """
@@ -330,7 +315,7 @@ TASK = """
 
 @pytest.mark.parametrize(("decorator", "expected"), [("", {"GPU508"}), ("@tf.function", set())])
 def test_a_step_that_the_loop_of_a_base_runs(decorator: str, expected: set[str], tmp_path: Path) -> None:
-    assert codes_in(tmp_path, engine=LOOP, task=TASK.format(decorator)) == expected
+    assert codes_in_project(tmp_path, engine=LOOP, task=TASK.format(decorator)) == expected
 
 
 RATES = """
@@ -386,7 +371,7 @@ SHOWS = """
     ids=["nobody", "for its data alone", "with a model that nobody knows"],
 )
 def test_callers_who_know_less_take_nothing_back(use: str, expected: set[str], tmp_path: Path) -> None:
-    assert codes_in(tmp_path, trainer=RATES, report=SHOWS.format(use)) == expected
+    assert codes_in_project(tmp_path, trainer=RATES, report=SHOWS.format(use)) == expected
 
 
 @pytest.mark.parametrize(
@@ -414,7 +399,7 @@ def test_a_program_that_asks_for_what_a_module_has_not_never_runs(
     (parts / "__init__.py").write_text("")
     (parts / "losses.py").write_text(there)
     (tmp_path / "train.py").write_text(f"import tensorflow as tf\n{asked}\n\n{_STEPS}")
-    found = gpulint.check_paths([tmp_path / "train.py"]).findings
+    found = findings_of(gpulint.check_paths([tmp_path / "train.py"]))
     assert ({finding.code for finding in found} == {"GPU508"}) is runs
 
 
@@ -469,7 +454,7 @@ for x in tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64):
     net.train(x)
 """
     )
-    found = gpulint.check_paths([tmp_path / "train.py", tmp_path / "models"]).findings
+    found = findings_of(gpulint.check_paths([tmp_path / "train.py", tmp_path / "models"]))
     assert {finding.code for finding in found} == expected
 
 
@@ -512,7 +497,7 @@ with digits.strategy.scope():
 model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)), batch_size=64 * digits.strategy.num_replicas_in_sync)
 """
     )
-    found = gpulint.check_paths([tmp_path / "train.py"]).findings
+    found = findings_of(gpulint.check_paths([tmp_path / "train.py"]))
     assert [finding.code for finding in found] == ["GPU201"]
 
 
@@ -552,5 +537,5 @@ SETS_FOR_ITSELF = """
 def test_a_cluster_that_one_launcher_sets_is_there_for_what_others_launch(
     files: dict[str, str], codes: set[str], tmp_path: Path
 ) -> None:
-    found = codes_in(tmp_path, training=WORKERS, **files)
+    found = codes_in_project(tmp_path, training=WORKERS, **files)
     assert found & {"GPU701"} == codes

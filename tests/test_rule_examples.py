@@ -8,27 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.linting.engine import Checker
-from gpulint.linting.finding import Finding
-from gpulint.linting.pack import load
+import gpulint
 from gpulint.linting.rule import Rule
-from gpulint.linting.selection import Catalogue
-from gpulint.settings import Settings, SettingsFinder
+from gpulint.settings import Settings
+from tests.checking import PACK, codes_in, codes_of
 
-PACK = load(installed=False)
 SECTIONS = ("What it does", "Why is this bad", "Example", "Use instead")
 BLOCK = re.compile(r"## (Example|Use instead)\n+ *```python\n(.*?)```", re.DOTALL)
-
-
-def findings_in(text: str, directory: Path) -> tuple[Finding, ...]:
-    path = directory / "program.py"
-    path.write_text(text, encoding="utf-8")
-    finder = SettingsFinder(Settings(root=str(directory), select=("ALL",)))
-    return tuple(Checker(finder, Catalogue(PACK)).check([str(path)]).findings)
-
-
-def codes_in(text: str, directory: Path) -> set[str]:
-    return {finding.code for finding in findings_in(text, directory)}
 
 
 @pytest.mark.parametrize("rule", PACK, ids=lambda rule: rule.code)
@@ -41,7 +27,9 @@ def test_a_page_has_all_sections(rule: type[Rule]) -> None:
 @pytest.mark.parametrize("rule", PACK, ids=lambda rule: rule.code)
 def test_the_example_shows_the_rule_and_the_remedy_is_silent(rule: type[Rule], tmp_path: Path) -> None:
     (_, example), (_, instead) = BLOCK.findall(rule.__doc__ or "")
-    assert codes_in(textwrap.dedent(example), tmp_path) == {rule.code}
+    settings = Settings(root=str(tmp_path), select=("ALL",))
+    result = gpulint.check_source(textwrap.dedent(example), str(tmp_path / "program.py"), settings)
+    assert codes_of(result) == {rule.code}
     assert codes_in(textwrap.dedent(instead), tmp_path) == set()
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gpulint.output.settings_text import shown
 from gpulint.probe.measures import leaks, memory
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
-from gpulint.settings_text import shown
 
 
 def write(path: Path, text: str) -> Path:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import gpulint
+from tests.checking import codes_in, codes_of, findings_in, findings_of
 from tests.fixing.fixing import fixed_text
-from tests.test_rule_examples import codes_in, findings_in
 
 STEP = """
 import tensorflow as tf
@@ -958,7 +958,7 @@ def test_a_script_that_names_no_tensorflow_runs_what_trains(tmp_path: Path) -> N
     """The optimizer and the data are known there alone."""
     (tmp_path / "agent.py").write_text(LEARN)
     (tmp_path / "run.py").write_text("import agent\n\nagent.learn(agent.made(), 1000)\n")
-    found = gpulint.check_paths([tmp_path / "run.py", tmp_path / "agent.py"]).findings
+    found = findings_of(gpulint.check_paths([tmp_path / "run.py", tmp_path / "agent.py"]))
     assert {finding.code for finding in found} == {"GPU508"}
 
 
@@ -1942,7 +1942,7 @@ def test_an_import_that_sets_the_environment_too_late(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(IMPORTED.format(before="print(tf.config.list_physical_devices())"))
     (tmp_path / "configuration.py").write_text(MASK)
-    (found,) = gpulint.check_paths([tmp_path]).findings
+    (found,) = findings_of(gpulint.check_paths([tmp_path]))
     assert (Path(found.span.path).name, found.span.row, found.code) == ("configuration.py", 3, "GPU302")
 
 
@@ -2115,7 +2115,7 @@ def test_a_scope_in_a_traced_function_of_another_file(tmp_path: Path) -> None:
     (tmp_path / "planner.py").write_text(PLANNER)
     program = tmp_path / "program.py"
     program.write_text(PLANS)
-    found = gpulint.check_paths([tmp_path]).findings
+    found = findings_of(gpulint.check_paths([tmp_path]))
     assert [(Path(one.span.path).name, one.code) for one in found] == [("planner.py", "GPU101")]
 
 
@@ -2167,7 +2167,7 @@ model.fit(examples{steps}.batch(32))
 def test_elements_that_are_read_ahead(steps: str, expected: set[str], tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(AHEAD.format(steps=steps))
-    assert {one.code for one in gpulint.check_paths([program]).findings} == expected
+    assert codes_of(gpulint.check_paths([program])) == expected
 
 
 UNUSED = """
@@ -2585,7 +2585,7 @@ def test_a_program_of_tensorflow_1_that_is_eager(switch: str, expected: set[str]
     (tmp_path / "requirements.txt").write_text("tensorflow==1.15.0")
     (tmp_path / "networks.py").write_text(NETWORKS)
     (tmp_path / "train.py").write_text(FIRST.replace("enable_eager_execution", switch))
-    assert {one.code for one in gpulint.check_paths([tmp_path]).findings} - {"GPU401", "GPU901"} == expected
+    assert codes_of(gpulint.check_paths([tmp_path])) - {"GPU401", "GPU901"} == expected
 
 
 ONE_OF_MANY = """
@@ -3254,7 +3254,7 @@ model.fit({source}.batch(8))
 """
     (tmp_path / "requirements.txt").write_text("tensorflow==2.4.0")
     (tmp_path / "train.py").write_text(program)
-    found = gpulint.check_paths([tmp_path / "train.py"]).findings
+    found = findings_of(gpulint.check_paths([tmp_path / "train.py"]))
     assert ("GPU401" not in {finding.code for finding in found}) is silent
 
 
@@ -3267,7 +3267,7 @@ def test_a_setting_that_an_imported_script_has_for_itself(own: str, expected: se
         f"import os\nimport tensorflow as tf\n{own}\ntf.config.list_physical_devices('GPU')\n"
         "from evaluate import score\n\nscore()\n"
     )
-    found = gpulint.check_paths([tmp_path / "train.py", tmp_path / "evaluate.py"]).findings
+    found = findings_of(gpulint.check_paths([tmp_path / "train.py", tmp_path / "evaluate.py"]))
     assert {finding.code for finding in found} == expected
 
 
@@ -3329,7 +3329,7 @@ def test_a_file_of_tensorflow_1_gets_one_finding(legacy: bool, tmp_path: Path) -
     loop = "\nfor batch in data:\n    eager_step(batch)\n"
     (tmp_path / "train.py").write_text(STEP + names + loop)
     (tmp_path / "other.py").write_text("import tensorflow as tf\nimport train\n\ntf.device('/gpu:7')\n")
-    found = gpulint.check_paths([tmp_path]).findings
+    found = findings_of(gpulint.check_paths([tmp_path]))
     assert [finding.code for finding in found if finding.span.path.endswith("train.py")] == [
         "GPU901" if legacy else "GPU508"
     ]
@@ -3508,7 +3508,7 @@ def test_who_divides_by_the_loss_scale(release: str, policy: str, expected: set[
     )
     (tmp_path / "requirements.txt").write_text(f"tensorflow=={release}.0")
     (tmp_path / "train.py").write_text(program + loop)
-    found = {finding.code for finding in gpulint.check_paths([tmp_path / "train.py"]).findings}
+    found = codes_of(gpulint.check_paths([tmp_path / "train.py"]))
     assert found & {"GPU601"} == expected
 
 

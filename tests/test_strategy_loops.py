@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.checking import codes_in, findings_in
 from tests.fixing.fixing import fixed_text
-from tests.test_rule_examples import codes_in, findings_in
 
 LOOP = """
 import tensorflow as tf

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_rule_examples import codes_in
+from tests.checking import codes_in
 
 RESET = """
 import os

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import gpulint
+from tests.checking import codes_in, codes_of, findings_in
 from tests.fixing.fixing import fixed_text
-from tests.test_rule_examples import codes_in, findings_in
 
 VERSIONS = """
 import tensorflow as tf
@@ -145,7 +145,7 @@ Sums(learning_rate=0.1)._create_slots([tf.Variable(1.0)])
 def test_slots_of_optimizers_of_two_kinds(base: str, expected: set[str], tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.gpulint]\ntarget-tensorflow = "2.15"\n', encoding="utf-8")
     (tmp_path / "program.py").write_text(SLOTS.format(base=base), encoding="utf-8")
-    assert {finding.code for finding in gpulint.check_paths([tmp_path]).findings} == expected
+    assert codes_of(gpulint.check_paths([tmp_path])) == expected
 
 
 VARIABLES = """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_rule_examples import codes_in
+from tests.checking import codes_in
 
 SET = 'os.environ["CUDA_VISIBLE_DEVICES"] = card\n'
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_rule_examples import codes_in
+from tests.checking import codes_in
 
 RUNS = """
 import tensorflow as tf
@@ -152,3 +152,34 @@ class Lost(Trainer):
 )
 def test_what_is_counted(given: str, made: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(COUNTED.format(given=given, made=made), tmp_path) == expected
+
+
+NUMBERED = """
+import sys
+
+import tensorflow as tf
+
+
+@tf.function
+def step(x, number):
+    return x * number
+
+
+for i, x in enumerate(tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4))).batch(64)):
+    step(x, {number})
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        ("i", {"GPU504"}),
+        ("i % 4", set()),
+        ("i % 16", set()),
+        ("i % 17", {"GPU504"}),
+        ("i % x.shape[0]", {"GPU504"}),
+        ("len(sys.argv) % 17", set()),
+    ],
+)
+def test_a_remainder_is_one_of_a_few_numbers(number: str, expected: set[str], tmp_path: Path) -> None:
+    assert codes_in(NUMBERED.format(number=number), tmp_path) == expected

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_projects import codes_in as codes_in_project
-from tests.test_rule_examples import codes_in
+from tests.checking import codes_in, codes_in_project
 
 HELPER = """
 import tensorflow as tf

@@ -1,7 +1,7 @@
 """The abstract interpreter: from source to Plan."""
 
-from gpulint.analysis.modules import Project
-from gpulint.analysis.plan import Plan
-from gpulint.analysis.program import analyse
+from gpulint.analysis.driver.program import analyse
+from gpulint.analysis.plan.plan import Plan
+from gpulint.analysis.project.modules import Project
 
 __all__ = ["Plan", "Project", "analyse"]

@@ -1,9 +1,9 @@
-"""What was found before and is found again without looking, as long as nothing that it was made from has changed.
+"""Results of earlier runs, reused while nothing that they were computed from has changed.
 
-There are two kinds of records. One holds what the programs in a file gave: files whose record is current are not
-analysed again. The other holds what a whole run found, so that one in which nothing has changed need not even know the
-rules. Both hold what they were made from: the content of each file that was looked into, the settings that it was read
-with, and every module that was looked for, whether it was there or not.
+There are two kinds of records. One holds the results of a file: files with a current record are not analysed again. The
+other holds the result of a whole run: a run in which nothing has changed does not even load the rules. Both list what
+they were computed from: the content of each file that was read, its settings, and every module that was looked up,
+whether it was found or not.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from gpulint.caching.present import Present
 from gpulint.caching.recalled import RecalledTexts
 from gpulint.caching.store import Store
 from gpulint.linting.examined import Examined
+from gpulint.linting.provenance import MadeFrom, digest
 from gpulint.linting.result import CheckResult
 from gpulint.settings import CacheOutside, SettingsError, SettingsFinder
-from gpulint.sources.states import MadeFrom, digest
 
 T = TypeVar("T")
 
@@ -28,9 +28,9 @@ T = TypeVar("T")
 class Cache:
     """The records of a run's projects, each below the root of its settings.
 
-    `identity` stands for gpulint itself, its rules and Python. `directory` is that of all records, "" for the one that
-    the settings of each file name. With `edits` the run needs the edits of fixes, which no record has. No method
-    raises: what cannot be read or written is not there.
+    `identity` identifies gpulint itself, its rules and Python. `directory` is for all records, "" for the one in the
+    settings of each file. With `edits` the run needs the edits of fixes, which no record has. No method raises: a
+    record that cannot be read or written is treated as missing.
     """
 
     def __init__(self, finder: SettingsFinder, identity: str, directory: str = "", edits: bool = False) -> None:
@@ -60,8 +60,8 @@ class Cache:
         return [self._without_key, *written] if self._without_key else written
 
     def result(self, files: Sequence[str]) -> tuple[CheckResult, RecalledTexts] | None:
-        """What a run over these files, named as they are shown, would find, and their texts. It begins the check: files
-        are looked at again, as some may have been written since the one before."""
+        """The result of a run over these files (as the user gave them) and their texts, None if it is not known. Starts
+        a check: files are read again, as they may have changed since the last one."""
         self._present = Present(self._finder)
         texts = RecalledTexts(self._finder)
 
@@ -76,7 +76,7 @@ class Cache:
         return (found, texts) if found is not None else None
 
     def examined(self, path: str, shown: Collection[str]) -> Examined | None:
-        """What the programs in a file would give where the files in `shown` are checked. Paths are absolute."""
+        """The results of a file if the files in `shown` are checked, None if they are not known. Paths are absolute."""
 
         def decode(plain: Any, made_from: MadeFrom) -> Examined | None:
             found = records.to_examined(plain, made_from.files)
@@ -91,7 +91,7 @@ class Cache:
     def keep(
         self, files: Sequence[str], result: CheckResult, made_from: MadeFrom | None, fresh: Sequence[Examined]
     ) -> None:
-        """Remember what a run came to, and what the files gave that were not known; then prune."""
+        """Store the result of a run and of its `fresh` files; then prune."""
         for part in fresh:
             if part.made_from is not None and not part.errors and all(one.fault is None for one in part.candidates):
                 self._put(part.path, _of_file(part.path), part.made_from, records.of_examined, part)
@@ -101,14 +101,14 @@ class Cache:
             store.prune()
 
     def _current(self, path: str, name: tuple[str, ...], decode: Callable[[Any, MadeFrom], T | None]) -> T | None:
-        """What a record of a file's project holds where that is current."""
+        """The content of a record of a file's project, None if it is missing or not current."""
         try:
             if (store := self._store(path)) is None or (found := store.get(self._name(path, name))) is None:
                 return None
             made_from = records.to_made_from(found[0])
             return decode(found[1], made_from) if self._present.agrees_with(made_from) else None
         except (SettingsError, TypeError, ValueError, LookupError):
-            return None  # a record with a fault, or settings that are wrong, which is said where they are read
+            return None  # a malformed record, or wrong settings, which are reported when they are read
 
     def _put(
         self, path: str, name: tuple[str, ...], made_from: MadeFrom, encode: Callable[[T], Any], content: T
@@ -117,15 +117,15 @@ class Cache:
             if (store := self._store(path)) is not None:
                 store.put(self._name(path, name), [records.of_made_from(made_from), encode(content)])
         except (SettingsError, TypeError, ValueError, AttributeError):
-            pass  # a rule of the user's reports what is no text
+            pass  # a rule of the user's reports something that is not text
 
     def _name(self, path: str, name: tuple[str, ...]) -> str:
-        """The name of a record: different settings have different ones."""
+        """The name of a record, which depends on the settings."""
         parts = (*name, self._present.states.of_settings(path))
         return digest("\0".join(parts).encode(errors="surrogatepass"))
 
     def _store(self, path: str) -> Store | None:
-        """The store for a file; None where nothing may be cached for it. Raises SettingsError."""
+        """The store for a file, None if nothing may be cached for it. Raises SettingsError."""
         if not self._key:
             return None
         try:
@@ -142,7 +142,7 @@ class Cache:
 
 
 def _here() -> str:
-    """A path in the working directory, the settings of which are those of a run."""
+    """A path in the working directory, whose settings are those of a run."""
     return os.path.abspath("*")
 
 

@@ -1,4 +1,4 @@
-"""What stands for gpulint, its rules and Python: with another one nothing that was remembered counts."""
+"""The identity of gpulint, its rules and Python: records of another identity are ignored."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 
-from gpulint import __version__
-from gpulint.sources.states import digest
+from gpulint._version import __version__
+from gpulint.linting.provenance import digest
 
 SHIPPED = "gpulint.rules"
 
 LIBRARIES = ("libcst", "markdown_it", "packaging")
-"""Packages by which results can change."""
+"""Packages on which results depend."""
 
 
 def identity(plugins: Iterable[ModuleType] = ()) -> str:
-    """What stands for everything by which the same files can give other findings: the version and the files of gpulint,
-    the libraries that it reads programs with, Python, and the code of rules that are not ours, with what they import.
+    """Digest of everything besides the checked files on which findings depend: version and files of gpulint, the
+    libraries that parse programs, Python, and the code of plug-in rules with their imports.
     """
     parts = [__version__, sys.version, sys.platform]
     for package in ("gpulint", SHIPPED):
@@ -42,11 +42,12 @@ def _directories(package: str) -> list[str]:
 
 
 _OTHER_COMMANDS = frozenset({"doctor", "output", "probe", "server", "__pycache__"})
-"""Folders of gpulint in which nothing changes what `check` finds."""
+"""Folders of gpulint that do not affect the findings of `check`."""
 
 
 def _files(directory: str) -> Iterator[str]:
-    """The files below a directory of gpulint, relative to it: by content, as times change when it is installed."""
+    """Digests of the files below a directory of gpulint, by relative path: modification times change with
+    installation."""
     for folder, folders, names in os.walk(directory):
         folders[:] = sorted(name for name in folders if name not in _OTHER_COMMANDS)
         for name in sorted(names):
@@ -54,7 +55,7 @@ def _files(directory: str) -> Iterator[str]:
 
 
 def _releases(directory: str) -> list[str]:
-    """What tells releases of an installed package apart: the metadata beside it, and the sizes of its own files."""
+    """What distinguishes releases of an installed package: its metadata, and the sizes of its files."""
     package = os.path.basename(directory)
     beside = [name for name in _names(os.path.dirname(directory)) if name.startswith(package)]
     own = [f"{entry.name} {entry.stat().st_size}" for entry in os.scandir(directory) if entry.is_file()]
@@ -69,8 +70,7 @@ def _names(directory: str) -> list[str]:
 
 
 def _sources_of(plugins: Iterable[ModuleType]) -> Mapping[str, str]:
-    """The files, by module, of plug-ins and of what they import; what an installed package of others imports in its
-    turn is left out."""
+    """The files, by module, of plug-ins and of their imports, without the imports of installed packages."""
     found: dict[str, str] = {}
     pending = list(plugins)
     own = {_top(module) for module in pending}
@@ -97,7 +97,7 @@ def _is_installed(path: str) -> bool:
 
 
 def _imports_of(module: ModuleType, path: str) -> Iterator[str]:
-    """The names of modules that a module may import, wherever in it."""
+    """The names of modules that a module may import, at any place."""
     try:
         with open(path, "rb") as file:
             tree = ast.parse(file.read())

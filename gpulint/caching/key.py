@@ -16,7 +16,7 @@ class NoKey(Exception):
 def secret() -> bytes:
     """Key of this user, `KEY_BYTES` random bytes in the user's own cache directory, created on first use.
 
-    Whoever wrote a repository does not have it, so records that are committed there are never believed. Raises NoKey.
+    The author of a repository does not have it, so that records committed there are ignored. Raises NoKey.
     """
     from platformdirs import user_cache_dir
 
@@ -44,7 +44,7 @@ def _create(path: str) -> None:
         file.write(os.urandom(KEY_BYTES))
     try:
         if os.name == "nt":
-            os.rename(temporary, path)  # fails where the target exists
+            os.rename(temporary, path)  # fails if the target exists
         else:
             os.link(temporary, path)
             os.unlink(temporary)

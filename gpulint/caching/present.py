@@ -1,10 +1,10 @@
-"""Whether what an answer was made from is still as it was."""
+"""Whether what a result was computed from is unchanged."""
 
 from __future__ import annotations
 
+from gpulint.linting.provenance import MadeFrom, Roots, States
 from gpulint.settings import SettingsFinder
 from gpulint.sources.modules import ModuleFinder
-from gpulint.sources.states import MadeFrom, Roots, States
 
 
 class Present:

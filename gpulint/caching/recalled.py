@@ -1,4 +1,4 @@
-"""Texts of the files in which a remembered run has findings."""
+"""Texts of the files in which a cached run has findings."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gpulint.linting.provenance import MadeFrom
 from gpulint.places import Span
 from gpulint.settings import SettingsFinder
 from gpulint.sources.decoding import Undecodable
-from gpulint.sources.states import MadeFrom
 
 if TYPE_CHECKING:
     from gpulint.linting.files import Files
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RecalledTexts:
-    """Files as the remembered run read them; those without findings are not read."""
+    """Files as the cached run read them; those without findings are not read."""
 
     def __init__(self, finder: SettingsFinder) -> None:
         self._finder = finder
@@ -31,14 +31,14 @@ class RecalledTexts:
         return Files(self._finder)
 
     def hold(self, findings: Iterable[Finding], made_from: MadeFrom) -> bool:
-        """Whether the findings are in the texts that they were made from: each place is in its file, and no file has
-        changed. Raises SettingsError."""
+        """Whether the findings still fit: each place is inside its file, and no file has changed. Raises
+        SettingsError."""
         spans = [span for one in findings for span in (one.span, *(related.span for related in one.related))]
         for path in {os.path.abspath(span.path) for span in spans}:
             try:
                 self._files.load(path)
             except (OSError, Undecodable):
-                pass  # that is the finding; `states` has noted the content, if there is any
+                pass  # this is the finding; `states` has noted the content, if any
             if self._files.states.of(path) != made_from.files.get(path):
                 return False
         return all(self._files.has(span) for span in spans)

@@ -1,7 +1,7 @@
-"""Findings, and what files gave, as plain lists for JSON, and back.
+"""Conversion of results to plain lists for JSON, and back.
 
-Reading checks every value: a record with a fault anywhere raises `Malformed` and counts as absent. Edits of fixes are
-not stored: a fix is only ever applied to the text that it was computed from.
+Reading checks every value: a record with any fault raises `Malformed` and is treated as missing. Edits of fixes are not
+stored: a fix is only ever applied to the text that it was computed from.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import Any, TypeVar
 from gpulint.confidence import Confidence
 from gpulint.linting.examined import Candidate, Examined
 from gpulint.linting.finding import Finding, Related, Severity, Silenced
+from gpulint.linting.provenance import MadeFrom
 from gpulint.linting.result import CheckResult
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Applicability, Fix
 from gpulint.sources.modules import Lookup
-from gpulint.sources.states import MadeFrom
 from gpulint.sources.suppressions import Comments, Suppression, Trouble
 
 Plain = Any
-"""Anything that JSON can hold."""
+"""Any JSON value."""
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
 
 
 class Malformed(ValueError):
-    """A record that does not have the form that gpulint writes."""
+    """A record in a form that gpulint does not write."""
 
 
 # ----------------------------------------------------------------------------------- checked values
@@ -137,7 +137,7 @@ def of_result(result: CheckResult) -> Plain:
 
 
 def to_result(plain: Plain, files: Collection[str]) -> CheckResult:
-    """A run over `files`, as they are shown. Raises Malformed, also for a finding in another file."""
+    """The result of a run over `files`, as the user gave them. Raises Malformed, also for a finding in another file."""
     found, silenced, programs, number, analysed, stopped = _list(plain, 6)
     if type(programs) is not dict:
         raise Malformed
@@ -186,8 +186,8 @@ def of_examined(one: Examined) -> Plain:
 
 
 def to_examined(plain: Plain, known: Collection[str]) -> Examined:
-    """Paths are absolute; a finding or comment in a file that is not in `known`, which the answer was made from, raises
-    Malformed."""
+    """`known` are the files that the result was computed from: a finding or comment in another one raises Malformed.
+    Paths are absolute."""
     path, candidates, called, passed, reached, elsewhere, unreadable, analysed, stopped, comments = _list(plain, 10)
     made = Examined(
         _text(path),
@@ -226,7 +226,7 @@ def _to_candidate(plain: Plain) -> Candidate:
 
 
 def _of_places(places: set[Site]) -> Plain:
-    """Places, by their file."""
+    """Node numbers, grouped by file."""
     nodes: dict[str, list[int]] = defaultdict(list)
     for path, node in sorted(places):
         nodes[path].append(node)

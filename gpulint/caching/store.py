@@ -1,16 +1,13 @@
-"""Records on disk that may vanish, be torn or be forged at any moment.
+"""Records on disk that can vanish, be torn or be forged at any moment.
 
-A record is a file of its own: a keyed digest of its name and content, a line feed, the content in compressed JSON. It
-is written beside its place and renamed over it, so that a reader finds a whole record or none, whoever is killed. What
-does not match its digest counts as absent; without the user's key nobody can write one that does.
+A record is a file: a keyed digest of its name and content, a line feed, the content as compressed JSON. It is written
+to a temporary file and renamed, so that a reader finds a whole record or none even if the writer is killed. A record
+that does not match its digest is treated as missing; a matching one requires the user's key.
 
 The files of a cache directory:
 
-    CACHEDIR.TAG   tells backup programs to skip the directory
-    .gitignore     tells git to
-    pruned         time of the last pruning
-    SERIES/        records of one gpulint, Python and set of rules
-        NAME.z
+CACHEDIR.TAG   tells backup programs to skip the directory .gitignore     tells git to pruned         time of the last
+pruning SERIES/        records of one gpulint, Python and set of rules NAME.z
 
 Only files of this form are ever deleted, links are never followed, and a directory with anything else in it is refused.
 """
@@ -37,7 +34,7 @@ MAX_AGE = 30 * 86_400
 """Seconds after which an unused record is deleted."""
 
 BETWEEN_PRUNINGS = 86_400
-"""Seconds in which a cache is pruned, and a record's use noted, once at most."""
+"""Minimum seconds between prunings, and between updates of a record's time of use."""
 
 _IGNORE = b"# Created by gpulint.\n*\n"
 _TAG = b"""Signature: 8a477f597d28d172789f06886806bc55
@@ -56,9 +53,8 @@ _RECORD = re.compile(rf"[0-9a-f]{{32}}\.z{_TEMPORARY}")
 class Store:
     """Records by name, 32 hexadecimal digits, below a directory.
 
-    `series` stands for everything that makes records of one name comparable, `key` is the user's secret. A directory
-    that is refused (`refusal` says why) is neither read nor written. Once writing failed nothing more is written;
-    `trouble` says why.
+    `series` is the subdirectory of one identity, `key` the user's secret. A directory that is refused (`refusal` says
+    why) is neither read nor written. After a failed write nothing more is written; `trouble` says why.
     """
 
     def __init__(self, directory: str, series: str, key: bytes) -> None:
@@ -86,7 +82,7 @@ class Store:
         return found
 
     def put(self, name: str, content: Any) -> None:
-        """Write a record. Raises TypeError and ValueError for what JSON cannot hold."""
+        """Write a record. Raises TypeError and ValueError for content that is not JSON."""
         data = zlib.compress(json.dumps(content, separators=(",", ":"), allow_nan=False).encode(), 1)
         if self.refusal or self.trouble:
             return
@@ -98,7 +94,7 @@ class Store:
             self.trouble = f"{self.directory}: {error.strerror or error}"
 
     def prune(self) -> None:
-        """Delete unused records, and the oldest of too many; once a day at most, and only after a `put`."""
+        """Delete unused records, and the oldest of too many; at most once a day, and only after a `put`."""
         marker = os.path.join(self.directory, _PRUNED)
         if not self._is_ready or self.trouble or time.time() - _modified(marker) < BETWEEN_PRUNINGS:
             return
@@ -124,16 +120,16 @@ class Store:
 
 
 def refusal(directory: str) -> str:
-    """Why gpulint leaves a directory alone that is to be its cache, "" if it may use it.
+    """Why gpulint refuses a cache directory, "" if it may use it.
 
-    It may use one that does not exist, is empty or holds nothing but what gpulint writes.
+    It uses one that does not exist, is empty or holds nothing but files of gpulint.
     """
     try:
         if stat.S_ISLNK(os.lstat(directory).st_mode):
             return f"{directory} is a link; nothing is cached there"
         with os.scandir(directory) as entries:
             foreign = next((entry.name for entry in entries if not _is_own(entry)), None)
-    except (FileNotFoundError, NotADirectoryError):  # the first `put` says what is in the way
+    except (FileNotFoundError, NotADirectoryError):  # the first `put` reports what is in the way
         return ""
     except (OSError, ValueError) as error:
         return f"{directory}: {getattr(error, 'strerror', None) or error}; nothing is cached there"
@@ -148,8 +144,8 @@ def is_cache(directory: str) -> bool:
 
 
 def prune(directory: str, max_bytes: int = MAX_BYTES, max_age: float = MAX_AGE) -> None:
-    """Delete records of a cache: those unused for `max_age` seconds, then the least recently used ones of those that
-    exceed `max_bytes`. Files that a killed run left behind go with the first."""
+    """Delete records unused for `max_age` seconds, then the least recently used ones beyond `max_bytes`. Files left
+    behind by a killed run are deleted with the former."""
     now = time.time()
     files = sorted(((status.st_mtime, status.st_size, path) for path, status in _records(directory)), reverse=True)
     reached = 0
@@ -165,7 +161,7 @@ def prune(directory: str, max_bytes: int = MAX_BYTES, max_age: float = MAX_AGE) 
 
 
 def clean(directory: str) -> None:
-    """Delete a cache. Whatever is not gpulint's stays, and with it the directories that hold it."""
+    """Delete a cache, but no file that is not gpulint's, nor the directories around one."""
     if refusal(directory):
         return
     with contextlib.suppress(OSError):
@@ -193,7 +189,7 @@ def _all_series(directory: str) -> list[str]:
 
 
 def _records(directory: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Records of a cache directory, those that a killed run left half-written included."""
+    """Records of a cache directory, including half-written ones of a killed run."""
     for series in _all_series(directory):
         for entry in os.scandir(series):
             if _RECORD.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
@@ -209,7 +205,7 @@ def _modified(path: str) -> float:
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Put a file in place of another. It need not survive a power cut: a torn one is no record."""
+    """Replace a file atomically. Not synced to disk: a record torn by a power failure does not match its digest."""
     temporary = f"{path}.{os.urandom(8).hex()}"
     try:
         with open(temporary, "xb") as file:

@@ -13,24 +13,24 @@ from gpulint.cli import completing, options
 from gpulint.cli.gates import Gates, gatekeeping
 from gpulint.cli.options import F, UserError
 from gpulint.cli.project import Project
+from gpulint.discovery import MissingPath, discover
 from gpulint.linting.pack import PackError
 from gpulint.linting.portions import processors
 from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import first_on_line, printable_block
 from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.formats import carries_edits
+from gpulint.output.settings_text import shown
 from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
 from gpulint.settings import Settings, SettingsError
-from gpulint.settings_text import shown
-from gpulint.sources.discovery import MissingPath, discover
 from gpulint.sources.language import BY_EXTENSION, LANGUAGES
 from gpulint.sources.writing import NotWritten, write_output
 
 
 class _Check(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """`--add-ignore` without a reason takes none, and not the next word for one."""
+        """Lets `--add-ignore` be followed by a path without taking that as its reason."""
         return super().parse_args(ctx, [f"{word}=" if word == "--add-ignore" else word for word in args])
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -42,7 +42,7 @@ class _Check(click.Command):
 
 
 def _jobs(ctx: click.Context, param: click.Parameter, value: str) -> int:
-    """A number of processes; `auto` is that of the processors."""
+    """A number of processes; `auto` stands for that of processors."""
     if value == "auto":
         return processors()
     if not (value.isascii() and value.isdigit() and len(value) < 10 and int(value)):
@@ -131,7 +131,7 @@ def command(
         failed = 2 if settings.withheld is not None and _names_no_rule(check) else 0
         files = list(given) or discover(paths or (".",), finder)
         if show_files or show_settings:
-            check.catalogue  # noqa: B018  (says what is wrong with the rules and their selection)
+            check.catalogue  # noqa: B018  (reports errors of the rules and their selection)
         if show_files:
             click.echo("".join(f"{first_on_line(path)}\n" for path in files), nl=False)
             options.say_each(finder.notes)
@@ -169,7 +169,7 @@ def command(
         if written.after != outcome.after:
             checked = check(files, {})
         outcome = written
-        gates = Gates.of(choices, settings)  # what changed since a revision is more now
+        gates = Gates.of(choices, settings)  # the changes since a revision now include the fixes
     result = _passed(gates, checked, files)
     if not given and gates.ignore(result, checked.texts, finder, project):
         checked = check(files, {})
@@ -213,7 +213,7 @@ def _standard_input(settings: Settings) -> bytes:
 
 
 def _names_no_rule(check: Checking) -> bool:
-    """Whether the command line names a rule that is not there, which is said; it may be one that was not loaded."""
+    """Whether the command line names an unknown rule, which is reported: it can be one that was not loaded."""
     from gpulint.linting.selection import Catalogue, Selection
 
     try:
@@ -229,7 +229,7 @@ def _passed(gates: Gates, checked: Checked, files: Sequence[str]) -> CheckResult
 
 
 def _overrides(choices: dict[str, Any]) -> dict[str, Any]:
-    """The settings that options give, in the form of the configuration file."""
+    """The settings that options give, as a table of the configuration file."""
     table: dict[str, Any] = {}
     lint: dict[str, Any] = {}
     for key in ("respect_gitignore", "force_exclude", "fix", "unsafe_fixes"):

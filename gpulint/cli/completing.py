@@ -1,4 +1,4 @@
-"""What the shell completes where click knows no values: rules and settings."""
+"""Shell completion of rules and settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpulint.settings import OPTIONS, SettingsError, SettingsFinder
 
 
 def rule(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Codes and names of rules that begin so, the project's own among them."""
+    """Codes and names of rules with a prefix, including the project's own."""
     return [
         CompletionItem(word, help=summary(one))
         for one in _rules()
@@ -22,7 +22,7 @@ def rule(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
 
 
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The last of some selectors that are separated by commas."""
+    """Completion of the last of several selectors separated by commas."""
     before, comma, last = incomplete.rpartition(",")
     found = rule(ctx, param, last)
     if "ALL".startswith(last.upper()):
@@ -31,12 +31,12 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 
 
 def setting(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Keys of settings that begin so."""
+    """Keys of settings with a prefix."""
     return [CompletionItem(one.full, help=one.help) for one in OPTIONS if one.full.startswith(incomplete)]
 
 
 def _rules() -> pack.Pack:
-    """The rules of this directory that the user trusts; the shipped ones where settings or rules cannot be read."""
+    """The trusted rules of this directory; the shipped ones if settings or rules cannot be loaded."""
     try:
         return Catalogue.load(pack.Sources.of(SettingsFinder().of_directory("."))).pack
     except (SettingsError, pack.PackError):

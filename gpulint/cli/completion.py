@@ -15,5 +15,5 @@ def command(shell: str) -> None:
     completion = get_completion_class(shell)
     assert completion is not None, "click knows the shells above"
     script = completion(main, {}, "gpulint", "_GPULINT_COMPLETE").source()
-    # click's script for fish cuts what it is given at every comma, ours stand in lists of rules and in descriptions
+    # click's script for fish splits at every comma; lists of rules and descriptions contain commas
     click.echo(script.replace('(string split "," ', '(string split --max 1 "," '))

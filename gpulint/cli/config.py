@@ -11,9 +11,9 @@ from gpulint.cli import completing
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.output import formats, settings_schema
+from gpulint.output.settings_text import written
 from gpulint.probe.expectations import levels
 from gpulint.settings import OPTIONS, Option, Settings
-from gpulint.settings_text import written
 
 
 @click.command("config")
@@ -45,7 +45,7 @@ def command(key: str | None, schema: str | None) -> None:
 
 
 def meaning(option: Option) -> str:
-    """What a setting is for, with the values it can have where they are few."""
+    """What a setting is for, with its possible values if they are few."""
     if option.kind == "format":
         return f"{option.help} One of {', '.join(formats.NAMES)}."
     return option.help

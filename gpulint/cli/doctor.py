@@ -10,7 +10,7 @@ from gpulint.cli import options
 from gpulint.cli.options import UserError
 from gpulint.doctor.causes import diagnose
 from gpulint.doctor.gather import NoInterpreter, gather
-from gpulint.doctor.report import FORMATS, Report, render
+from gpulint.doctor.report import FORMATS, MachineReport, render
 from gpulint.sources.writing import NotWritten, write_output
 
 _TIMEOUT = 60.0
@@ -46,7 +46,7 @@ def command(
         evidence = gather(python or sys.executable, timeout=timeout, compute=not no_compute)
     except NoInterpreter as error:
         raise UserError(str(error)) from None
-    report = Report(evidence, diagnose(evidence))
+    report = MachineReport(evidence, diagnose(evidence))
     text = render(output_format, report, not output_file and options.use_color(color))
     if output_file:
         try:

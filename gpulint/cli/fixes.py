@@ -1,4 +1,4 @@
-"""What `check --fix` and `--diff` do with the fixes: print or write them."""
+"""Output of `check --fix` and `--diff`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpulint.sources.writing import NotWritten
 
 
 def show(outcome: Fixed) -> int:
-    """Print a diff of what would be fixed; the exit status."""
+    """Print a diff of all fixes; the exit status."""
     is_shown = _is_shown()
     for path, after in outcome.after.items():
         text = difference(path, outcome.before[path], after)
@@ -38,7 +38,7 @@ def show(outcome: Fixed) -> int:
 
 
 def _is_shown() -> bool:
-    """Whether a terminal or the log of a CI system gets the output, which obey some of it; not a file or `patch`."""
+    """Whether the output goes to a terminal or CI log, which interpret parts of it, and not to a file or `patch`."""
     if sys.stdout.isatty():
         return True
     if not any(map(os.environ.get, _OF_CI)):
@@ -54,7 +54,7 @@ _OF_CI = ("CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
 
 
 def _shown(text: str) -> str:
-    """A diff to be read and not obeyed. `patch` still takes it where nothing in it is a command."""
+    """A diff for display. `patch` accepts it unless it contained a command."""
     return printable_block(_LONE_RETURN.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
@@ -70,7 +70,7 @@ def pass_on(outcome: Fixed, given: Mapping[str, bytes]) -> None:
 
 
 def write(outcome: Fixed, project: Project) -> Fixed:
-    """Write the fixed files; what was done. A file that cannot be written stays as it was, and that is said."""
+    """Write the fixed files; what was done. A file that cannot be written is reported and stays unchanged."""
     after = dict(outcome.after)
     for path, source in outcome.after.items():
         try:

@@ -1,6 +1,6 @@
-"""What lets findings pass: a baseline, what a revision had already, comments that `check` writes itself.
+"""Exemptions from findings: baselines, unchanged code since a revision, comments that `check` writes.
 
-Most runs ask for none of these: what they need is imported when they are asked for.
+Most runs use none of these: their modules are imported when needed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAMED_STALE = 5
-"""Stale entries of a baseline that are named; of more, their number."""
+"""Maximum number of stale baseline entries that are named; more are counted."""
 
 
 def gatekeeping(function: F) -> F:
@@ -51,8 +51,8 @@ def gatekeeping(function: F) -> F:
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """What the user asked for. `folder` is that in which the baseline may be written; `reason` is that of
-    `--add-ignore`, None where it is not given."""
+    """The user's options. `folder` is where the baseline may be written; `reason` is that of `--add-ignore`, None
+    without that option."""
 
     baseline: str | None
     folder: str
@@ -77,7 +77,7 @@ class Gates:
         return cls(named, folder, choices["write_baseline"], choices["prune_baseline"], changes, reason)
 
     def lets_pass(self, checked: CheckResult, in_file: Callable[[Span], Span]) -> Callable[[Finding], bool]:
-        """Whether a finding, of this check or of a later one, counts. Raises UserError."""
+        """Whether a finding of this or a later check is reported. Raises UserError."""
         findings = checked.findings
         if self.baseline is None and self.changes is None:
             return lambda finding: True
@@ -94,7 +94,7 @@ class Gates:
         return lambda finding: finding.fingerprint in counting
 
     def passed(self, result: CheckResult, checked: Collection[str], in_file: Callable[[Span], Span]) -> CheckResult:
-        """The result with the findings that count; `in_file` gives a span in a cell at its rows of the file.
+        """The result with only the findings that are reported; `in_file` converts a span in a cell to rows of the file.
 
         Raises UserError.
         """
@@ -133,7 +133,7 @@ class Gates:
         return changed.fresh(findings)
 
     def ignore(self, result: CheckResult, texts: Texts, finder: SettingsFinder, project: Project) -> bool:
-        """Write the comments that were asked for into the files as they were checked; whether any was written."""
+        """Write suppression comments into the files as they were checked; whether any was written."""
         if self.reason is None:
             return False
         wanted: dict[str, list[tuple[int, str]]] = defaultdict(list)
@@ -172,7 +172,7 @@ def _reason(text: str) -> str:
 
 
 def _is_new(finding: Finding, changes: Changes, in_file: Callable[[Span], Span]) -> bool:
-    """Whether what changed is what is reported, or what explains it. Raises UserError."""
+    """Whether the change affects a finding or one of its related places. Raises UserError."""
     from gpulint.sources.changes import NoChanges
 
     try:
@@ -185,7 +185,7 @@ def _is_new(finding: Finding, changes: Changes, in_file: Callable[[Span], Span])
 
 
 def _ignore(path: str, source: Source, places: list[tuple[int, str]], reason: str, project: Project) -> int:
-    """Write the comments of one file; how many findings they silence. What cannot be done is said."""
+    """Write the comments of one file; the number of findings that they silence. Failures are reported."""
     from gpulint.sources.decoding import Undecodable, decode
     from gpulint.sources.ignoring import CannotIgnore, with_ignores
     from gpulint.sources.writing import NotWritten

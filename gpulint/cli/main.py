@@ -14,7 +14,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from gpulint import __version__
+from gpulint._version import __version__
 from gpulint.output.escapes import printable, printable_block
 
 COMMANDS = {
@@ -45,12 +45,12 @@ class _Commands(click.Group):
         _prepare_streams()
         words = sys.argv[1:] if args is None else args
         try:
-            if any("\0" in word for word in words):  # from another program; the system passes none
+            if any("\0" in word for word in words):  # only another program can pass one; the operating system does not
                 raise click.UsageError("an argument has a NUL")
             return super().main(args, *others, **options)
         except click.UsageError as error:
             click.echo(f"gpulint: {error.message}", err=True)
-        except Exception as error:  # the edge of the program
+        except Exception as error:  # last resort: one line and exit status 2
             _report(error, verbose="-v" in words or "--verbose" in words)
         sys.exit(2)
 
@@ -63,8 +63,8 @@ class _Commands(click.Group):
             with _usage_errors_printable():
                 return super().invoke(ctx)
         finally:
-            if not sys.stdout.closed:  # the server closes it
-                sys.stdout.flush()  # here a closed pipe is not an error yet; as the interpreter exits it would be
+            if not sys.stdout.closed:  # the server closes its own output
+                sys.stdout.flush()  # flush now: a closed pipe would be an error at interpreter exit
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -94,7 +94,7 @@ def _prepare_streams() -> None:
 
 @contextmanager
 def _usage_errors_printable() -> Iterator[None]:
-    """What click says of wrong usage, with words of the command line, which can be file names, made printable."""
+    """Click's message for wrong usage, with words of the command line (possibly file names) escaped."""
     try:
         yield
     except click.UsageError as error:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from gpulint.output.escapes import printable
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
-from gpulint.trust import Trust
+from gpulint.settings.trust import Trust
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,12 +26,12 @@ class UserError(click.ClickException):
 
 
 def say(text: str) -> None:
-    """One line on standard error, whatever file names and messages hold."""
+    """Print one line on standard error, escaped."""
     click.echo(f"gpulint: {printable(text)}", err=True)
 
 
 def say_each(lines: Iterable[str]) -> None:
-    """Several lines on standard error."""
+    """Print several lines on standard error."""
     for line in lines:
         say(line)
 
@@ -85,7 +85,7 @@ def finder(
 
 
 def use_color(choice: str) -> bool:
-    """Whether to color: as told, else by NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, else where a terminal reads."""
+    """Whether to use color: by option, else by NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, else if output is a terminal."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):

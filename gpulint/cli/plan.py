@@ -9,9 +9,10 @@ import click
 
 from gpulint.cli import options
 from gpulint.cli.options import UserError
-from gpulint.linting.engine import Checker, on_deep_stack
+from gpulint.linting.deep_stack import on_deep_stack
+from gpulint.linting.engine import Checker
 from gpulint.linting.selection import Catalogue
-from gpulint.output import plan_json, plan_text
+from gpulint.output import plan_events, plan_json, plan_text
 from gpulint.output.view import place
 from gpulint.places import Span
 from gpulint.sources.decoding import Undecodable
@@ -22,11 +23,13 @@ from gpulint.syntax.parse import CannotParse
 @click.command("plan")
 @click.argument("file", type=click.Path())
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Form of the output.")
+@click.option("--events", is_flag=True, help="Show every event that rules receive, with its fields.")
 @options.configuration
 @options.color
 def command(
     file: str,
     output_format: str,
+    events: bool,
     configs: tuple[str, ...],
     isolated: bool,
     target_tensorflow: str | None,
@@ -55,7 +58,10 @@ def command(
         _say(file, programs.main, error)
         sys.exit(1)
     options.say_each(finder.notes)
-    if output_format == "json":
+    if events:
+        render = plan_events.render_json if output_format == "json" else plan_events.render
+        click.echo(on_deep_stack(lambda: render(plan, source, checker.files.read)), nl=output_format == "json")
+    elif output_format == "json":
         click.echo(on_deep_stack(lambda: plan_json.render(plan, source, checker.files.read)))
     else:
         text = on_deep_stack(lambda: plan_text.render(plan, source, checker.files.read, options.use_color(color)))
@@ -65,7 +71,7 @@ def command(
 
 
 def _say(file: str, source: Source, error: CannotParse) -> None:
-    """One line about a program, or a cell of it, that cannot be parsed."""
+    """Report a program or cell that cannot be parsed."""
     span = Span(file, error.row, error.column, error.row, error.column)
     shown = source.cells.in_cell(span)._replace(path=file) if source.cells is not None else span
     options.say(f"{place(shown)}: {error.message}")

@@ -15,16 +15,16 @@ from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.probe.capture.reader import CaptureError, read
 from gpulint.probe.checks.verify import exit_status, status_of_program, verify
+from gpulint.probe.checks.verify_workers import verify_all
 from gpulint.probe.cluster.folder import read_members
 from gpulint.probe.cluster.joined import joined
-from gpulint.probe.cluster.judged import verify_all
 from gpulint.probe.expectations import levels
-from gpulint.probe.expectations.expectation import Run, Wanted
+from gpulint.probe.expectations.expectation import Run, UserExpectation
 from gpulint.probe.expectations.findings import findings_of
-from gpulint.probe.expectations.requested import wanted
+from gpulint.probe.expectations.requested import requested_expectations
 from gpulint.probe.launch.command import Profile, Simulated, Target
 from gpulint.probe.placement_log.log_file import capture_of_log
-from gpulint.probe.report import FORMATS, Report, render, tensorboard
+from gpulint.probe.report import FORMATS, RunReport, render, tensorboard
 from gpulint.probe.report.file import check_writable, write
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 
@@ -187,7 +187,7 @@ def command(
             expectations = verify(Run(capture, findings, expected, settings))
         end: dict[str, object] = {"status": 0} if log_path else capture.end
         status = exit_status(expectations, end, settings.probe_strict, capture.faults)
-        report = Report(capture, expectations, status)
+        report = RunReport(capture, expectations, status)
         text = render(output_format, report, not output_file and options.use_color(color))
         shown = _page(report) if html_path else ""
         traced = _trace(report) if trace_path else ""
@@ -211,26 +211,27 @@ def command(
 
 
 def _damaged(given: str | None, error: Exception) -> Exception:
-    """What is said of an error: a file from elsewhere can hold anything; of a program just run it is our own fault."""
+    """Message for an error: a file from elsewhere can be malformed; for a program that was just run it is an internal
+    error."""
     return error if given is None else UserError(f"{given}: a damaged capture: {type(error).__name__}: {error}")
 
 
-def _page(report: Report) -> str:
+def _page(report: RunReport) -> str:
     from gpulint.probe.report import page
 
     return page.render(report)
 
 
-def _trace(report: Report) -> str:
+def _trace(report: RunReport) -> str:
     from gpulint.probe.report import trace
 
     return trace.render(report)
 
 
-def _expected(settings: Settings, given: tuple[str, ...]) -> list[Wanted]:
+def _expected(settings: Settings, given: tuple[str, ...]) -> list[UserExpectation]:
     try:
         levels.validate(settings)
-        return wanted(settings, given)
+        return requested_expectations(settings, given)
     except SettingsError as error:
         raise UserError(str(error)) from None
 
@@ -243,8 +244,8 @@ def _file(use: Callable[..., None], path: str, *text: str) -> None:
 
 
 def _profile(log_directory: str, steps: int) -> Profile:
-    """Where a profile of so many steps goes until it is put into a log directory. Raises UserError where nothing can be
-    put there."""
+    """Temporary directory for a profile of some steps, until it is moved to a log directory. Raises UserError if that
+    cannot be written."""
     if not tensorboard.is_available():
         raise UserError(tensorboard.MISSING)
     _file(tensorboard.check_directory, log_directory)

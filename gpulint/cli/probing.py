@@ -29,10 +29,9 @@ def probed(
     profile: Profile,
     local_workers: int | None,
 ) -> Capture:
-    """What was seen of a run that had this process's streams. Raises UserError where the program cannot be
-    run."""
+    """The capture of a run that shares this process's streams. Raises UserError if the program cannot be started."""
     from gpulint.probe.cluster import local
-    from gpulint.probe.launch import program as launch  # POSIX only, as far as there are pseudo-terminals
+    from gpulint.probe.launch import program as launch  # POSIX only: needs pseudo-terminals
     from gpulint.probe.launch.channel import standard_error
     from gpulint.probe.launch.progress import ProgressLine
     from gpulint.probe.measures.cards import Cards
@@ -58,7 +57,7 @@ def probed(
     with tempfile.TemporaryDirectory(prefix="gpulint-") as temporary:
         if local_workers is not None:
             shared = 0 if simulated.gpus else gpus or 0
-            for line in local.told_before(local_workers, shared, environment):
+            for line in local.startup_warnings(local_workers, shared, environment):
                 options.say(line)
             directory = os.path.abspath(capture_path or temporary)
             os.makedirs(directory, exist_ok=True)
@@ -89,7 +88,7 @@ def probed(
 
 
 def _require_notebook(target: Target) -> None:
-    """Raises UserError where a notebook cannot be run."""
+    """Raises UserError if a notebook cannot be run."""
     if target.arguments:
         raise UserError(f"{target.name}: a notebook takes no arguments")
     try:

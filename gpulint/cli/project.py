@@ -13,8 +13,8 @@ from gpulint.sources.writing import NotWritten, folder_of, outside, replace_file
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The files that a run was started on. `folders` are the working directory and those that the command line names or
-    names files in, innermost first; `links` are the files that are symbolic links."""
+    """The files of a run. `folders` are the working directory and those of the command line (named, or with a named
+    file), innermost first; `links` are the files that are symbolic links."""
 
     finder: SettingsFinder
     folders: tuple[str, ...]
@@ -30,8 +30,8 @@ class Project:
     def replace(self, path: str, before: bytes, after: bytes) -> None:
         """Change a file of the project from one content to another. Raises NotWritten and SettingsError.
 
-        A link is not followed out of the folder of its settings or, where no file has any, out of the innermost folder.
-        Nor may that folder be reached through a link out of another one.
+        A link must not lead out of the folder of its settings or, without settings, out of the innermost folder. That
+        folder in turn must not be reached through a link that leaves another one.
         """
         settings = self.finder.of_file(path)
         folder = folder_of(path, *([settings.root] if settings.source else []), *self.folders)

@@ -45,7 +45,7 @@ def command(
         made.start_tcp(*_address(tcp))
         return
     channel = sys.stdout.buffer
-    with contextlib.redirect_stdout(sys.stderr):  # a rule of the user's may print
+    with contextlib.redirect_stdout(sys.stderr):  # a plug-in rule can print
         made.start_io(stdout=channel)
 
 

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from gpulint import __version__
+from gpulint._version import __version__
 
 
 @click.command("version")

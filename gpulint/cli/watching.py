@@ -42,5 +42,5 @@ def _once(check: Callable[[], object]) -> None:
     except click.ClickException as error:
         error.show()
     except SystemExit:
-        pass  # its status is that of one check; watching goes on
+        pass  # the exit status of one check does not end watching
     say("watching; stop with Ctrl-C")

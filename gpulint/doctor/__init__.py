@@ -1,1 +1,1 @@
-"""What stands between this machine and TensorFlow on its GPUs: evidence → diagnoses → report."""
+"""Finds what keeps TensorFlow off this machine's GPUs: evidence → diagnoses → report."""

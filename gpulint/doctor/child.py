@@ -1,4 +1,4 @@
-"""Asking in a child process with a time limit, so that what hangs or crashes there is an answer."""
+"""Runs a query in a child process with a time limit, so that a hang or crash is an answer."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from gpulint.doctor import queries
 from gpulint.probe.launch.process_tree import ProcessTree
 
 _LOG = 1 << 20
-"""Bytes of standard error that are kept: the first half and the last."""
+"""Bytes of standard error that are kept, half from each end."""
 
 _REAP = 2.0
-"""Seconds to wait for a process that was killed. One that hangs inside the driver cannot be, and is left."""
+"""Seconds to wait for a killed process. One that hangs inside the driver cannot be killed and is abandoned."""
 
 Ended = Literal["answered", "failed", "crashed", "timeout", "not asked"]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How a question ended, and what was known by then.
+    """How a query ended, and its results so far.
 
-    `step` is the last one that was begun. `error` is the exception, the signal's name, or the exit status; `log` is
-    what came on standard error. `values` has the last value of a name, `rows` all of them.
+    `step` is the last one started. `error` is the exception, the signal's name, or the exit status; `log` is standard
+    error. `values` has the last value of each name, `rows` all of them.
     """
 
     ended: Ended
@@ -42,22 +42,22 @@ class Answer:
     rows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def all(self, name: str) -> tuple[Any, ...]:
-        """Every value that was written under a name, in order."""
+        """Every value written under a name, in order."""
         return self.rows.get(name, ())
 
 
 def ask(
     python: str, question: str, options: Mapping[str, Any], *, deadline: float, environment: Mapping[str, str]
 ) -> Answer:
-    """Asks an interpreter one question of `queries`. It is ended at `deadline` (time.monotonic). An interpreter that
-    cannot be started is not asked."""
+    """Runs one of `queries` in an interpreter, until `deadline` (time.monotonic) at the latest. Returns "not asked"
+    if the interpreter cannot be started."""
     try:
-        return _asked(python, question, options, deadline, environment)
+        return _run(python, question, options, deadline, environment)
     except OSError as error:
         return Answer("not asked", error=error.strerror or str(error))
 
 
-def _asked(
+def _run(
     python: str, question: str, options: Mapping[str, Any], deadline: float, environment: Mapping[str, str]
 ) -> Answer:
     main = os.path.join(os.path.dirname(os.path.abspath(queries.__file__)), "__main__.py")
@@ -119,7 +119,7 @@ def _answer(status: int | None, rows: list[tuple[str, Any]], log: str, seconds: 
 
 
 def _reason(status: int) -> str:
-    """The signal that ended a process, or its status; on Windows that is the code of the exception."""
+    """The signal that ended a process, or its exit status, which on Windows is the exception code."""
     if status < 0:
         try:
             return signal.Signals(-status).name
@@ -135,11 +135,11 @@ def _rows(path: str) -> list[tuple[str, Any]]:
             for row in file:
                 try:
                     name, value = json.loads(row)
-                except ValueError:  # the process died while it wrote it
+                except ValueError:  # the process died while writing the row
                     continue
                 found.append((str(name), value))
     except OSError:
-        pass  # it died before it wrote anything
+        pass  # it died before writing anything
     return found
 
 

@@ -1,8 +1,8 @@
-"""What CUDA's releases need and how their libraries are called.
+"""CUDA releases: the drivers they need, and the names of their libraries.
 
-Minimum drivers: "CUDA Compatibility", tables 1 and 2 (docs.nvidia.com/deploy/cuda-compatibility): since CUDA 11 every
-release of a major version runs on the drivers from the first one on. Names of libraries: the messages of TensorFlow
-2.4 (CUDA 11, NVIDIA/tensorflow#110) and, seen on a driver that knows one card, of 2.21 (CUDA 12.5).
+Minimum drivers: "CUDA Compatibility", tables 1 and 2 (docs.nvidia.com/deploy/cuda-compatibility); since CUDA 11 every
+release of a major version runs on the drivers of its first. Library names: messages of TensorFlow 2.4 (CUDA 11,
+NVIDIA/tensorflow#110) and, with a driver and one card, of 2.21 (CUDA 12.5).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _LIBRARIES = {
     12: "cudart.so.12 cublas.so.12 cublasLt.so.12 cufft.so.11 cusolver.so.11 cusparse.so.12",
     11: "cudart.so.11.0 cublas.so.11 cublasLt.so.11 cufft.so.10 curand.so.10 cusolver.so.11 cusparse.so.11",
 }
-"""Major version of CUDA → what TensorFlow opens; without one of them it registers no GPU."""
+"""Major version of CUDA → libraries that TensorFlow opens; if one is missing it registers no GPU."""
 
 DRIVER_LIBRARIES = ("libcuda.so.1", "libnvidia-ml.so.1")
-"""What comes with the driver. TensorFlow 2.21 lists no GPU without the second one, and says nothing."""
+"""Libraries of the driver. Without the second, TensorFlow 2.21 silently lists no GPU."""
 
 NCCL = "libnccl.so.2"
-"""Needed where several GPUs reduce together."""
+"""Needed for reductions across several GPUs."""
 
 _WHEELS = {
     "libcudart": "cuda-runtime",
@@ -48,12 +48,12 @@ _WHEELS = {
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version, (12, 5, 1) of "12.5.1"; empty where there are none."""
+    """The numbers of a version, (12, 5, 1) of "12.5.1"; empty if there are none."""
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def minimum_driver(cuda: str, windows: bool = False) -> str:
-    """The oldest driver that runs a CUDA release, "" where it is not known."""
+    """The oldest driver that runs a CUDA release, "" if unknown."""
     release = numbers(cuda)[:2]
     for since in sorted(_DRIVERS, reverse=True):
         if release >= since:
@@ -62,7 +62,7 @@ def minimum_driver(cuda: str, windows: bool = False) -> str:
 
 
 def libraries(cuda: str, cudnn: str) -> tuple[str, ...]:
-    """The libraries that TensorFlow opens when it was built for these releases."""
+    """The libraries that a TensorFlow built for these releases opens."""
     release = numbers(cuda)
     named = tuple(f"lib{name}" for name in _LIBRARIES.get(release[0], "").split()) if release else ()
     major = numbers(cudnn)
@@ -70,28 +70,29 @@ def libraries(cuda: str, cudnn: str) -> tuple[str, ...]:
 
 
 def wheel(library: str, cuda: str) -> str:
-    """The wheel of NVIDIA's that has a library, "" where none does."""
+    """NVIDIA's wheel with a library, "" if there is none."""
     part = _WHEELS.get(library.partition(".so")[0], "")
     release = numbers(cuda)
     return f"nvidia-{part}-cu{release[0]}" if part and release else ""
 
 
 def cudnn_version(number: int) -> tuple[int, int, int]:
-    """What cudnnGetVersion() returns, as a version: 90300 is 9.3.0, 8907 was 8.9.7."""
+    """The result of cudnnGetVersion() as a version: 90300 is 9.3.0, 8907 was 8.9.7."""
     size = 10000 if number >= 90000 else 1000
     return number // size, number % size // 100, number % 100
 
 
 def runs_natively(capability: tuple[int, int], built: Iterable[str]) -> bool:
-    """Whether a wheel has kernels for a card: those for the same major and at most its minor version.
+    """Whether a wheel has kernels for a card: for the same major and at most its minor version.
 
-    `compute_90` in TensorFlow's build info means kernels for 9.0 and PTX, `sm_90` means kernels alone (configure.py).
+    `compute_90` in TensorFlow's build info means kernels for 9.0 and PTX, `sm_90` means kernels only (configure.py).
     """
     return any(major == capability[0] and minor <= capability[1] for _, (major, minor) in _built(built))
 
 
 def compiles_for(capability: tuple[int, int], built: Iterable[str]) -> bool:
-    """Whether the driver can make kernels for a card of what the wheel has: PTX runs on its own capability and up."""
+    """Whether the driver can compile kernels for a card from the wheel's PTX, which runs on its own capability and
+    above."""
     return any(kind == "compute" and version <= capability for kind, version in _built(built))
 
 

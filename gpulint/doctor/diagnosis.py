@@ -1,4 +1,4 @@
-"""What the evidence says is in the way."""
+"""Diagnoses: causes found in the evidence."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from gpulint.linting.finding import Severity
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One cause: what was seen, why it matters, and the one command that mends it ("" where there is none).
+    """One cause: the observation, why it matters, and the one command that fixes it ("" if there is none).
 
-    An error keeps TensorFlow from a GPU that is expected here; a warning takes speed, memory or a part of the GPUs; the
-    rest is information. `evidence` are texts as they were found: messages, paths.
+    An error keeps TensorFlow from an expected GPU; a warning costs speed, memory or some of the GPUs; the rest is
+    information. `evidence` holds messages and paths verbatim.
     """
 
     id: str
     severity: Severity
     seen: str
     why: str
-    mend: str = ""
+    fix: str = ""
     evidence: tuple[str, ...] = ()
 
 
 def pip_install(evidence: Evidence, *requirements: str, force: bool = False) -> str:
-    """The command that installs something into the interpreter that was examined."""
+    """The command that installs something into the examined interpreter."""
     options = ["--force-reinstall"] if force else []
     return shlex.join([evidence.python, "-m", "pip", "install", *options, *requirements])
 
 
 def with_cuda(evidence: Evidence) -> str:
-    """The requirement for a TensorFlow with CUDA's libraries, of the release that is there where that has the extra
+    """The requirement for a TensorFlow with CUDA's libraries: of the installed release if that has the extra
     `and-cuda` (since 2.14)."""
     if evidence.machine.system != "Linux" or evidence.machine.architecture not in ("x86_64", "AMD64"):
         return "tensorflow"

@@ -1,4 +1,4 @@
-"""What was found out about a machine and the TensorFlow on it: values only."""
+"""Evidence about a machine and its TensorFlow: values only."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What a TensorFlow was built for. `capabilities` are its names for them, `sm_80` or `compute_90`."""
+    """What a TensorFlow was built for. `capabilities` are named as in its build info, `sm_80` or `compute_90`."""
 
     cuda: bool = False
     rocm: bool = False
@@ -52,8 +52,8 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """The Python that is examined. `package` is where it finds `tensorflow`, "" for nowhere, and `kind` what that is:
-    package, module or namespace. `requires` are the requirements of the distribution tensorflow."""
+    """The examined Python. `package` is where it finds `tensorflow`, "" for nowhere, and `kind` is package, module
+    or namespace. `requires` are the requirements of the distribution tensorflow."""
 
     executable: str
     version: str = ""
@@ -77,7 +77,7 @@ class Interpreter:
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU that TensorFlow lists. What it does not tell is "" or None."""
+    """A GPU that TensorFlow lists. Unknown fields are "" or None."""
 
     name: str
     card: str = ""
@@ -87,9 +87,9 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A shared library that TensorFlow opens. `path` is "" where it cannot be, with the loader's `error`. `looked` are
-    the directories that were tried before the system's, `present` those of them that exist, `elsewhere` are files of
-    that name, `others` of other versions."""
+    """A shared library that TensorFlow opens. `path` is "" if that fails, with the loader's `error`. `looked` lists
+    directories searched before the system's, `present` those of them that exist, `elsewhere` files of that name,
+    `others` files of other versions."""
 
     name: str
     path: str = ""
@@ -103,7 +103,7 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card as NVML has it, in NVML's order, which is that of nvidia-smi."""
+    """A card in NVML's order, which is nvidia-smi's."""
 
     index: int
     name: str = ""
@@ -119,8 +119,8 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that the diagnoses look at. `asked_tensorflow`, `asked_libraries` and `asked_cards` tell how the questions
-    ended; what they gave is beside them. `cuda_driver` is the newest CUDA that the driver runs."""
+    """The input of the diagnoses. `asked_tensorflow`, `asked_libraries` and `asked_cards` say how the queries ended;
+    their results are the other fields. `cuda_driver` is the newest CUDA that the driver runs."""
 
     machine: Machine
     interpreter: Interpreter
@@ -139,11 +139,11 @@ class Evidence:
     driver: str = ""
     cuda_driver: str = ""
     no_cards: str = ""
-    """Why NVML shows no card."""
+    """Why NVML lists no card."""
 
     @property
     def listed(self) -> bool:
-        """Whether TensorFlow was imported and came to the end of its list of GPUs."""
+        """Whether TensorFlow was imported and listed its GPUs."""
         return "gpus" in self.asked_tensorflow.values
 
     @property
@@ -153,12 +153,12 @@ class Evidence:
 
     @property
     def driver_version(self) -> str:
-        """Of NVIDIA's driver, as the kernel or NVML says, "" where there is none."""
+        """Version of NVIDIA's driver according to the kernel or NVML, "" without one."""
         return self.machine.kernel_driver or self.driver
 
     @property
-    def wanted(self) -> str:
-        """Why a GPU of NVIDIA is expected here, "" where nothing says so."""
+    def gpu_expected(self) -> str:
+        """Why an NVIDIA GPU is expected here, "" if nothing suggests it."""
         if self.cards:
             return f"the driver shows {_count(len(self.cards), 'card')}"
         if self.messages.found:
@@ -180,7 +180,7 @@ class Evidence:
 
     @property
     def has_hardware(self) -> bool:
-        """Whether there is a card of NVIDIA's as far as the bus, the driver or its files tell."""
+        """Whether the bus, the driver or its files show an NVIDIA card."""
         machine = self.machine
         return bool(self.cards or machine.bus_cards or machine.kernel_driver or self._numbered or self.messages.found)
 
@@ -190,7 +190,7 @@ class Evidence:
 
     @property
     def python(self) -> str:
-        """The interpreter as one writes it in a command."""
+        """The interpreter as written in a command."""
         return self.interpreter.executable
 
 
@@ -199,7 +199,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def build_of(info: Mapping[str, Any]) -> Build:
-    """The build from TensorFlow's build info. Windows writes the versions as `64_112`."""
+    """The build from TensorFlow's build info. Windows writes versions as `64_112`."""
     return Build(
         cuda=bool(info.get("is_cuda_build")),
         rocm=bool(info.get("is_rocm_build")),
@@ -217,7 +217,7 @@ def _plain(version: str) -> str:
 
 
 def release_of(version: str) -> tuple[int, ...]:
-    """(2, 21) of TensorFlow "2.21.0", empty where it is not known."""
+    """(2, 21) of TensorFlow "2.21.0", empty if unknown."""
     return numbers(version)[:2]
 
 
@@ -227,5 +227,5 @@ def below(path: str, directory: str) -> bool:
         return False
     try:
         return os.path.commonpath([os.path.realpath(path), os.path.realpath(directory)]) == os.path.realpath(directory)
-    except ValueError:  # other drives
+    except ValueError:  # on different drives
         return False

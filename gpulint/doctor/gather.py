@@ -1,4 +1,5 @@
-"""Gathers the evidence within a time limit: this machine's files here, the rest in child processes side by side."""
+"""Gathers the evidence within a time limit: files of this machine directly, everything else in parallel child
+processes."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import gpulint
+from gpulint import _version
 from gpulint.doctor import cuda, messages
 from gpulint.doctor.child import Answer, ask
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Gpu, Interpreter, Library, build_of
@@ -21,7 +22,7 @@ from gpulint.probe.measures.cards import Row, bus_id
 
 
 class NoInterpreter(Exception):
-    """The interpreter cannot be examined; says why."""
+    """The interpreter cannot be examined; the message says why."""
 
 
 _UNASKED = Answer("not asked")
@@ -35,10 +36,10 @@ def gather(
     environment: Mapping[str, str] = os.environ,
     root: Path = Path("/"),
 ) -> Evidence:
-    """Asks an interpreter about its TensorFlow. Raises NoInterpreter where it is none.
+    """Examines the TensorFlow of an interpreter. Raises NoInterpreter if it is not one.
 
-    All questions together take `timeout` seconds at most, and two more where a process cannot be ended. `compute` lets
-    TensorFlow make its devices and run an operation on each.
+    All queries together take at most `timeout` seconds, plus two if a process cannot be killed. `compute` lets
+    TensorFlow create its devices and run an operation on each.
     """
     deadline = time.monotonic() + timeout
     machine = examine(environment, root)
@@ -52,7 +53,7 @@ def gather(
     build = build_of(first.values.get("build") or {})
     question = partial(ask, deadline=deadline)
     logging = {**environment, **messages.LEVELS}
-    home = os.path.dirname(os.path.dirname(os.path.abspath(gpulint.__file__)))
+    home = os.path.dirname(os.path.dirname(os.path.abspath(_version.__file__)))
     with ThreadPoolExecutor(3) as pool:
         runtime = libraries = None
         if interpreter.package:
@@ -90,7 +91,7 @@ def _interpreter(python: str, values: Mapping[str, Any]) -> Interpreter:
 
 
 def _evidence(evidence: Evidence) -> Evidence:
-    """The evidence with what the questions gave."""
+    """The evidence with the results of the queries."""
     said, cards = evidence.asked_tensorflow, evidence.asked_cards
     build = build_of(said.values["build"]) if "build" in said.values else evidence.build
     version = str((said.values.get("imported") or {}).get("version") or "")
@@ -113,8 +114,7 @@ def _evidence(evidence: Evidence) -> Evidence:
 
 
 def _gpus(evidence: Evidence) -> tuple[Gpu, ...]:
-    """TensorFlow's GPUs with their bus ids: those of the devices it created, else of the cards that it found, where it
-    left none out."""
+    """TensorFlow's GPUs with bus ids: from the devices it created, or from the cards it found, if it ignored none."""
     listed = evidence.asked_tensorflow.values.get("gpus") or ()
     created = {one.device.rpartition(":")[2]: bus_id(one.pci_bus_id) for one in evidence.messages.created}
     found = evidence.messages.found

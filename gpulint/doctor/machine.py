@@ -1,4 +1,4 @@
-"""What this machine shows of NVIDIA's cards and driver without asking the driver: files and environment variables."""
+"""What this machine shows of NVIDIA's cards and driver without calling the driver: files and environment variables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 _NVIDIA = "0x10de"
 _DISPLAY = "0x03"
-"""Class of the PCI devices that are GPUs: VGA and 3D controllers."""
+"""PCI class of GPUs: VGA and 3D controllers."""
 
 VARIABLES = (
     "CUDA_DEVICE_ORDER",
@@ -33,14 +33,14 @@ VARIABLES = (
     "TF_XLA_FLAGS",
     "XLA_FLAGS",
 )
-"""Environment variables that decide where TensorFlow runs, or whether it can be imported."""
+"""Environment variables that affect where TensorFlow runs, or whether it can be imported."""
 
 _VERSION = re.compile(r"^NVRM version:.*?\s(\d+\.\d+(?:\.\d+)?)\s", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class BusCard:
-    """An NVIDIA GPU on the PCI bus, and the kernel driver that has it ("" for none)."""
+    """An NVIDIA GPU on the PCI bus, and its kernel driver ("" for none)."""
 
     bus: str
     driver: str
@@ -48,8 +48,8 @@ class BusCard:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """`system` as platform.system() says it. `kernel_driver` is the version of NVIDIA's kernel module, "" where it is
-    not loaded. `device_files` maps the files that CUDA opens to whether we may. `container` is its kind, "" outside."""
+    """`system` as in platform.system(). `kernel_driver` is the version of NVIDIA's kernel module, "" if not loaded.
+    `device_files` maps the files that CUDA opens to whether we may open them. `container` is its kind, "" outside."""
 
     system: str
     architecture: str
@@ -63,12 +63,12 @@ class Machine:
     directory: str = ""
 
     def variable(self, name: str) -> str | None:
-        """An environment variable, None where it is not set."""
+        """An environment variable, None if not set."""
         return self.environment.get(name)
 
 
 def examine(environment: Mapping[str, str], root: Path = Path("/")) -> Machine:
-    """This machine; `root` is where its files are."""
+    """This machine; `root` is the root of its file system."""
     return Machine(
         system=platform.system(),
         architecture=platform.machine(),

@@ -1,8 +1,8 @@
-"""What TensorFlow's log says about its way to the GPUs.
+"""Parses TensorFlow's log about finding GPUs.
 
-Of some messages there is one that only a higher log level shows: which library did not load (`dso_loader`, at WARNING
-before 2.12 and at level 1 since) and which cards were found (`gpu_device`, level 1). `LEVELS` asks for both; seen on
-2.21. Texts of the others: tensorflow#4349 (versions), #60913 (cuDNN).
+Two messages need a higher log level: libraries that failed to load (`dso_loader`, at WARNING before 2.12 and at level 1
+since) and cards found (`gpu_device`, level 1). `LEVELS` enables both; tested on 2.21. Sources of others:
+tensorflow#4349 (versions), #60913 (cuDNN).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FLAG = re.compile(r"Unknown flags? in (\w*XLA_FLAGS): (.+?)\s*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class FoundCard:
-    """A card that TensorFlow saw, before it left out any."""
+    """A card that TensorFlow found, before it ignored any."""
 
     bus: str
     name: str
@@ -39,8 +39,8 @@ class FoundCard:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """`not_loaded` maps a library to the loader's reason. `cuinit` is the driver's refusal, "" for none. `versions`
-    are those of the kernel module and of libcuda where they differ, `cudnn` those at run time and at build."""
+    """`not_loaded` maps a library to the loader's message. `cuinit` is the driver's refusal, "" for none. `versions`
+    are those of the kernel module and libcuda if they differ, `cudnn` those at run time and at build time."""
 
     not_loaded: dict[str, str]
     skipped: bool
@@ -54,7 +54,7 @@ class Messages:
 
 
 def read(log: str) -> Messages:
-    """What a log says; nothing twice."""
+    """The messages in a log, without repetitions."""
     records = [record for line in log.splitlines() for record in hints(f"{line}\n".encode())]
     cuinit = _CUINIT.search(log)
     return Messages(

@@ -1,10 +1,10 @@
-"""A file's content as texts that edits are of, and as bytes again."""
+"""Converting a file's bytes to the texts that fixes edit, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpulint.linting.engine import on_deep_stack
+from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.rewriting.fix import Edit, Fix
 from gpulint.rewriting.text import edited
 from gpulint.sources.decoding import Undecodable, decode
@@ -18,14 +18,14 @@ BOM = b"\xef\xbb\xbf"
 
 
 def texts_of(source: Source) -> dict[int | None, str]:
-    """The text of a file, by None, or those of a notebook's cells, by index."""
+    """The text of a file (key None), or the texts of a notebook's cells by index."""
     if source.cells is not None:
         return {cell.index: cell.text for cell in read_notebook(source.file, source.data).cells}
     return {None: source.text if source.blocks is None else decode(source.path, source.data).text}
 
 
 def with_edits(source: Source, fixes: Sequence[Fix]) -> bytes | None:
-    """The bytes of a file with fixes; None where its encoding cannot say it."""
+    """The bytes of a file with fixes applied, None if its encoding lacks a character."""
     texts = texts_of(source)
     edits = [edit for fix in fixes for edit in fix.edits]
     if source.cells is None:
@@ -39,7 +39,7 @@ def with_edits(source: Source, fixes: Sequence[Fix]) -> bytes | None:
 
 
 def encoded(text: str, source: Source) -> bytes | None:
-    """A text as bytes of the form that a file has; None where its encoding cannot say it."""
+    """A text in the encoding of a file, None if that lacks a character."""
     mark = BOM if source.data.startswith(BOM) else b""
     encoding = "utf-8" if source.encoding == "utf-8-sig" else source.encoding
     try:
@@ -49,9 +49,9 @@ def encoded(text: str, source: Source) -> bytes | None:
 
 
 def compiles(path: str, content: bytes, before: Source) -> bool:
-    """Whether a new content is Python: by the running one where that takes the old one, else by LibCST.
+    """Whether a new content is valid Python: to the running Python if it accepts the old content, else to LibCST.
 
-    Of a notebook or Markdown file no more cells or blocks may be none than before.
+    A notebook or Markdown file must not have more broken cells or blocks than before.
     """
     try:
         if before.cells is not None:

@@ -1,4 +1,4 @@
-"""What a fix changes, as a unified diff."""
+"""Unified diffs of fixes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gpulint.sources.row_diff import Difference, differences
 from gpulint.sources.source import Source
 
 CONTEXT = 3
-"""Rows that are shown before and behind each change."""
+"""Rows of context before and after each change."""
 
 NO_LINE_END = "\\ No newline at end of file\n"
 
 
 def difference(path: str, before: Source, after: Source) -> str:
-    """A unified diff that `patch` understands, "" where nothing changes.
+    """A unified diff that `patch` understands, "" if nothing changes.
 
-    Of a notebook it is one of each cell that changes, to be read.
+    A notebook gets one diff for each changed cell, for reading only.
     """
     new = texts_of(after)
     return "".join(
@@ -30,8 +30,8 @@ def difference(path: str, before: Source, after: Source) -> str:
 
 
 def _quoted(name: str) -> str:
-    """A file's name in the head of a diff; in quotes, as git and `patch` read it, where it is no line of text or a CI
-    system may take part of it for a command."""
+    """A file name in the header of a diff: quoted, as git and `patch` do, if it has control characters or if a CI
+    system could read it as a command."""
     is_text = all(char.isprintable() for char in name)
     if is_text and not name.startswith('"') and not is_command(name):
         return name
@@ -51,7 +51,7 @@ def _rows(path: str, before: str, after: str) -> Iterator[str]:
 
 
 def _hunks(changes: Sequence[Difference]) -> Iterator[list[Difference]]:
-    """Changes in order, those together whose context would touch."""
+    """Changes in order, grouped where their context would touch."""
     hunk: list[Difference] = []
     for change in changes:
         if hunk and change.first - hunk[-1].last > 2 * CONTEXT:
@@ -77,6 +77,6 @@ def _hunk(changes: Sequence[Difference], old: Sequence[str], new: Sequence[str])
 
 
 def _range(first: int, last: int) -> str:
-    """Some rows as a hunk's head has them: the first one, or the one before if there are none, and how many."""
+    """A range of rows as in a hunk header: first row (the one before for an empty range) and count."""
     count = last - first
     return f"{first + 1}" if count == 1 else f"{first + (count > 0)},{count}"

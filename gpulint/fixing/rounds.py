@@ -1,4 +1,4 @@
-"""Fixing: checking, changing and checking again, until nothing changes."""
+"""Applying fixes: check, change and check again until nothing changes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from gpulint.rewriting.text import chosen
 from gpulint.sources.source import Source
 
 MAX_ROUNDS = 10
-"""Times that a file is changed at most: a fix can make room for another."""
+"""Maximum number of passes over a file: a fix can enable another."""
 
 MAX_TRIES = 3 * MAX_ROUNDS
-"""Contents of a file that are tried at most: what does not go well is taken back."""
+"""Maximum number of contents tried for a file; those that fail the checks are discarded."""
 
 
 @dataclass(slots=True)
 class Fixed:
-    """What fixing would write: `before` and `after` by path, the findings that are fixed, and the last check."""
+    """Result of fixing: contents `before` and `after` by path, the fixed findings, and the last check."""
 
     checked: Checked
     before: dict[str, Source] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Fixed:
     fixed: list[Finding] = field(default_factory=list)
 
     def texts(self, path: str) -> dict[int | None, str]:
-        """The text of a file, by None, or those of its cells, by index, as far as they change."""
+        """The changed text of a file (key None), or the changed texts of its cells by index."""
         if path not in self.after:
             return {}
         before = texts_of(self.before[path])
@@ -39,10 +39,9 @@ class Fixed:
 
 
 class Fixer:
-    """One run of fixes over some files.
+    """One run of fixes over some files. Nothing is written to disk.
 
-    `unsafe` says whether unsafe fixes of a file are wanted, `counts` whether a finding is to be fixed at all. Nothing
-    is written here.
+    `unsafe` decides whether unsafe fixes of a file are applied, `counts` whether a finding is fixed at all.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class Fixer:
         self._fixed: list[Finding] = []
 
     def run(self, checked: Checked, paths: Sequence[str]) -> Fixed:
-        """Fix what can be fixed in the files at `paths`, which were checked."""
+        """Fix the files at `paths`, given the result of checking them."""
         while self._change(checked):
             checked = self._check(paths, self._contents)
         after = {path: checked.texts.source(path) for path in self._contents}
@@ -68,7 +67,7 @@ class Fixer:
         return Fixed(checked, {path: self._sources[path] for path in changed}, changed, self._fixed)
 
     def _change(self, checked: Checked) -> bool:
-        """Rounds over the files that change, until they change no more; whether any did."""
+        """Passes over the files until none changes; whether any did."""
         changed = False
         while proposed := self._proposed(checked):
             trial = {path: content for path, (content, _) in proposed.items()}
@@ -96,7 +95,7 @@ class Fixer:
         return changed
 
     def _proposed(self, checked: Checked) -> dict[str, tuple[bytes, list[Finding]]]:
-        """For each file that can be changed once more its next content, and the findings that this fixes."""
+        """The next content of each file that can still change, with the findings that it fixes."""
         by_path: dict[str, list[Finding]] = defaultdict(list)
         for finding in checked.result.findings:
             path = finding.span.path
@@ -115,7 +114,7 @@ class Fixer:
         return proposed
 
     def _next(self, path: str, source: Source, findings: list[Finding]) -> tuple[bytes, list[Finding]] | None:
-        """What a file is with some of its fixes: all that go together, or one where that did not go well."""
+        """The content of a file with all fixes that can be applied together, or with one if that failed."""
         alone = path in self._careful
         while findings and self._tries[path] < MAX_TRIES:
             self._tries[path] += 1
@@ -138,7 +137,7 @@ def _key(finding: Finding) -> tuple[str, str]:
 
 
 def _numbers(result: CheckResult) -> dict[str, Counter[str]]:
-    """How many findings of each rule there are, by file."""
+    """Number of findings of each rule, by file."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for finding in result.findings:
         counts[finding.span.path][finding.code] += 1
@@ -146,6 +145,6 @@ def _numbers(result: CheckResult) -> dict[str, Counter[str]]:
 
 
 def _is_better(fixed: list[Finding], old: Counter[str], new: Counter[str]) -> bool:
-    """Whether of each rule that was fixed in a file there are as many findings fewer, and of all together no more."""
+    """Whether each fixed rule has that many findings fewer in the file, and the total did not grow."""
     gone = Counter(one.code for one in fixed)
     return new.total() <= old.total() and all(new[code] <= old[code] - count for code, count in gone.items())

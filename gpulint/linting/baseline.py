@@ -1,4 +1,4 @@
-"""Findings that are known and accepted: those of code that was there before gpulint was."""
+"""Baselines: known findings, which are not reported again."""
 
 from __future__ import annotations
 
@@ -13,23 +13,19 @@ from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.sources.reading import read_file
 
 VERSION = 1
-"""Version of the file's form."""
+"""Version of the file format."""
 
 MAX_BYTES = 20_000_000
-"""Largest baseline that is read, some 80,000 findings."""
+"""Largest baseline that is read: about 80,000 findings."""
 
 
 class BaselineError(Exception):
-    """A baseline that cannot be read or written. Names the file, and the place where there is one."""
+    """A baseline that cannot be read or written. The message names the file, and the row if there is one."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """One known finding. `path` is relative to the baseline's directory, with `/`.
-
-    The fingerprint is made of rule, path, enclosing definition, the text of the code and a count, so that moved lines
-    change nothing, and of two equal places in one function the second is another finding.
-    """
+    """One known finding. `path` is relative to the baseline's directory, with `/`."""
 
     path: str
     code: str
@@ -45,12 +41,12 @@ class Baseline:
     entries: frozenset[Entry] = frozenset()
 
     def fresh(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings that are not known. A file that cannot be read never is."""
+        """The findings that are not in the baseline. A file that cannot be read is always reported."""
         known = {one.fingerprint for one in self.entries}
         return [one for one in findings if one.code == SYNTAX_ERROR or one.fingerprint not in known]
 
     def stale(self, findings: Iterable[Finding], checked: Collection[str]) -> list[Entry]:
-        """Entries of checked files, or of files that are gone, that are not found any more."""
+        """Entries that are no longer found: of checked files, and of files that no longer exist."""
         found = {one.fingerprint for one in findings}
         looked_at = {self._named(path) for path in checked}
         return sorted(
@@ -64,7 +60,7 @@ class Baseline:
         return Baseline(self.file, self.entries.difference(entries))
 
     def renewed(self, findings: Sequence[Finding], checked: Collection[str]) -> Baseline:
-        """The baseline in which the checked files have just these findings; entries of other files stay."""
+        """The baseline with exactly these findings for the checked files, and all entries of other files."""
         looked_at = {self._named(path) for path in checked}
         found = {
             Entry(self._named(one.span.path), one.code, one.context, one.fingerprint)
@@ -107,7 +103,7 @@ def _entry(file: str, number: int, value: Any) -> Entry:
 
 
 def rendered(baseline: Baseline) -> str:
-    """The file's text: sorted, an entry a line, so that version control can merge it."""
+    """The text of the file: sorted, one entry per line, so that version control can merge it."""
     rows = [
         json.dumps({"path": one.path, "code": one.code, "context": one.context, "fingerprint": one.fingerprint})
         for one in sorted(baseline.entries)

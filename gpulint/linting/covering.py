@@ -1,4 +1,4 @@
-"""Which findings suppression comments cover. The cost grows no faster than the numbers of both."""
+"""Which findings suppression comments cover, in time linear in both (up to logarithms)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILE = -1
 
 
 class Covering:
-    """The comments of one file beside its findings."""
+    """The comments of one file, matched with its findings."""
 
     def __init__(self, comments: Sequence[Suppression], found: Iterable[Finding]) -> None:
         self._comments = comments
@@ -47,7 +47,7 @@ class Covering:
         return False
 
     def reason(self, finding: Finding) -> str | None:
-        """Reason that the first comment with one gives for a finding, "" if none has one; None if none covers it."""
+        """Reason of the first comment that has one for a finding: "" if none has, None if no comment covers it."""
         rows = (finding.span.row, finding.span.end_row)
         keys = [key for key in _keys_of_finding(finding) if key in self._first]
         if all(self._first[key].at(row) is None for key in keys for row in rows):
@@ -73,7 +73,7 @@ _Span = tuple[int, int, int]
 
 
 class _First:
-    """The lowest number among the spans over each row."""
+    """The lowest comment number among the spans that cover a row."""
 
     def __init__(self, spans: Iterable[_Span]) -> None:
         ordered = sorted(spans)
@@ -91,6 +91,6 @@ class _First:
             self._numbers.append(over[0][0] if over else None)
 
     def at(self, row: int) -> int | None:
-        """None for a row that no span is over."""
+        """None for a row that no span covers."""
         index = bisect_right(self._starts, row) - 1
         return self._numbers[index] if index >= 0 else None

@@ -1,26 +1,25 @@
-"""Giving a Plan's events to the rules."""
+"""Running the rules on the events of a Plan."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gpulint.analysis import Plan
-from gpulint.analysis.contexts import entry_point
-from gpulint.analysis.events import Event
-from gpulint.analysis.paths import has_one_replica
-from gpulint.analysis.questions import hides_all_gpus
-from gpulint.linting.examined import Candidate
-from gpulint.linting.finding import Finding
+from gpulint.analysis.domain.context import entry_point
+from gpulint.analysis.domain.path_conditions import has_one_replica
+from gpulint.analysis.plan.events import Event
+from gpulint.analysis.queries.moments import hides_all_gpus
+from gpulint.linting.program import Program
 from gpulint.linting.rule import Report, Rule
-from gpulint.linting.selection import Catalogue
 from gpulint.places import Site
+from gpulint.sources.source import Source
 
 
 class Raised(NamedTuple):
-    """A report and the rule that made it; `entry` is the function that was run without a known caller to find it,
-    `places` those of the events that it is about, none where it is about what that function gives to its callers."""
+    """A report and its rule. `entry` is the function that was run without a known caller, `places` are the sites of the
+    events that the report is about; none if it is about what that function returns to its callers."""
 
     rule: type[Rule]
     report: Report
@@ -29,7 +28,7 @@ class Raised(NamedTuple):
 
     @property
     def sites(self) -> Iterator[Site]:
-        """Every place that it speaks of."""
+        """Every site whose position or comments it needs."""
         yield self.report.site
         for site, _ in self.report.related:
             yield site
@@ -37,12 +36,15 @@ class Raised(NamedTuple):
             yield from self.report.unless.sites
 
 
-def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
-    """What the rules have to say of a plan."""
+def reports_of(plan: Plan, rules: Iterable[type[Rule]], read: Callable[[str], Source | None]) -> list[Raised]:
+    """The reports of rules on one program; `read` gives the source of a file."""
     if not plan.events:
         return []
     hidden = hides_all_gpus(plan)
     instances = [rule() for rule in rules if not (hidden and rule.about_cost)]
+    program = Program(plan, read)
+    for instance in instances:
+        instance.bind(program)
     listeners: dict[str, list[tuple[Rule, Callable[..., Any]]]] = defaultdict(list)
     for instance in instances:
         for event_name, name in instance.subscriptions().items():
@@ -59,7 +61,7 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
                 for report in method(event, plan) or ():
                     raised.append(Raised(type(instance), report, happenings.places(report, event.site), entry))
     for instance in instances:
-        for report in instance.on_end(plan):
+        for report in instance.on_end(plan) or ():
             place = report.happens_at or report.site
             entry = happenings.entry(place)
             places = happenings.places(report, place) if place != entry else ()
@@ -68,7 +70,7 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]]) -> list[Raised]:
 
 
 class _Happenings:
-    """The events of a plan by their place."""
+    """The events of a plan by site."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -78,67 +80,12 @@ class _Happenings:
         self._entries: dict[Site, Site | None] = {}
 
     def places(self, report: Report, place: Site) -> tuple[Site, ...]:
-        """Where something happens that a report is about: what makes it true, and what it says must change."""
+        """Sites of the events that a report is about: the one that causes it, and the one to change."""
         return (place,) if report.site == place or report.site not in self._at else (place, report.site)
 
     def entry(self, place: Site) -> Site | None:
-        """The one entry point from which a place is reached."""
+        """The entry point from which a place is reached, None if there are several."""
         if place not in self._entries:
             entries = {entry_point(event.where, self._plan.path) for event in self._at.get(place, ())}
             self._entries[place] = entries.pop() if len(entries) == 1 else None
         return self._entries[place]
-
-
-def without_guessed(
-    candidates: list[Candidate], called: Container[Site], passed: Container[Site], catalogue: Catalogue
-) -> list[Candidate]:
-    """Reports of a run without those of functions run with unknown arguments that another file does call, and in whose
-    calls the same happens: what these lead to has been reported where they were run. Names are wrong whoever calls."""
-    return [
-        one
-        for one in candidates
-        if one.entry not in called
-        or not all(place in passed for place in one.places)
-        or catalogue.holds_whoever_calls(one.finding.code)
-    ]
-
-
-def without_answered(candidates: list[Candidate]) -> list[Candidate]:
-    """Reports of a run without those that the same rule answers for another program, and without the answers."""
-    answered = {(one.site, one.finding.code) for one in candidates if one.is_answer}
-    return [one for one in candidates if (one.site, one.finding.code) not in answered]
-
-
-def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:
-    """Reports of a run without those at places that a rule which they yield to has explained, and of a file of which
-    one says all there is to say without the others."""
-    explained: dict[Site, set[str]] = defaultdict(set)
-    all_of: dict[str, Site] = {}
-    for one in candidates:
-        for site in (one.site, *one.supersedes):
-            explained[site].add(one.finding.code)
-        if one.is_all:
-            all_of[one.site.path] = min(one.site, all_of.get(one.site.path, one.site))
-    return [
-        one
-        for one in candidates
-        if explained[one.site].isdisjoint(catalogue.yields_to(one.finding.code))
-        and (one.site.path not in all_of or (one.is_all and one.site == all_of[one.site.path]))
-    ]
-
-
-def without_repeated(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:
-    """Reports of a run with only the first of a row of those rules that say their piece once a row."""
-    first: dict[tuple[object, ...], int] = {}
-    for one in candidates:
-        column = one.finding.span.column
-        first[_row(one.finding)] = min(column, first.get(_row(one.finding), column))
-    return [
-        one
-        for one in candidates
-        if not catalogue.is_once_a_row(one.finding.code) or first[_row(one.finding)] == one.finding.span.column
-    ]
-
-
-def _row(finding: Finding) -> tuple[object, ...]:
-    return (finding.code, finding.span.path, finding.span.cell, finding.span.row)

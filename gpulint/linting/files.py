@@ -1,4 +1,4 @@
-"""The files of a run, each read once: the programs in them, their rows, their cells."""
+"""The files of a run, each read once: programs, rows, cells."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from gpulint.linting.provenance import States
 from gpulint.places import Span
 from gpulint.settings import SettingsFinder
 from gpulint.sources.decoding import Undecodable, decode
 from gpulint.sources.language import language_of
 from gpulint.sources.notebook import Notebook, read_notebook
 from gpulint.sources.source import Source
-from gpulint.sources.states import States
 from gpulint.syntax.embedded import Programs, programs_of
 
 _LINE_END = re.compile(r"\r\n?|\n")
-"""What ends a row in Python; `str.splitlines` takes form feeds and others for one, too."""
+"""Line ends of Python; `str.splitlines` also splits at form feeds and others."""
 
 
 class Files:
@@ -27,17 +27,17 @@ class Files:
         self._finder = finder
         self.states = States(finder)
         self.given: Mapping[str, bytes] = {}
-        """The content of files that are not on disk as they are."""
+        """The content of files that differ from the disk."""
         self._programs: dict[str, Programs] = {}
         self._sources: dict[str, Source | None] = {}
         self.given_up: set[str] = set()
-        """The files that are never read."""
+        """Files that must not be read."""
         self.kept = 0
-        """Bytes of the files that were read."""
+        """Bytes read so far."""
         self._notebooks: dict[str, Notebook] = {}
         self._lines: dict[str, dict[int | None, Sequence[str]]] = {}
         self.written: dict[str, set[str]] = defaultdict(set)
-        """For each notebook that writes files, and each folder below it: the names in it."""
+        """The names of files that notebooks write, by folder."""
 
     def load(self, path: str) -> Programs:
         """The programs in a file. Raises OSError, Undecodable and SettingsError."""
@@ -50,7 +50,7 @@ class Files:
         return self._programs[path]
 
     def target(self, path: str) -> str:
-        """The release that a file is for: a notebook that installs one knows better than the default.
+        """The TensorFlow release of a file: one that its notebook installs wins over the default.
 
         Raises OSError, Undecodable and SettingsError.
         """
@@ -59,12 +59,12 @@ class Files:
         return installed or settings.target_tensorflow
 
     def read(self, path: str) -> Source | None:
-        """The source of a program, None where it cannot be read."""
+        """The source of a program, None if it cannot be read."""
         if path not in self._sources:
             try:
                 self.load(path)
             except (OSError, Undecodable):
-                self._sources[path] = None  # it is said where the file itself is checked
+                self._sources[path] = None  # reported when the file itself is checked
         return self._sources[path]
 
     def give_up(self, path: str) -> None:
@@ -74,7 +74,7 @@ class Files:
         self._programs.pop(path, None)
 
     def let_go(self, path: str) -> None:
-        """Read a file once more where it is asked for again."""
+        """Forget a file; the next request reads it again."""
         self._notebooks.pop(path, None)
         self._lines.pop(path, None)
         if path not in self.given_up:
@@ -91,22 +91,22 @@ class Files:
         return data
 
     def loaded(self, path: str) -> Programs | None:
-        """The programs in a file, None where it cannot be read."""
+        """The programs in a file, None if it cannot be read."""
         self.read(path)
         return self._programs.get(path)
 
     def programs(self, path: str) -> tuple[Source, ...]:
-        """Each program of a file, () where it cannot be read."""
+        """The programs of a file, () if it cannot be read."""
         loaded = self.loaded(path)
         return loaded.all if loaded is not None else ()
 
     def source(self, path: str) -> Source | None:
-        """The program that a file is; None where it cannot be read."""
+        """The main program of a file, None if it cannot be read."""
         programs = self.loaded(os.path.abspath(path))
         return programs.main if programs is not None else None
 
     def data(self, path: str) -> bytes:
-        """The content of a file, b"" where it cannot be read: a file that nobody has read yet is not kept for it."""
+        """The content of a file, b"" if it cannot be read. A file that was not read before is not kept in memory."""
         is_new = path not in self._sources
         source = self.source(path)
         if is_new:
@@ -114,18 +114,18 @@ class Files:
         return source.data if source is not None else b""
 
     def line(self, path: str, row: int, cell: int | None = None) -> str:
-        """The text of a row (from 1) of a file, or of a cell of it; "" where there is none."""
+        """The text of a row (from 1) of a file or of one of its cells, "" if there is none."""
         lines = self.lines(os.path.abspath(path), cell)
         return lines[row - 1] if row <= len(lines) else ""
 
     def lines(self, path: str, cell: int | None = None) -> Sequence[str]:
-        """The lines of a file, or of a cell of it as they were written; () where there are none."""
+        """The lines of a file, or of one of its cells as written; () if there are none."""
         if path not in self._lines:
             self._lines[path] = dict(self._split(path))
         return self._lines[path].get(cell, ())
 
     def _split(self, path: str) -> Iterator[tuple[int | None, Sequence[str]]]:
-        """The lines of a file, by None, and those of its cells."""
+        """(cell, lines) of a file and of its cells; the file's own lines have cell None."""
         programs = self.programs(path)
         if not programs:
             return
@@ -138,8 +138,8 @@ class Files:
         yield from ((piece.cell, piece.lines) for one in reversed(programs) if one.cells for piece in one.cells.pieces)
 
     def has(self, span: Span) -> bool:
-        """Whether a span is in its file, or in the cell that it names: a place behind the last row or column, to which
-        an error can point, counts. Of a file that cannot be read no rows are shown, so that any place will do."""
+        """Whether a span is inside its file or cell. Just behind the last row or column counts: syntax errors point
+        there. True for a file that cannot be read: none of its rows are shown."""
         path = os.path.abspath(span.path)
         lines = self.lines(path, span.cell)
         if not self.programs(path):
@@ -150,12 +150,12 @@ class Files:
         )
 
     def in_cell(self, span: Span) -> Span:
-        """A span of a program as a person knows it: in its cell, where it stands in a notebook."""
+        """A span of a program as the user sees it: in a notebook, relative to its cell."""
         source = self._sources.get(span.path)
         return source.cells.in_cell(span) if source is not None and source.cells is not None else span
 
     def in_file(self, span: Span) -> Span:
-        """A span in a cell at its rows and columns of the notebook's file; any other as it is."""
+        """A span in a cell converted to rows and columns of the notebook's file; others are unchanged."""
         if span.cell is None:
             return span
         notebook = self._notebook(os.path.abspath(span.path))
@@ -163,7 +163,7 @@ class Files:
         return Span(span.path, *start, *notebook.place(span.cell, span.end_row, span.end_column))
 
     def _notebook(self, path: str) -> Notebook:
-        """The notebook that a file is."""
+        """The parsed notebook."""
         if path not in self._notebooks:
             self._notebooks[path] = read_notebook(path, self.programs(path)[0].data)
         return self._notebooks[path]

@@ -1,4 +1,4 @@
-"""What gpulint says about a place in a program."""
+"""Findings: what is wrong at a place in a program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place that explains a finding: where the strategy was made, who called the builder."""
+    """Another place that explains a finding: where the strategy was created, which call built the model."""
 
     span: Span
     message: str
@@ -46,15 +46,15 @@ class Finding:
     related: tuple[Related, ...] = field(default=())
     context: str = ""
     fingerprint: str = ""
-    """The same for the same finding when lines move; different for two findings of one run."""
+    """Identifies the finding while lines move; unique within a run."""
     noqa_row: int = 0
-    """The row at which a trailing suppression comment would silence it."""
+    """Row on which a trailing suppression comment silences it."""
     fix: Fix | None = None
-    """Edits of its file that take it away."""
+    """Edits of its file after which it is no longer found."""
 
 
 class Silenced(NamedTuple):
-    """A finding that a comment silences, and the reason that the comment gives ("" where it gives none)."""
+    """A finding that a comment silences, and the reason in that comment ("" if there is none)."""
 
     finding: Finding
     reason: str

@@ -1,4 +1,4 @@
-"""The fixes of a program's findings."""
+"""Writing the fixes of findings."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from collections.abc import Callable
 from functools import cached_property
 
 from gpulint.rewriting.draft import Draft
-from gpulint.rewriting.fix import Fix, Offer
+from gpulint.rewriting.fix import Fix
 from gpulint.rewriting.in_blocks import Blocks
 from gpulint.rewriting.in_cells import Cells
 from gpulint.rewriting.kept import Kept
+from gpulint.rewriting.offer import Offer
 from gpulint.rewriting.writing import draft_of, written
 from gpulint.sources.source import Source
 
 
 class Writer:
-    """Writes what rules offer for one program."""
+    """Writes the fixes that rules offer for one program."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
 
     def written(self, offer: Offer, code: str) -> tuple[Fix | None, tuple[str, str] | None]:
-        """The fix that the rule with a code offers, and the fault of one that failed, with its traceback."""
+        """(fix, fault): the fix, None if it cannot be written; a message and traceback if writing it failed."""
         try:
             fix = written(offer, self._draft) if self._draft is not None else None
             return self._placed(fix) if fix is not None else None, None
-        except Exception as error:  # a fault of one fix leaves its finding as it is
+        except Exception as error:  # a fix that fails costs the finding only its fix
             message = f"{self._source.file}: the fix of {code} failed: {type(error).__name__}: {error}"
             return None, (message, traceback.format_exc())
 
     def of_comment(self, fix: Fix) -> Fix | None:
-        """The fix of a suppression comment, whose edits are those of a cell, or of a file: those of a Markdown file are
-        checked, and quoted as its blocks are."""
+        """The fix of a suppression comment. Its edits already refer to a cell or file; in a Markdown file they are
+        checked and quoted like the block around them."""
         return self._placed(fix) if self._source.blocks is not None else fix
 
     @cached_property
@@ -41,7 +42,7 @@ class Writer:
 
     @cached_property
     def _placed(self) -> Callable[[Fix], Fix | None]:
-        """The fix of the program as one of its file."""
+        """Converts a fix of the program to one of its file."""
         source = self._source
         if source.cells is not None:
             return Cells(source.text, source.cells, Kept(self._draft)).placed

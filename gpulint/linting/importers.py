@@ -1,45 +1,42 @@
-"""Files that a project imports only where a check says that TensorFlow is another one."""
+"""Files that a project imports only behind a check for another TensorFlow release."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from gpulint.analysis import Project
-from gpulint.analysis.questions import is_test
-from gpulint.analysis.reach import paths_of
-from gpulint.sources.source import Source
+from gpulint.analysis.project.call_graph import paths_of
+from gpulint.analysis.queries.moments import is_test
+from gpulint.linting.files import Files
 from gpulint.syntax.checked_imports import checked_imports, may_have_checked
 
 _WORD = re.compile(rb"[\w\x80-\xff]+")
 
 _MAIN = b"__main__"
-"""What a file has that is a program of its own."""
+"""Marks a file that is a program of its own."""
 
 
-class Importers:
-    """Who imports which of the files of a run, and on what condition. `data` gives the content of a file, b"" where
-    there is none, `read` its program."""
+def only_imported_on_check(
+    paths: Collection[str], run: Iterable[str], files: Files, project: Callable[[str], Project]
+) -> frozenset[str]:
+    """Those of `paths` that files of the run import, and each of these behind a check of the TensorFlow release or from
+    a file that is itself only imported so."""
+    return _CheckedImports(run, files, project).only_on_check(paths) if paths else frozenset()
 
-    def __init__(
-        self,
-        files: Collection[str],
-        data: Callable[[str], bytes],
-        read: Callable[[str], Source | None],
-        project: Callable[[str], Project],
-    ) -> None:
-        self._files = [path for path in files if not is_test(path)]
-        self._data = data
-        self._read = read
+
+class _CheckedImports:
+    """Who imports which of the files of a run, and on what condition."""
+
+    def __init__(self, run: Iterable[str], files: Files, project: Callable[[str], Project]) -> None:
+        self._files = [path for path in run if not is_test(path)]
+        self._data = files.data
+        self._read = files.source
         self._project = project
         self._imports: dict[str, dict[str, bool]] = {}
 
     def only_on_check(self, paths: Collection[str]) -> frozenset[str]:
-        """Those of these files that others of the run import, and each of them behind a check, or from a file of that
-        kind."""
-        if not paths:
-            return frozenset()
         checking = [path for path in self._files if may_have_checked(self._data(path))]
         pending = [
             imported
@@ -58,7 +55,7 @@ class Importers:
         return self._without_imported(below) & frozenset(paths)
 
     def _without_imported(self, below: set[str]) -> frozenset[str]:
-        """Those of some files that no other file imports on no condition."""
+        """Those of some files that no other file imports unconditionally."""
         names = {_name(path) for path in below}
         importing = [
             path for path in self._files if path in below or not names.isdisjoint(_WORD.findall(self._data(path)))
@@ -73,8 +70,7 @@ class Importers:
         return frozenset(kept)
 
     def _imports_of(self, path: str) -> dict[str, bool]:
-        """The files that a file imports, and the packages that they are in, each with whether it always does so behind
-        a check."""
+        """The files that a file imports, and their packages; the value is whether all of its imports are checked."""
         if path not in self._imports:
             found: dict[str, bool] = {}
             source = self._read(path)
@@ -88,7 +84,7 @@ class Importers:
 
 
 def _packages(imported: str, importer: str) -> list[str]:
-    """The packages around a file that are run where it is imported, but for those that the importer is in."""
+    """The `__init__.py` files that run when a file is imported, without those of packages around the importer."""
     found: list[str] = []
     folder = os.path.dirname(imported)
     while not importer.startswith(os.path.join(folder, "")):
@@ -99,6 +95,6 @@ def _packages(imported: str, importer: str) -> list[str]:
 
 
 def _name(path: str) -> bytes:
-    """The word by which imports name a file: of a package its folder."""
+    """The word by which imports name a file: the folder of an `__init__.py`."""
     folder, name = os.path.split(os.path.splitext(path)[0])
     return (os.path.basename(folder) if name == "__init__" else name).encode()

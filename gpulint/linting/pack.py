@@ -1,4 +1,4 @@
-"""Loading rules: the shipped pack, the user's folders and installed packs, all by the same way."""
+"""Loading rules: the shipped pack, folders of the user and installed packs."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 
 class PackError(Exception):
-    """A rule module that cannot be loaded, or a rule that is not whole. Names the module."""
+    """A rule module that cannot be loaded, or an incomplete rule. The message names the module."""
 
 
 Pack = tuple[type[Rule], ...]
-"""All rules, by code."""
+"""All rules, sorted by code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where the rules of a run come from, besides the shipped pack: `folders`, by absolute path, and `installed` packs.
+    """Where rules come from besides the shipped pack: `folders`, by absolute path, and `installed` packs.
 
-    With `withheld` the configuration names more folders, which the user does not trust.
+    With `withheld` the configuration names more folders that the user does not trust.
     """
 
     folders: tuple[str, ...] = ()
@@ -44,13 +44,13 @@ class Sources:
 
     @classmethod
     def of(cls, settings: Settings, installed: bool = True) -> Sources:
-        """The sources that settings name; those from a SettingsFinder name only what the user trusts."""
+        """The sources that settings name. Settings from a SettingsFinder name only trusted folders."""
         folders = (os.path.abspath(os.path.join(settings.root, path)) for path in settings.rule_paths)
         return cls(tuple(folders), installed, settings.withheld is not None)
 
 
 def load(rule_paths: Iterable[str] = (), installed: bool = True) -> Pack:
-    """The shipped rules, those of the given directories, and those of installed packs, sorted by code.
+    """The shipped rules, those in `rule_paths` and those of installed packs, sorted by code.
 
     Raises PackError.
     """
@@ -76,7 +76,8 @@ def _entry_points() -> list[str]:
 
 
 def has_installed() -> bool:
-    """Whether an installed distribution can have a pack: `importlib.metadata` takes longer to import than to look."""
+    """Whether an installed distribution can have a pack. Reading the directories is faster than importing
+    `importlib.metadata`."""
     wanted = f"[{ENTRY_POINTS}]".encode()
     for directory in sys.path:
         try:
@@ -109,7 +110,7 @@ def _package(name: str) -> Iterator[ModuleType]:
 def _imported(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
-    except Exception as error:  # whatever a rule module does, it is named and the run does not start
+    except Exception as error:  # any failure of a rule module stops the run, and names the module
         raise PackError(f"rule module {name} does not import: {type(error).__name__}: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""Dividing a run's files, so that what is found does not depend on how many processes look for it."""
+"""Dividing the files of a run, so that findings do not depend on the number of processes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Sequence
 
 PORTION_BYTES = 400_000
-"""Size of the files that are examined together, of which one may learn from another: some 10,000 lines."""
+"""Size of the files that are analysed together and share parsed modules: about 10,000 lines."""
 
 
 def portions(paths: Sequence[str], size: int = PORTION_BYTES) -> list[tuple[str, ...]]:
-    """The files in their order, divided where `size` bytes are reached. Depends on nothing but names and sizes."""
+    """The files in order, split whenever `size` bytes are reached. Depends on names and sizes only."""
     return list(_divided(paths, size))
 
 
@@ -28,7 +28,7 @@ def _divided(paths: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
 
 
 def bytes_of(path: str) -> int:
-    """The size of a file, 0 where it cannot be told."""
+    """The size of a file, 0 if it cannot be read."""
     try:
         return os.stat(path).st_size
     except OSError:

@@ -1,4 +1,4 @@
-"""What authors say of a place in comments and docstrings."""
+"""Comments and docstrings by which authors justify code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpulint.syntax.enclosing import Definitions, Enclosing
 _WORD = re.compile(r"[a-z]+")
 
 MAX_LINES = 100
-"""Comments right above a place that are read."""
+"""Maximum number of comment lines above a place that are read."""
 
 
 class Prose:
@@ -29,7 +29,7 @@ class Prose:
         self._docstrings: dict[tuple[str, int, str, frozenset[str]], bool] = {}
 
     def has(self, said: Said, spans: dict[Site, Span]) -> bool:
-        """Whether a comment or docstring at one of the sites says it."""
+        """Whether a comment or docstring at one of the sites has the words."""
         return any(self._has_at(said, site, spans[site]) for site in said.sites if site in spans)
 
     def _has_at(self, said: Said, site: Site, span: Span) -> bool:
@@ -52,7 +52,7 @@ class Prose:
         return found.of(site.node) if found is not None else ()
 
     def _comments_of(self, path: str) -> dict[int, Comment]:
-        """The comments of a file by row, read once."""
+        """The comments of a file by row."""
         if path not in self._comments:
             source = self._source_of(path)
             comments = comments_of(source.text)[0] if source is not None else []
@@ -65,7 +65,7 @@ def _has(text: str, words: frozenset[str]) -> bool:
 
 
 def _comments_at(comments: Mapping[int, Comment], span: Span) -> list[str]:
-    """The comment at the end of the place's line, and those on the lines right above it."""
+    """The comments at the ends of a place's first and last row, and those on the rows right above it."""
     found = [comments[span.end_row].text] if span.end_row in comments else []
     if (above := comments.get(span.row)) is not None:
         found.append(above.text)

@@ -1,4 +1,4 @@
-"""What a run found."""
+"""The result of a run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from gpulint.places import Site
 
 @dataclass(slots=True)
 class CheckResult:
-    """What a run found. `errors` are faults of gpulint itself or of a rule, one line each, with tracebacks.
+    """The result of a run. `errors` are faults of gpulint or of a rule, one line each, with tracebacks.
 
-    `stopped` are the bounds of the analysis that were reached, each with the function of that place. `programs` are, by
-    path, the checked files by which a file came to its findings, or might have come to others: itself and those that
-    import it. Of the `files`, `analysed` speak of TensorFlow; of those, `remembered` were not analysed in this run
-    because the cache had what they gave.
+    `stopped` are the bounds of the analysis that were reached, each with the function around it. `programs` are, by
+    path, the checked files that decide the findings of a file: itself and those that import it. Of the number of
+    `files`, `analysed` are about TensorFlow; the results of `remembered` ones came from the cache.
     """
 
     findings: list[Finding] = field(default_factory=list)

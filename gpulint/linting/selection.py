@@ -1,4 +1,4 @@
-"""Which rules are on, for a file, and how severe."""
+"""Which rules are enabled for a file, and their severity."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import difflib
 import os
 from collections.abc import Iterable
 
-from gpulint.analysis.questions import is_test
-from gpulint.analysis.relevance import Subject
+from gpulint.analysis.project.slicing import Subject
+from gpulint.analysis.queries.moments import is_test
 from gpulint.knowledge.releases import release
 from gpulint.linting import pack
 from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
-from gpulint.settings import Settings, SettingsError
+from gpulint.settings import Settings, SettingsError, SettingsFinder
 from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
 
 
 class Catalogue:
-    """The rules of a pack by code and name. Without `is_complete` there may be others, which were not loaded."""
+    """The rules of a pack by code and name. Unless `is_complete`, some rules were not loaded."""
 
     def __init__(self, pack: Pack, is_complete: bool = True) -> None:
         self.pack = pack
@@ -32,7 +32,7 @@ class Catalogue:
         return cls(pack.load(sources.folders, sources.installed), not sources.withheld)
 
     def code(self, word: str) -> str | None:
-        """The code that a code or name stands for."""
+        """The code for a code or name, None if there is no such rule."""
         if word.upper() in self._by_code:
             return word.upper()
         return self._by_name.get(word.lower())
@@ -42,38 +42,38 @@ class Catalogue:
         return self._by_code[code] if code is not None else None
 
     def yields_to(self, code: str) -> tuple[str, ...]:
-        """Codes of the rules that explain a place better than the rule with this code."""
+        """Codes of the rules whose reports replace those of this one at the same place."""
         rule = self._by_code.get(code)
         return rule.yields_to if rule is not None else ()
 
     def holds_whoever_calls(self, code: str) -> bool:
-        """Whether what a rule says of a function does not depend on its callers."""
+        """Whether the reports of a rule do not depend on the callers of a function."""
         rule = self._by_code.get(code)
         return rule is not None and rule.whoever_calls
 
     def asks_release(self, code: str) -> bool:
-        """Whether a rule is about what a release of TensorFlow has."""
+        """Whether a rule is about names that depend on the TensorFlow release."""
         rule = self._by_code.get(code)
         return rule is not None and rule.asks_release
 
     def is_once_a_row(self, code: str) -> bool:
-        """Whether a rule says its piece once for a row."""
+        """Whether a rule reports only once per row."""
         rule = self._by_code.get(code)
         return rule is not None and rule.once_a_row
 
     def nearest(self, word: str) -> str | None:
-        """The code or name most like a word."""
+        """The code or name closest to a word."""
         names = [*self._by_name, *self._by_code]
         near = difflib.get_close_matches(word, names, 1, 0.6) or difflib.get_close_matches(word.upper(), names, 1, 0.6)
         return near[0] if near else None
 
     def _longest_prefix(self, word: str) -> str | None:
-        """The family that a wrong code such as `GPU1x` begins with."""
+        """The prefix of existing codes that a wrong one such as `GPU1x` starts with."""
         shorter = [word[:length].upper() for length in range(len(word) - 1, 3, -1)]
         return next((one for one in shorter if any(code.startswith(one) for code in self._by_code)), None)
 
     def expand(self, words: Iterable[str], origin: str) -> dict[str, int]:
-        """Codes that codes, prefixes, names or ALL select, with how exact the selector was.
+        """The codes that codes, prefixes, names or ALL select, each with the precision of its selector.
 
         Raises SettingsError for a word that selects nothing, unless the catalogue is incomplete.
         """
@@ -96,7 +96,7 @@ class Catalogue:
 
 
 class Selection:
-    """The rules that one set of settings turns on."""
+    """The rules that settings enable."""
 
     def __init__(self, catalogue: Catalogue, settings: Settings) -> None:
         """Raises SettingsError."""
@@ -137,15 +137,15 @@ class Selection:
         return code
 
     def subjects_of(self, path: str) -> frozenset[Subject] | None:
-        """What the rules that read a file speak of; None when one looks everywhere."""
+        """The words that the rules of a file look for, None if a rule looks at every program."""
         return self._subjects[is_test(path)]
 
     def rules_of(self, path: str) -> tuple[type[Rule], ...]:
-        """The rules that read a file."""
+        """The rules that check a file."""
         return self.rules_of_tests if is_test(path) else self.rules
 
     def ignored_in(self, path: str) -> frozenset[str]:
-        """Codes that are off in one file."""
+        """Codes that `per-file-ignores` disables in a file."""
         if not self._off:
             return frozenset()
         relative = os.path.relpath(path, self._root).replace(os.sep, "/")
@@ -155,8 +155,24 @@ class Selection:
         return Severity(self._severity.get(rule.code, rule.severity.value))
 
 
+class Selections:
+    """The selection for each file, computed once for all files with the same settings."""
+
+    def __init__(self, finder: SettingsFinder, catalogue: Catalogue) -> None:
+        self._finder = finder
+        self._catalogue = catalogue
+        self._known: dict[Settings, Selection] = {}
+
+    def of(self, path: str) -> Selection:
+        """Raises SettingsError."""
+        settings = self._finder.of_file(path)
+        if settings not in self._known:
+            self._known[settings] = Selection(self._catalogue, settings)
+        return self._known[settings]
+
+
 def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | None:
-    """What rules speak of; None when one looks everywhere."""
+    """The words that rules look for, None if one looks at every program."""
     targeted = release(target)
     found = set()
     for rule in rules:

@@ -1,4 +1,4 @@
-"""Applying suppression comments, and reporting those that are wrong or of no use."""
+"""Suppression comments: which findings they silence, and which comments are wrong or unused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpulint.syntax.parse import unix_text
 
 
 def names_us(sources: Iterable[Source]) -> bool:
-    """Whether a comment in a file may be of interest though it silences nothing."""
+    """Whether a file can have suppression comments that are wrong or unused."""
     return any("gpu" in source.text.lower() for source in sources)
 
 
@@ -32,7 +32,7 @@ def silence(
     """(findings that stay, findings that a comment silences) of one file, whose programs are `sources`."""
     comments, troubles = read
     withheld: set[tuple[int, int, int | None]] = set()
-    if not catalogue.is_complete:  # an unknown rule may be one that was not loaded
+    if not catalogue.is_complete:  # an unknown code can be that of a rule that was not loaded
         withheld = {(one.row, one.column, one.cell) for one in troubles if one.what == "unknown"}
         troubles = tuple(one for one in troubles if one.what != "unknown")
     if not comments and not troubles:
@@ -66,8 +66,8 @@ def silence(
 
 
 def _removal(rows: Sequence[str], path: str, comment: suppressions.Suppression) -> Fix | None:
-    """The fix that takes a comment out; None where other words share it, or another comment belongs to it. `rows` are
-    those of the comment's file or cell."""
+    """The fix that deletes a comment, None if it has other text or another comment in it. `rows` are those of the
+    comment's file or cell."""
     row = rows[comment.row - 1]
     start, text = comment.column - 1, row[comment.column - 1 :]
     if comment.kind not in ("ignore", "file-ignore") or "#" in text[1:] or not _OURS.match(text):
@@ -82,7 +82,7 @@ def _removal(rows: Sequence[str], path: str, comment: suppressions.Suppression) 
 
 
 def _rows_by_cell(sources: Sequence[Source]) -> dict[int | None, Sequence[str]]:
-    """The rows of a file (None), and of each of its cells as they were written."""
+    """The rows of a file (key None) and of each of its cells as written."""
     maps = [source.cells for source in sources if source.cells is not None]
     return {None: unix_text(sources[0]).split("\n"), **{one.cell: one.lines for each in maps for one in each.pieces}}
 

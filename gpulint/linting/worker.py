@@ -1,4 +1,4 @@
-"""The life of a process that examines portions of a run, and how it ends."""
+"""A worker process: it analyses portions of a run until its pipe is closed."""
 
 from __future__ import annotations
 
@@ -8,45 +8,43 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gpulint.analysis import paths
-from gpulint.analysis.modules import Outlines
-from gpulint.linting.engine import STACK_BYTES, Checker, collecting_seldom
+from gpulint.analysis.domain import path_conditions
+from gpulint.analysis.project.modules import Outlines
+from gpulint.linting.deep_stack import STACK_BYTES, collecting_seldom
+from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
+from gpulint.linting.task import Task
 from gpulint.syntax.parse import DEEP_STACK
-
-if TYPE_CHECKING:
-    from gpulint.linting.workers import Task
 
 if sys.platform != "win32":
     import resource
 
 
 KEPT_BYTES = 3_000_000
-"""Size of the files of which a process remembers the syntax, some 80,000 lines; then it starts anew. What files give
-does not depend on it."""
+"""Bytes of files, about 80,000 lines, after which a process forgets all syntax trees. Findings do not depend on it."""
 
 
 class Order(NamedTuple):
-    """What a worker is asked for: the files that it is to examine, and those that nobody may read any more."""
+    """A request to a worker: the files to analyse, and those that must not be read."""
 
     paths: tuple[str, ...]
     lost: frozenset[str]
 
 
 class Limits(NamedTuple):
-    """What one file may take: `seconds` of processor time, and megabytes of `memory` of the process; 0 for any.
+    """Limits for one file: `seconds` of processor time, and megabytes of `memory` of the process; 0 for no limit.
 
-    The system ends a process that takes more time, even within a native call. Windows has no such limits, and macOS
-    none of memory.
+    The system kills a process that exceeds the time, even during a native call. Windows has no such limits, macOS none
+    for memory.
     """
 
     seconds: int
     memory: int
 
     def impose(self) -> None:
-        """Limit the memory of this process, besides what it has already and the address space of its stacks."""
+        """Limit the memory that this process may allocate, its stacks excepted."""
         if self.memory and sys.platform == "linux":
             with open("/proc/self/statm", encoding="ascii") as file:
                 present = int(file.read().split()[0]) * resource.getpagesize()
@@ -55,17 +53,17 @@ class Limits(NamedTuple):
             resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
 
     def start_clock(self) -> None:
-        """From now on this process may take as many seconds once more."""
+        """Restart the time limit."""
         if self.seconds and sys.platform != "win32":
             signal.setitimer(signal.ITIMER_PROF, self.seconds)
 
     def is_reached_with(self, status: int | None) -> bool:
-        """Whether a process that ended so reached a limit, as it would again."""
+        """Whether a process with this exit status exceeded the time limit."""
         return sys.platform != "win32" and status == -signal.SIGPROF
 
 
 def how_it_died(status: int | None, limits: Limits) -> str:
-    """Why a process that has ended did so."""
+    """Why a process ended, for a message."""
     if limits.is_reached_with(status):
         return f"it takes more than `max-file-seconds` ({limits.seconds}) of processor time"
     return f"the process that analysed it died {_of_what(status or 0)}"
@@ -81,13 +79,13 @@ def _of_what(status: int) -> str:
 
 
 def work(task: Task, limits: Limits, pipe: Connection, inherited: Sequence[Connection]) -> None:
-    """Examine portions until nobody asks for more.
+    """Analyse portions until the pipe is closed.
 
-    `inherited` are the parent's ends of pipes, copies of which a forked process has.
+    `inherited` are copies of the parent's pipe ends, which a forked process must close.
     """
     for other in inherited:
         other.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends the workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent receives it, too, and ends the workers
     if sys.platform != "win32":
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
     limits.impose()
@@ -97,7 +95,7 @@ def work(task: Task, limits: Limits, pipe: Connection, inherited: Sequence[Conne
 
 
 def _set_aside(phase: str, info: Mapping[str, int]) -> None:
-    """What a full collection has left is what is remembered of the files: the next need not walk it again."""
+    """Exempt what survived a full collection (mostly syntax trees) from all later ones."""
     if phase == "stop" and info["generation"] == 2:
         gc.freeze()
 
@@ -118,13 +116,13 @@ def _serve(task: Task, limits: Limits, pipe: Connection) -> None:
         try:
             if checker is not None and checker.files.kept > KEPT_BYTES:
                 checker = None
-                paths.forget()
+                path_conditions.forget()
                 gc.unfreeze()
                 gc.collect()
             checker = checker or Checker(task.finder, task.catalogue(), outlines, task.edits)
             checker.give_up(order.lost)
             examined = checker.examine(order.paths, task.shown, task.given, begun, begun)
-        except Exception as error:  # the edge of a worker: its fault is said by the parent
+        except Exception as error:  # the parent reports the fault
             first = order.paths[0] if order.paths else ""
             message = f"{first} and what follows it: internal error: {type(error).__name__}: {error}"
             examined = [Examined("", errors=[(message, traceback.format_exc())])]

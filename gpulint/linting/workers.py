@@ -1,6 +1,7 @@
-"""Examining portions of a run elsewhere: by a pure function for any engine, and by processes of our own.
+"""A pool of processes that examine the portions of a run.
 
-A process that dies (LibCST's parser can overflow the stack, memory can run out) costs only the file that it was at.
+If a process dies (LibCST's parser can overflow the stack, memory can run out), only the file that it was analysing is
+lost.
 """
 
 from __future__ import annotations
@@ -16,61 +17,37 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
 from gpulint.linting import pack
-from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.portions import bytes_of
 from gpulint.linting.selection import Catalogue
+from gpulint.linting.task import Task, examine
 from gpulint.linting.worker import Limits, Order, how_it_died, work
 from gpulint.settings import SettingsFinder
 
 SMALL_RUN = 1_000_000
-"""Bytes of source below which starting processes costs more than it saves."""
+"""Bytes of source below which starting processes takes longer than it saves."""
 
 FORKS = sys.platform == "linux"
-"""Whether a process is a copy of this one, which costs next to nothing."""
+"""Whether processes are forked, which takes next to no time."""
 
 PATIENCE = 10
-"""A process may be silent for as many times the seconds that a file may take: what waits takes none."""
+"""A process is killed after this many times `max-file-seconds` without a message: waiting uses no processor time."""
 
 MAX_PAUSE = 86_400
-"""Longest wait in seconds at a time: systems take no more than some weeks."""
+"""Longest single wait in seconds: systems accept no more than a few weeks."""
 
 GRACE = 10
-"""Seconds in which a process ends that nobody listens to any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A portion of a run with all that it takes to examine it. Can be pickled."""
-
-    paths: tuple[str, ...]
-    finder: SettingsFinder
-    rules: pack.Sources
-    shown: frozenset[str]
-    """Absolute paths of all files that are checked."""
-    given: Mapping[str, bytes] = field(default_factory=dict)
-    """Content, by absolute path, of files that are not on disk as they are."""
-    edits: bool = True
-    """Whether the fixes of findings need their edits."""
-
-    def catalogue(self) -> Catalogue:
-        """The rules. Raises PackError."""
-        return Catalogue.load(self.rules)
-
-
-def examine(task: Task) -> list[Examined]:
-    """What the files of a portion give. Depends on the task and on the files alone. Raises SettingsError, PackError."""
-    return Checker(task.finder, task.catalogue(), edits=task.edits).examine(task.paths, task.shown, task.given)
+"""Seconds that a process has to end after its pipe is closed."""
 
 
 def is_small(paths: Iterable[str]) -> bool:
-    """Whether files are examined faster by one process."""
+    """Whether one process is faster."""
     return sum(map(bytes_of, paths)) < SMALL_RUN
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Processes that examine a run's portions. Called as `Checker.check` wants it; `edits` as for a `Task`."""
+    """Processes that analyse the portions of a run: an `Examine` for `Checker.check`."""
 
     jobs: int
     finder: SettingsFinder
@@ -81,17 +58,17 @@ class Workers:
     def __call__(
         self, portions: Sequence[tuple[str, ...]], shown: Collection[str], given: Mapping[str, bytes]
     ) -> list[Examined]:
-        """What the files of the portions give, in order, and what became of those at which processes died."""
+        """Results for the files of the portions, in order, then those of lost files."""
         settings = self.finder.of_directory(".")
         limits = Limits(settings.max_file_seconds, settings.max_file_memory)
         task = Task((), self.finder, self.rules, frozenset(shown), dict(given), self.edits)
-        if not FORKS and sys.version_info < (3, 11):  # which knows no PYTHONSAFEPATH
+        if not FORKS and sys.version_info < (3, 11):  # has no PYTHONSAFEPATH
             return examine(replace(task, paths=tuple(path for portion in portions for path in portion)))
         return _Run(self.jobs, task, limits, portions).result()
 
 
 class _Job(NamedTuple):
-    """A portion to be examined, by its number; or one file of it that a process may have died of, to be tried alone."""
+    """A portion, by its number, or one file of it that may have killed a process, to be tried alone."""
 
     portion: int
     alone: str = ""
@@ -103,17 +80,17 @@ class _Worker:
     pipe: Connection
     job: _Job
     at: str = ""
-    """The file that it is at."""
+    """The file that it is analysing."""
     heard: float = field(default_factory=time.monotonic)
-    """When it said something, or was asked for something."""
+    """Time of the last message or request."""
 
 
 @dataclass(slots=True)
 class _Run:
     """One run of all portions.
 
-    When a process dies, what it was at is tried alone, and given up if that process dies, too: a signal from elsewhere
-    can end it an instant later than it should, or have nothing to do with the file. Then the portion is done again.
+    When a process dies, the file that it was analysing is tried alone, and given up if that process dies, too: the
+    first death can have had another cause, or can have been noticed late. Then the portion is analysed again.
     """
 
     jobs: int
@@ -123,11 +100,11 @@ class _Run:
     workers: list[_Worker] = field(default_factory=list)
     pending: list[_Job] = field(default_factory=list)
     trials: dict[int, set[str]] = field(default_factory=dict)
-    """The files of a portion that have still to be tried alone."""
+    """Files of each portion that are still to be tried alone."""
     survived: set[str] = field(default_factory=set)
     done: dict[int, list[Examined]] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
-    """The files that are given up, and why."""
+    """Files that are given up, with the reason."""
 
     def result(self) -> list[Examined]:
         self.pending = [_Job(portion) for portion in range(len(self.portions))][::-1]
@@ -144,7 +121,7 @@ class _Run:
         return [*(part for portion in range(len(self.portions)) for part in self.done[portion]), *lost]
 
     def _started(self, job: _Job) -> _Worker:
-        """A process that does one job, and then waits for another."""
+        """A process that does one job, then waits for another."""
         context: Any = multiprocessing.get_context("fork" if FORKS else "spawn")
         ours, theirs = context.Pipe()
         inherited = [ours, *(worker.pipe for worker in self.workers)] if FORKS else []
@@ -162,7 +139,7 @@ class _Run:
         try:
             worker.pipe.send(Order(self._paths(worker.job), frozenset(self.lost)))
         except OSError:
-            pass  # it died: what it was at is heard next
+            pass  # it died: _listen will notice
 
     def _paths(self, job: _Job) -> tuple[str, ...]:
         if job.alone:
@@ -170,14 +147,14 @@ class _Run:
         return tuple(path for path in self.portions[job.portion] if path not in self.lost)
 
     def _listen(self) -> None:
-        """Hear what there is to hear, and end what has been silent for too long."""
+        """Read messages, and kill processes that have been silent for too long."""
         patience = PATIENCE * self.limits.seconds or None
         ends = [each for worker in self.workers for each in (worker.pipe, worker.process.sentinel)]
         ready = wait(ends, min(patience, MAX_PAUSE) if patience is not None else None)
         for worker in list(self.workers):
             if worker.pipe in ready or (worker.process.sentinel in ready and worker.pipe.poll()):
                 self._heard(worker)
-            elif worker.process.sentinel in ready:  # somebody else has a copy of the other end of its pipe
+            elif worker.process.sentinel in ready:  # another process holds a copy of its end of the pipe
                 self._died(worker)
             elif patience is not None and time.monotonic() - worker.heard > patience:
                 worker.process.kill()
@@ -218,12 +195,12 @@ class _Run:
         if suspects:
             self.trials[job.portion] = suspects
             self.pending += [_Job(job.portion, path) for path in sorted(suspects)]
-        else:  # each of its files can be examined, and they cannot be together
+        else:  # each file can be analysed alone, but not all of them together
             self.lost |= dict.fromkeys(paths, reason)
             self.done[job.portion] = []
 
     def _tried(self, job: _Job) -> None:
-        """A file was tried alone: after the last one of a portion all that are left are done together."""
+        """Note that a file was tried alone; after the last of a portion, analyse the remaining ones together."""
         self.survived.add(job.alone)
         self.trials[job.portion].discard(job.alone)
         if not self.trials[job.portion]:
@@ -233,7 +210,7 @@ class _Run:
         return f"{why or how_it_died(worker.process.exitcode, self.limits)}; it was not checked"
 
     def _end(self, worker: _Worker) -> None:
-        """A worker ends when nobody is at the other end of its pipe; one that does not is killed."""
+        """Close the pipe of a worker, which ends it, and kill it if that does not."""
         self.workers.remove(worker)
         worker.pipe.close()
         worker.process.join(GRACE)
@@ -244,7 +221,7 @@ class _Run:
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Python is started as `python -c`, which would import the standard library from the working directory."""
+    """Keep the working directory out of the path of `python -c`, which would import modules from it."""
     name = "PYTHONSAFEPATH"
     before = os.environ.get(name)
     os.environ[name] = "1"

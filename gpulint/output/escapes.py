@@ -1,6 +1,7 @@
-"""Text that comes from files, made harmless for what reads the output.
+"""Escaping text from files for the readers of the output.
 
-File names and source may hold anything: line breaks, terminal escapes, commands of a CI system, bytes that are no text.
+File names and source can contain anything: line breaks, terminal escapes, commands of a CI system, bytes that are no
+text.
 """
 
 from __future__ import annotations
@@ -14,87 +15,87 @@ from urllib.parse import quote
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-"""Characters that JSON may hold as they are, and that terminals, editors or JavaScript act upon."""
+"""Characters that JSON allows unescaped, but that terminals, editors or JavaScript interpret."""
 
 _FORBIDDEN_IN_XML = "[^\t\n\u0020-\u007e\u00a0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-"""What XML 1.0 cannot have, control characters, and those that turn the direction of the text around them. It takes
-milliseconds to compile, which only XML should."""
+"""Characters that XML 1.0 forbids, control characters, and those that change the direction of text. Compiled on first
+use: it takes milliseconds, which only XML needs."""
 
 
 def encodable(text: str) -> str:
-    """Text without lone surrogates, which stand for the bytes of a file name that is not UTF-8."""
+    """Text without lone surrogates, which represent bytes of a file name that is not UTF-8."""
     return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 _COMMANDS = re.compile(r"(##\w*)\[")
-"""How commands to Azure Pipelines and TeamCity, and old ones to GitHub, begin anywhere in a line."""
+"""Start of commands to Azure Pipelines and TeamCity, and of old ones to GitHub, anywhere in a line."""
 
 _LINE_COMMANDS = re.compile(r"(?m)(?<=^):(?=:)|(?<=\s):(?=:)")
-"""How commands to GitHub begin, after blanks at the start of a line."""
+"""Start of commands to GitHub, after blanks at the start of a line."""
 
 
 def printable(text: str) -> str:
-    """Text of one line that a terminal or a CI system shows and does not obey."""
+    """One line of text that terminals and CI systems display and do not interpret."""
     shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
     return _COMMANDS.sub("\\1\N{REPLACEMENT CHARACTER}", shown) if "##" in shown else shown
 
 
 def is_command(text: str) -> bool:
-    """Whether a CI system may obey text wherever it stands in a line."""
+    """Whether a CI system interprets text anywhere in a line."""
     return _COMMANDS.search(text) is not None
 
 
 def printable_row(text: str) -> str:
-    """Text of one line, its tabs kept, that a terminal or a CI system shows and does not obey."""
+    """As `printable`, keeping tabs."""
     return "\t".join(map(printable, text.split("\t")))
 
 
 def printable_rows(text: str) -> str:
-    """Text of several lines, its line breaks and tabs kept, for the inside of a line of output."""
+    """As `printable`, keeping tabs and line breaks, for text inside a line of output."""
     return "".join(part if part in ("\r", "\n") else printable_row(part) for part in re.split("([\r\n])", text))
 
 
 def printable_block(text: str) -> str:
-    """Whole lines, their line breaks and tabs kept, that a terminal or a CI system shows and does not obey."""
+    """As `printable`, keeping tabs and line breaks, for whole lines."""
     return _FIRST_COMMANDS.sub("\\1\N{REPLACEMENT CHARACTER}", printable_rows(text))
 
 
 _FIRST_COMMANDS = re.compile(r"(?:(?m:^)|(?<=\r))([ \t]*):(?=:)")
-"""How commands to GitHub begin: with two colons, after blanks at the start of a line."""
+"""Two colons, after blanks at the start of a line, begin a command to GitHub."""
 
 
 def first_on_line(path: str) -> str:
-    """A path for the start of a line: one that a CI system would take for a command of its own is written `./path`."""
+    """A path for the start of a line: `./path` if a CI system would read it as a command."""
     shown = printable(path)
     return f"./{shown}" if shown.lstrip().startswith(("::", "##")) else shown
 
 
 def xml_text(text: str) -> str:
-    """Text without the characters that XML 1.0 cannot have, and without others that a viewer would obey."""
+    """Text without characters that XML 1.0 forbids or that viewers interpret."""
     return re.sub(_FORBIDDEN_IN_XML, "\N{REPLACEMENT CHARACTER}", text)
 
 
 def xml_document(text: str) -> str:
-    """A whole XML document that no CI system obeys when it is printed."""
+    """An XML document that CI systems do not interpret when it is printed."""
     return _LINE_COMMANDS.sub("&#58;", _COMMANDS.sub(r"\1&#91;", text))
 
 
 def json_text(value: Any, indent: int | None = 2) -> str:
-    """A JSON document that is valid UTF-8 and that neither a terminal nor a CI system obeys."""
+    """A JSON document in valid UTF-8 that terminals and CI systems do not interpret."""
     text = encodable(json.dumps(value, indent=indent, ensure_ascii=False))
     text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return _COMMANDS.sub(r"\1\\u005b", text)
 
 
 def toml_string(text: str) -> str:
-    """A TOML string, in its quotes, that neither a terminal nor a CI system obeys."""
+    """A TOML string, quoted, that terminals and CI systems do not interpret."""
     quoted = encodable(text).replace("\\", "\\\\").replace('"', '\\"')
     shown = "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)
     return '"' + _COMMANDS.sub(r"\1\\u005b", shown) + '"'
 
 
 def relative_uri(path: str) -> str | None:
-    """The URI of a path relative to the working directory, byte by byte; None where it is not below it."""
+    """The URI of a path relative to the working directory, byte by byte; None if it is not below it."""
     relative = os.path.relpath(path)
     if relative == os.pardir or relative.startswith(os.pardir + os.sep):
         return None
@@ -108,7 +109,7 @@ def absolute_uri(path: str) -> str:
 
 
 def _as_bytes(path: str) -> bytes:
-    """The bytes of a file's name; of what no file is named, something like it."""
+    """The bytes of a file name; for text that cannot be one, an approximation."""
     try:
         return path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpulint.analysis.plan import Plan
+from gpulint.analysis.plan.plan import Plan
 from gpulint.output.escapes import json_text
-from gpulint.output.plan_text import Elsewhere, Placed, Stop, place, stops
+from gpulint.output.plan_text import Elsewhere, PlacedNote, Stop, place, stops
 from gpulint.sources.source import Source
 
 VERSION = 1
-"""Version of the form; grows when a field changes its meaning or goes."""
+"""Version of the format; increases when a field changes its meaning or is removed."""
 
 
 def render(plan: Plan, source: Source, elsewhere: Elsewhere) -> str:
@@ -42,7 +42,7 @@ def _stop(stop: Stop) -> dict[str, Any]:
     }
 
 
-def _note(placed: Placed) -> dict[str, Any]:
+def _note(placed: PlacedNote) -> dict[str, Any]:
     note, span = placed.note, placed.span
     return {
         "filename": span.path,

@@ -1,4 +1,4 @@
-"""The Plan for a person: the source lines that matter, and under each what gpulint believes of it."""
+"""The text output of `gpulint plan`: relevant source lines, each with the notes about it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gpulint.analysis.notes import MAY, UNKNOWN, Note, notes
-from gpulint.analysis.plan import WHY_STOPPED, Plan
+from gpulint.analysis.plan.plan import WHY_STOPPED, Plan
+from gpulint.analysis.queries.plan_notes import MAY, UNKNOWN, Note, notes
 from gpulint.output.escapes import first_on_line, printable, printable_row
 from gpulint.places import Site, Span
 from gpulint.sources.source import Source
 
 
-class Placed(NamedTuple):
-    """A note with its span, and with the rows that it speaks of written in."""
+class PlacedNote(NamedTuple):
+    """A note at its span, with row numbers for the sites that it mentions."""
 
     note: Note
     span: Span
@@ -23,11 +23,11 @@ class Placed(NamedTuple):
 
 
 Elsewhere = Callable[[str], Source | None]
-"""The other files of a project by path; None for those that cannot be read."""
+"""Gives the other files of a project by path, None for one that cannot be read."""
 
 
 class Stop(NamedTuple):
-    """A bound that the analysis reached, why it ends there, and where that is, if the file can be read."""
+    """A bound that the analysis reached, the reason, and its place if the file can be read."""
 
     bound: str
     why: str
@@ -36,7 +36,7 @@ class Stop(NamedTuple):
 
 
 def stops(plan: Plan, source: Source, elsewhere: Elsewhere) -> list[Stop]:
-    """Where the analysis of a plan stopped, in order of rows; that of the whole program is at its first row."""
+    """The bounds that a plan reached, in order of rows; those of the whole program are at its first row."""
     from gpulint.syntax.spans import spans
 
     made: list[Stop] = []
@@ -51,8 +51,8 @@ def stops(plan: Plan, source: Source, elsewhere: Elsewhere) -> list[Stop]:
     return sorted(made, key=lambda one: (one.path, one.span or Span(one.path, 1, 1, 1, 2), one.bound))
 
 
-def place(plan: Plan, source: Source) -> list[Placed]:
-    """The notes of a plan that stand in its own file, in order of rows; those of a notebook with spans in its cells."""
+def place(plan: Plan, source: Source) -> list[PlacedNote]:
+    """The notes on a plan's own file, in order of rows; spans in a notebook refer to its cells."""
     from gpulint.syntax.spans import spans
 
     all_notes = notes(plan)
@@ -64,7 +64,7 @@ def place(plan: Plan, source: Source) -> list[Placed]:
         return _line(own[site.node]) if site.path == plan.path else os.path.basename(site.path)
 
     placed = [
-        Placed(
+        PlacedNote(
             note,
             own[note.site.node],
             note.text.format(*(named(site) for site in note.mentions)) if note.mentions else note.text,
@@ -85,7 +85,7 @@ def _line(span: Span) -> str:
 
 
 def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False) -> str:
-    """The view of `gpulint plan`."""
+    """The text output of `gpulint plan`."""
     placed = place(plan, source)
     lines: dict[int | None, Sequence[str]] = {None: source.text.splitlines()}
     if source.cells is not None:
@@ -115,7 +115,7 @@ def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False
 _COLORS = {"must": "32", MAY: "33", UNKNOWN: "35"}
 
 
-def _note_lines(one: Placed, width: int, color: bool) -> list[str]:
+def _note_lines(one: PlacedNote, width: int, color: bool) -> list[str]:
     note = one.note
     margin = f"{'':>{width}} {_paint('│', '2', color)}   "
     head = f"{margin}{_paint(note.certainty, _COLORS.get(note.certainty, '0'), color):<7} {printable(one.text)}"

@@ -1,4 +1,4 @@
-"""A finding as the JSON object that every JSON format and the editors are given."""
+"""A finding as the JSON object of all JSON formats and of editors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def record(finding: Finding) -> dict[str, Any]:
 
 
 def places(span: Span) -> dict[str, dict[str, int]]:
-    """Where a span begins and ends."""
+    """Start and end of a span."""
     return {
         "location": {"row": span.row, "column": span.column},
         "end_location": {"row": span.end_row, "column": span.end_column},

@@ -14,7 +14,7 @@ def summary(rule: type[Rule]) -> str:
 
 
 def fixes(rule: type[Rule]) -> tuple[str, ...]:
-    """Which fixes the page of a rule promises: "safe", "unsafe", both or none."""
+    """The kinds of fixes that the page of a rule promises: "safe", "unsafe", both or none."""
     section = (rule.__doc__ or "").partition("## Fix\n")[2].partition("\n    ##")[0].lower()
     return tuple(word for word in ("safe", "unsafe") if re.search(rf"\b{word}\b", section))
 

@@ -1,11 +1,11 @@
-"""The frame of a SARIF 2.1.0 log, which `check` and `probe` fill."""
+"""The frame of a SARIF 2.1.0 log, shared by `check` and `probe`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import gpulint
+from gpulint._version import __version__
 from gpulint.output.escapes import absolute_uri, json_text, relative_uri
 from gpulint.output.site import SITE
 
@@ -23,8 +23,8 @@ def log(
         "tool": {
             "driver": {
                 "name": "gpulint",
-                "version": gpulint.__version__,
-                "semanticVersion": gpulint.__version__,
+                "version": __version__,
+                "semanticVersion": __version__,
                 "informationUri": SITE,
                 "rules": rules,
             }
@@ -44,6 +44,6 @@ def log(
 
 
 def artifact(path: str) -> dict[str, str]:
-    """An artifact location: relative to the working directory where the path is below it."""
+    """An artifact location, relative to the working directory if the path is below it."""
     uri = relative_uri(path)
     return {"uri": uri, "uriBaseId": _ROOT} if uri is not None else {"uri": absolute_uri(path)}

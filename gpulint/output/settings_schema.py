@@ -1,4 +1,4 @@
-"""The settings as a JSON schema, which editors complete and check by."""
+"""A JSON schema of the settings, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from gpulint.linting.pack import Pack
 from gpulint.output import formats
 from gpulint.output.site import SITE
 from gpulint.settings import OPTIONS, TABLES, Option, Settings
-from gpulint.settings_values import KINDS, Schema
+from gpulint.settings.kinds import KINDS, Schema
 
 FILE_NAME = "gpulint.schema.json"
-"""What the schema is called on the site."""
+"""File name of the schema on the site."""
 
 
 def schema(rules: Pack, checks: Iterable[str]) -> dict[str, Any]:
-    """The schema of gpulint.toml, which is that of `[tool.gpulint]` as well. `rules` are those that an editor offers,
-    though others may be named, `checks` those of the probe."""
+    """The schema of gpulint.toml and of `[tool.gpulint]`. `rules` are the ones that editors suggest (others are
+    allowed), `checks` those of the probe."""
     words = ["ALL", *sorted({rule.code[:4] for rule in rules}), *(rule.code for rule in rules)]
     named = [*words, *(rule.name for rule in rules)]
     properties: dict[str, Any] = {
@@ -41,13 +41,13 @@ def schema(rules: Pack, checks: Iterable[str]) -> dict[str, Any]:
 
 
 def of_pyproject(table: Schema) -> dict[str, Any]:
-    """The schema of a pyproject.toml with the table that another describes; what else is there, it leaves open."""
+    """The schema of a pyproject.toml whose table `[tool.gpulint]` has another schema; other tables can be anything."""
     tool = {"type": "object", "properties": {"gpulint": {key: value for key, value in table.items() if key[0] != "$"}}}
     return {"$schema": table["$schema"], "type": "object", "properties": {"tool": tool}}
 
 
 def _default(option: Option) -> Any:
-    """The default of a setting as JSON has it."""
+    """The default of a setting as JSON."""
     value = getattr(Settings(), option.field)
     if isinstance(value, tuple):
         return dict(value) if KINDS[option.kind].is_table else [*value]
@@ -59,7 +59,7 @@ def _described(option: Option, values: Schema) -> dict[str, Any]:
 
 
 def _values(option: Option, rules: list[str], checks: Iterable[str]) -> Schema:
-    """The values of a setting; where the names of rules stand, those of other packs are allowed, too."""
+    """The schema of a setting's values. Names of rules from other packs are allowed."""
     own = KINDS[option.kind].schema
     one_rule: Mapping[str, Any] = {"anyOf": [{"enum": rules}, KINDS["string"].schema]}
     if option.kind == "format":

@@ -6,5 +6,6 @@ SITE = "https://gpulint.readthedocs.io/"
 
 
 def url(code: str, name: str) -> str | None:
-    """The page of a rule, where `scripts/pages` puts it. None for a rule of others: only our codes begin with GPU."""
+    """URL of the page that `scripts/pages` builds for a rule; None for plug-in rules, whose codes do not begin with
+    GPU."""
     return f"{SITE}rules/{name}/" if code.startswith("GPU") else None

@@ -11,7 +11,7 @@ from gpulint.rewriting.fix import is_wanted
 
 
 def footer(result: CheckResult, view: View) -> str:
-    """`Found 2 errors and 1 warning in 3 files.`, what was fixed before it, and what can be behind it."""
+    """`Found 2 errors and 1 warning in 3 files.`, preceded by what was fixed, followed by what can be."""
     found, hint = _found(result), _hint(result, view)
     if view.fixed is None:
         return f"{found} {hint}." if hint else found
@@ -19,7 +19,7 @@ def footer(result: CheckResult, view: View) -> str:
 
 
 def _hint(result: CheckResult, view: View) -> str:
-    """What `--fix` and `--unsafe-fixes` could still do: at most, where the edits of the fixes were not computed."""
+    """What `--fix` and `--unsafe-fixes` could fix: an upper bound if edits were not computed."""
     fixes = [finding.fix for finding in result.findings if finding.fix is not None]
     now = sum(is_wanted(fix, view.unsafe_fixes) for fix in fixes) if view.fixed is None else 0
     more = sum(is_wanted(fix, True) and not is_wanted(fix, view.unsafe_fixes) for fix in fixes)
@@ -48,8 +48,8 @@ def number(count: int, word: str) -> str:
 
 
 def statistics(result: CheckResult, form: str) -> str:
-    """How often each rule was broken, the most frequent first, then in how many functions a bound of the analysis was
-    reached; as JSON for the format "json"."""
+    """Number of findings of each rule, the most frequent first, then the number of functions in which a bound of the
+    analysis was reached; as JSON for the format "json"."""
     numbers = Counter((one.code, one.name) for one in result.findings)
     rows = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
     stopped = Counter(bound for bound, _ in result.stopped)

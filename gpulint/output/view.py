@@ -1,4 +1,4 @@
-"""What every output format is given."""
+"""The input of every output format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpulint.rewriting.fix import is_wanted
 
 
 class Line(Protocol):
-    """The text of a row (from 1) of a file, or of a notebook's cell; "" where there is none."""
+    """The text of a row (from 1) of a file or of a notebook's cell, "" if there is none."""
 
     def __call__(self, path: str, row: int, cell: int | None = None, /) -> str: ...
 
@@ -27,11 +27,10 @@ def _as_it_is(span: Span) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How to show a result. `rules` gives those that were on; `status` is the exit status that the run will have.
+    """How to show a result. `rules` gives the enabled ones; `status` is the exit status of the run.
 
-    `in_file` gives a span in a notebook's cell at its rows of the file, which is what tools want that know no cells.
-    `unsafe_fixes` says whether unsafe fixes are wanted; `fixed` how many findings were fixed, None where nothing was to
-    be fixed.
+    `in_file` converts a span in a notebook's cell to rows of the file, for tools that do not know cells. `unsafe_fixes`
+    says whether unsafe fixes are wanted, `fixed` how many findings were fixed, None without `--fix`.
     """
 
     color: bool
@@ -48,7 +47,7 @@ class View:
 
 
 def render(name: str, result: CheckResult, view: View) -> str:
-    """The result in the format `name`, as text that can be encoded. Raises KeyError where there is no such format."""
+    """The result in the format `name`, as text that can be encoded. Raises KeyError for an unknown format."""
     text: str = formats.module_of(name).render(result, view)
     return encodable(text)
 

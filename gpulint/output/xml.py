@@ -1,4 +1,4 @@
-"""XML documents of the JUnit form, which CI systems read."""
+"""XML documents in JUnit format, which CI systems read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpulint.output.escapes import xml_document, xml_text
 
 
 def document(root: ElementTree.Element) -> str:
-    """The document with its declaration, indented; whatever XML cannot hold is replaced."""
+    """The document with its declaration, indented; characters that XML forbids are replaced."""
     for element in root.iter():
         element.attrib.update({name: xml_text(value) for name, value in element.attrib.items()})
         element.text = xml_text(element.text) if element.text is not None else None

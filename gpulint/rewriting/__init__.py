@@ -1,1 +1,1 @@
-"""Changes to the text of one file, as a rule writes them: spans and what to put there."""
+"""Edits of the text of one file, as rules write them."""

@@ -1,4 +1,4 @@
-"""Edits of calls, their arguments and the chains that they stand in."""
+"""Edits of calls, their arguments and chains of calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def argument(draft: Draft, call: ir.Call, name: str, position: int | None = None
 
 
 def passed(call: ir.Call, value: object, named: Collection[str]) -> ir.Argument | None:
-    """The one argument of a call that is a literal value, or a variable through which it went."""
+    """The only argument of a call that is a literal, or a variable that the literal was passed through."""
     found = [
         one
         for one in call.arguments
@@ -34,7 +34,7 @@ def passed(call: ir.Call, value: object, named: Collection[str]) -> ir.Argument 
 
 
 def without_argument(draft: Draft, site: Site, name: str) -> list[Edit]:
-    """Take a keyword argument out of the call at (or around) a place, with its comma."""
+    """Remove a keyword argument, with its comma, from the call at or around a place."""
     call = call_around(draft, site)
     given = argument(draft, call, name)
     if given is None:
@@ -50,7 +50,8 @@ def without_argument(draft: Draft, site: Site, name: str) -> list[Edit]:
 
 
 def call_around(draft: Draft, site: Site) -> ir.Call:
-    """The innermost call that a place is in: itself, an argument of it, the call of a decorator. Raises Refused."""
+    """The innermost call around a place: the place itself, an argument of it, the call of a decorator. Raises
+    Refused."""
     node: ir.Node | None = draft.node(site)
     while node is not None and not isinstance(node, ir.Call):
         node = draft.parent(node)
@@ -60,8 +61,8 @@ def call_around(draft: Draft, site: Site) -> ir.Call:
 
 
 def with_argument(draft: Draft, site: Site, name: str, value: str) -> list[Edit]:
-    """Give the call at a place a keyword argument, or another value for one that it has. A dotted name of TensorFlow
-    is written as the file spells it."""
+    """Add a keyword argument to the call at a place, or replace its value. A dotted name of TensorFlow is written as
+    the file spells it."""
     call = draft.typed(site, ir.Call)
     edits: list[Edit] = []
     if value.startswith("tensorflow."):
@@ -82,7 +83,7 @@ def with_argument(draft: Draft, site: Site, name: str, value: str) -> list[Edit]
 
 
 def renamed(draft: Draft, site: Site, name: str) -> Edit:
-    """Another name for the attribute at a place, or the method that is called there."""
+    """Rename the attribute at a place, or the method that is called there."""
     node = draft.node(site)
     function = node.function if isinstance(node, ir.Call) else node
     if not isinstance(function, ir.Attribute):
@@ -92,7 +93,7 @@ def renamed(draft: Draft, site: Site, name: str) -> Edit:
 
 
 def uncalled(draft: Draft, site: Site) -> Edit:
-    """What is called at a place, without the call. Raises Refused where it is given something."""
+    """Replace the call at a place by its callee: `x.shape()` by `x.shape`. Raises Refused if it has arguments."""
     call = call_around(draft, site)
     if call.arguments:
         raise Refused("the call has arguments")
@@ -100,7 +101,7 @@ def uncalled(draft: Draft, site: Site) -> Edit:
 
 
 def keyword_renamed(draft: Draft, site: Site, keyword: str) -> Edit:
-    """Another keyword for the argument whose value is at a place."""
+    """Rename the keyword of the argument whose value is at a place."""
     given = draft.parent(draft.node(site))
     if not isinstance(given, ir.Argument) or given.keyword is None:
         raise Refused("it is no argument with a keyword")
@@ -109,25 +110,25 @@ def keyword_renamed(draft: Draft, site: Site, keyword: str) -> Edit:
 
 
 def container(draft: Draft, node: ir.Expr) -> str:
-    """The text of what an element is read off: `gpus` of `gpus[0]`."""
+    """The text of the container of an element: `gpus` of `gpus[0]`."""
     if not isinstance(node, ir.Subscript):
         raise Refused("it is not read off a list in the call")
     return draft.source(node.value)
 
 
 def factor(draft: Draft, node: ir.Expr) -> str:
-    """The text of an expression as a factor: in parentheses where it needs them."""
+    """The text of an expression as a factor, in parentheses if it needs them."""
     plain = isinstance(node, ir.Constant | ir.Name | ir.Attribute | ir.Call | ir.Subscript)
     return draft.source(node) if plain else f"({draft.source(node)})"
 
 
 def rewritten(draft: Draft, site: Site, content: str) -> list[Edit]:
-    """Put other text in place of an expression."""
+    """Replace an expression."""
     return [draft.rewrite(draft.node(site), content)]
 
 
 def literal(draft: Draft, site: Site, value: str) -> list[Edit]:
-    """Put another text in place of a string literal, in the quotes of the old one."""
+    """Replace a string literal, keeping its quotes."""
     node = draft.typed(site, ir.Constant)
     written = draft.source(node)
     if not isinstance(node.value, str) or len(written) < 2 or written[0] not in "\"'" or written[0] != written[-1]:
@@ -139,8 +140,8 @@ def literal(draft: Draft, site: Site, value: str) -> list[Edit]:
 
 
 def appended(draft: Draft, site: Site, link: str) -> list[Edit]:
-    """Put one more call behind the one at a place: `.prefetch(tensorflow.data.AUTOTUNE)`. The name in its parentheses
-    is written as the file spells it; where each call of the chain has a row of its own, it gets one."""
+    """Append a call to the one at a place: `.prefetch(tensorflow.data.AUTOTUNE)`. The dotted name is written as the
+    file spells it. In a chain with one call per row it gets a row of its own."""
     call = draft.typed(site, ir.Call)
     edits: list[Edit] = []
     method, _, given = link[:-1].partition("(")
@@ -150,7 +151,7 @@ def appended(draft: Draft, site: Site, link: str) -> list[Edit]:
 
 
 def _separator(draft: Draft, call: ir.Call) -> str:
-    """What stands between a call and the next one in its chain: a new row where its own name begins one."""
+    """The text between a call and the next one of its chain: a new row if the call itself begins one."""
     if isinstance(call.function, ir.Attribute):
         dot = draft.text.rfind(".", 0, draft.end(call.function) - len(call.function.name) + 1)
         before = draft.row_start(dot)
@@ -160,7 +161,7 @@ def _separator(draft: Draft, call: ir.Call) -> str:
 
 
 def moved_in_chain(draft: Draft, link: Site, target: Site, before: bool) -> list[Edit]:
-    """Take a call of a chain from its place and put it before or behind another one of the same chain."""
+    """Move a call of a chain before or behind another one of the same chain."""
     call, other = draft.typed(link, ir.Call), draft.typed(target, ir.Call)
     if before:
         if call not in _links(other, call) or not isinstance(other.function, ir.Attribute):
@@ -179,14 +180,14 @@ def moved_in_chain(draft: Draft, link: Site, target: Site, before: bool) -> list
 
 
 def _behind_parentheses(draft: Draft, end: int, call: ir.Call) -> int:
-    """The place behind the receiver of a call of which the extent ends before its closing parentheses."""
+    """The offset behind the receiver of a call, including closing parentheses that its extent leaves out."""
     while draft.text[end : end + 1] == ")":
         end += 1
     return end
 
 
 def _links(inner: ir.Call, outer: ir.Call) -> list[ir.Expr]:
-    """The calls of a chain from the outermost in, if it leads to an inner one."""
+    """The calls of a chain from the outermost to the given inner one, none if that is not part of it."""
     found: list[ir.Expr] = []
     node: ir.Expr = outer
     while isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute):

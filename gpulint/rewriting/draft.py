@@ -1,4 +1,4 @@
-"""One file, open for the edits of a fix."""
+"""The text and syntax tree of one file, as fixes need them."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ class Place(NamedTuple):
 
 
 class Draft:
-    """The text and syntax of one file. Places in the text are offsets; line ends are line feeds.
+    """The text and syntax tree of one file. Places in the text are offsets; line ends are line feeds.
 
-    `parts` are the rows at which the cells or fenced blocks begin that the program is put together from, if it is:
-    no statement goes over from one to another. All fixes of a program share one draft, which computes what they ask of
-    the program once.
+    `parts` are the first rows of the cells or fenced blocks that make up the program, if there are any: no statement
+    spans two. All fixes of a program share one draft, which computes each fact about it once.
     """
 
     def __init__(self, path: str, layout: Layout, parts: Sequence[int] = ()) -> None:
@@ -74,7 +73,7 @@ class Draft:
     # --------------------------------------------------------------------------- nodes
 
     def node(self, site: Site) -> ir.Node:
-        """The node at a site. Raises Refused where that is in another file."""
+        """The node at a site. Raises Refused if it is in another file."""
         if site.path != self.path:
             raise Refused("it is in another file")
         return self._nodes[site.node]
@@ -94,7 +93,7 @@ class Draft:
         return node
 
     def parent(self, node: ir.Node) -> ir.Node | None:
-        """The node around a node; None around a statement of the module."""
+        """The parent of a node; None for a statement of the module."""
         return self._parents.get(node.number)
 
     def statement(self, node: ir.Node) -> ir.Statement:
@@ -112,23 +111,23 @@ class Draft:
         return next((one for one in reversed(around) if one is not node), None)
 
     def block(self, statement: ir.Statement) -> ir.Block:
-        """The statements among which a statement stands. Raises Refused for an `elif`."""
+        """The block that contains a statement. Raises Refused for an `elif`."""
         if self.text.startswith("elif", self.start(statement)) and isinstance(statement, ir.If):
             raise Refused("it is an `elif`")
         return self.place(statement).block
 
     def place(self, statement: ir.Statement) -> Place:
-        """The block around a statement. An `elif` is the only statement of its block."""
+        """The place of a statement. An `elif` is the only statement of its block."""
         return self._places[statement.number]
 
     def part(self, node: ir.Node) -> int:
-        """Which of the parts a node stands in."""
+        """Index of the part that contains a node."""
         return bisect_right(self._parts, self.row(self.start(node)))
 
     # --------------------------------------------------------------------------- places
 
     def extent(self, node: ir.Node) -> tuple[int, int]:
-        """Where a node starts and ends."""
+        """Start and end of a node."""
         return self._layout.extents[node.number]
 
     def start(self, node: ir.Node) -> int:
@@ -143,29 +142,29 @@ class Draft:
         return self.text[start:end]
 
     def row(self, offset: int) -> int:
-        """The row of a place, from 1."""
+        """The row of an offset, from 1."""
         return bisect_right(self._line_starts, offset)
 
     def row_start(self, offset: int) -> int:
-        """Where the row of a place begins."""
+        """Start of the row of an offset."""
         return self._line_starts[self.row(offset) - 1]
 
     def row_end(self, offset: int) -> int:
-        """Where the row of a place ends: behind its line feed, if it has one."""
+        """End of the row of an offset, after its line feed."""
         row = self.row(offset)
         return self._line_starts[row] if row < len(self._line_starts) else len(self.text)
 
     def indent(self, offset: int) -> str:
-        """The blanks that the row of a place begins with."""
+        """The indentation of the row of an offset."""
         blanks = _BLANKS.match(self.text, self.row_start(offset))
         return blanks.group() if blanks is not None else ""
 
     def quoted(self, text: str) -> str:
-        """A string literal in the quotes that the file prefers."""
+        """A string literal in the quotes that the file uses more often."""
         return f"{self._quote}{text}{self._quote}"
 
     def comments(self, start: int, end: int) -> list[tuple[int, int]]:
-        """The comments that begin in a stretch of text."""
+        """The comments that begin in a range of text."""
         found = self._layout.comments
         return found[bisect_left(found, (start, 0)) : bisect_left(found, (end, 0))]
 
@@ -176,8 +175,7 @@ class Draft:
     # ---------------------------------------------------------------------------- edits
 
     def replace(self, start: int, end: int, content: str) -> Edit:
-        """Put `content` in place of a stretch of text. Raises Refused where a comment would be lost, and once
-        `MAX_WRITTEN` is exceeded."""
+        """Replace a range of text. Raises Refused if a comment would be lost, and once `MAX_WRITTEN` is exceeded."""
         self._written += EDIT_SIZE + len(content)
         if self._written > MAX_WRITTEN:
             raise Refused("the edits of this file are too many")
@@ -187,15 +185,15 @@ class Draft:
         return Edit(Span(self.path, *self._position(start), *self._position(end)), content)
 
     def insert(self, offset: int, content: str) -> Edit:
-        """Put `content` at a place."""
+        """Insert text at an offset."""
         return self.replace(offset, offset, content)
 
     def delete(self, start: int, end: int) -> Edit:
-        """Take a stretch of text out. Raises Refused where a comment would be lost."""
+        """Delete a range of text. Raises Refused if a comment would be lost."""
         return self.replace(start, end, "")
 
     def rewrite(self, node: ir.Node, content: str) -> Edit:
-        """Put `content` in place of a node."""
+        """Replace a node."""
         return self.replace(*self.extent(node), content)
 
     @cached_property
@@ -221,7 +219,7 @@ _BLANKS = re.compile(r"[ \t]*")
 
 
 def is_always(node: ir.Node | None) -> TypeGuard[ir.If]:
-    """Whether a node is `if 1:` without an `else`. Cells and blocks that are indented as a whole have such a header."""
+    """Whether a node is `if 1:` without an `else`, the header that indented cells and blocks get."""
     return isinstance(node, ir.If) and not node.orelse and isinstance(node.test, ir.Constant) and bool(node.test.value)
 
 
@@ -233,7 +231,7 @@ def blocks(owner: Any) -> Iterator[ir.Block]:
 
 
 def children(node: ir.Node | ir.Module) -> Iterator[ir.Node]:
-    """The nodes directly inside a node, in the order of its fields."""
+    """The children of a node, in the order of its fields."""
     kind: Any = type(node)
     for name in _fields(kind):
         value = getattr(node, name)
@@ -249,7 +247,7 @@ def _fields(kind: type[object]) -> tuple[str, ...]:
 
 
 def within(node: ir.Node, wanted: Callable[[ir.Node], bool] = lambda node: True) -> Iterator[ir.Node]:
-    """A node and all inside it, those that are not `wanted` and what is in them left out."""
+    """A node and its descendants; nodes that are not `wanted` are left out with theirs."""
     pending = [node]
     while pending:
         one = pending.pop()
@@ -259,7 +257,7 @@ def within(node: ir.Node, wanted: Callable[[ir.Node], bool] = lambda node: True)
 
 
 def _walk(module: ir.Module) -> Iterator[tuple[ir.Node | None, ir.Node]]:
-    """(node around, node) for each node of a module."""
+    """(parent, node) for each node of a module."""
     pending: list[tuple[ir.Node | None, ir.Node]] = [(None, statement) for statement in module.body]
     while pending:
         parent, node = pending.pop()

@@ -1,4 +1,4 @@
-"""Fixes of a Markdown file's program as edits of its fenced blocks."""
+"""Converting fixes of a Markdown file's program to edits of its fenced blocks."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ class Blocks:
         self._kept = kept
 
     def placed(self, fix: Fix) -> Fix | None:
-        """The fix with what a quotation puts in front of the rows of a block in front of new rows, too.
+        """The fix with the quotation prefix of its block on new rows.
 
-        None where an edit is not of one block, or not of rows as their author wrote them, or where a block would not be
-        a piece of program of its own any more.
+        None if an edit spans blocks or changes rows that are not as written, or if a block would no longer stand alone.
         """
         edits: list[Edit] = []
         by_block: dict[int, list[Edit]] = {}
@@ -43,7 +42,7 @@ class Blocks:
         return replace(fix, edits=tuple(edits))
 
     def _in_block(self, edits: Sequence[Edit], block: Block) -> list[Edit] | None:
-        """Edits of the program as edits of a block of the file; None where that cannot be."""
+        """Edits of the program as edits of a block of the file, None if that is impossible."""
         if block.prefix is None or not all(_is_as_written(edit.span, block, self._rows) for edit in edits):
             return None
         moved = [_moved(edit, 1 - block.row) for edit in edits]
@@ -77,7 +76,7 @@ def _quoted(edits: Sequence[Edit], block: Block, prefix: str) -> list[Edit] | No
 
 
 def _beside(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
-    """The edits in order, those together whose rows touch."""
+    """The edits in order, grouped where their rows touch."""
     group: list[Edit] = []
     for edit in sorted(edits):
         if group and edit.span.row > group[-1].span.end_row + 1:
@@ -88,7 +87,7 @@ def _beside(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
 
 
 def _differences(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """Stretches of rows that differ: where each begins and ends in the old and the new ones. Many rows count as one."""
+    """Ranges of rows that differ: start and end in the old and the new text. Beyond a size there is one range only."""
     if len(old) * len(new) > MAX_COMPARED:
         return [(0, len(old), 0, len(new))]
     opcodes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
@@ -96,17 +95,17 @@ def _differences(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int,
 
 
 MAX_COMPARED = 900
-"""Product of the numbers of rows that are compared each with each."""
+"""Maximum product of the numbers of rows that are compared pairwise."""
 
 
 def _same(first: Sequence[str], second: Sequence[str]) -> int:
-    """How many rows two texts begin with alike."""
+    """Number of equal rows at the start of two texts."""
     pairs = zip(first, second, strict=False)
     return next((index for index, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
 
 
 def _is_as_written(span: Span, block: Block, rows: Sequence[str]) -> bool:
-    """Whether a span is of one block, and no magic is masked in its rows."""
+    """Whether a span is inside one block without masked magics."""
     last = span.end_row - (span.end_column == 1)
     if max(last, span.row - (span.column == 1)) >= block.behind:
         return False

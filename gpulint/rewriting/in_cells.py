@@ -1,4 +1,4 @@
-"""Fixes of a notebook's program as edits of its cells."""
+"""Converting fixes of a notebook's program to edits of its cells."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ class Cells:
         self._kept = kept
 
     def placed(self, fix: Fix) -> Fix | None:
-        """The fix with the places of its edits in cells; None where an edit is not of rows as their author wrote them,
-        or where a cell would not be a piece of program of its own any more: statements that lost the header of their
-        block to another cell would be run without it."""
+        """The fix with edits of cells. None if an edit changes rows that are not as written, or if a cell would no
+        longer stand alone: statements whose block header moved to another cell would run without it."""
         edits: list[Edit] = []
         by_piece: dict[Piece, list[Edit]] = {}
         for edit in fix.edits:
@@ -36,16 +35,16 @@ class Cells:
         return replace(fix, edits=tuple(edits))
 
     def _in_cell(self, edit: Edit, piece: Piece) -> Edit | None:
-        """The edit in the cell of its first row, which must have all of it."""
+        """The edit in the cell of its first row; None if it leaves that cell."""
         span, content = edit.span, edit.content
         rows = self._rows
         behind = piece.row + piece.rows
         if span.column == 1 and span.row == span.end_row == behind:
-            last = rows[behind - 2]  # a row that is added behind the last one of a cell
+            last = rows[behind - 2]  # a row added after the last one of a cell
             span = span._replace(row=behind - 1, column=len(last) + 1, end_row=behind - 1, end_column=len(last) + 1)
             content = "\n" + content.removesuffix("\n")
         elif span.end_column == 1 and span.end_row == behind and span.row > piece.row and span.column == 1:
-            span = span._replace(  # rows that are taken out or replaced, the last one of the cell among them
+            span = span._replace(  # rows deleted or replaced, including the last one of the cell
                 row=span.row - 1,
                 column=len(rows[span.row - 2]) + 1,
                 end_row=behind - 1,
@@ -58,6 +57,6 @@ class Cells:
 
 
 def _is_as_written(piece: Piece, first: int, last: int, rows: Sequence[str]) -> bool:
-    """Whether no magic is masked in some rows of the program."""
+    """Whether rows of the program have no masked magic."""
     start = piece.skipped - piece.row
     return tuple(rows[first - 1 : last]) == piece.lines[start + first : start + last + 1]

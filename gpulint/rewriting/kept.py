@@ -1,4 +1,4 @@
-"""Whether a cell or block with some edits still is a piece of program of its own."""
+"""Whether a cell or block still stands alone after edits."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MAX_PARSED = 1_000_000
 class Kept:
     """Checks the fixes of one program.
 
-    Parsing a whole cell for each of its fixes would be quadratic: statements that a fix changes are parsed by
-    themselves, and the whole cell only if that leaves a doubt. Without a draft it always is.
+    Parsing a whole cell for each of its fixes would take quadratic time: the changed statements are parsed alone, the
+    whole cell only if that is not conclusive, or without a draft.
     """
 
     def __init__(self, draft: Draft | None = None) -> None:
@@ -37,8 +37,8 @@ class Kept:
             self._margins = _margins(draft)
 
     def is_kept(self, lines: Sequence[str], row: int, edits: Sequence[Edit]) -> bool:
-        """Whether a cell or block with these lines is kept. It begins in a row of the program; the rows of the edits
-        count from its first line. False once `MAX_PARSED` is exceeded."""
+        """Whether a cell or block with these lines stands alone after the edits, whose rows count from its first line.
+        False once `MAX_PARSED` is exceeded."""
         first = min(edit.span.row for edit in edits) - 1
         last = max([first + 1, *(edit.span.end_row - (edit.span.end_column == 1) for edit in edits)])
         inner = self._statements(lines, row, first, last)
@@ -53,7 +53,7 @@ class Kept:
         return self._is_in_budget(before) and is_kept(before, after)
 
     def _statements(self, lines: Sequence[str], row: int, first: int, last: int) -> tuple[int, int] | None:
-        """The lines of the fewest statements of one block that hold some lines, but for comments around them."""
+        """The lines of the smallest run of statements in one block that contains some lines, comments aside."""
         draft = self._draft
         if draft is None:
             return None
@@ -76,7 +76,7 @@ class Kept:
         return None
 
     def _between_margins(self, lines: Sequence[str], row: int, first: int, last: int) -> tuple[int, int]:
-        """The lines of the outermost statements that hold some lines."""
+        """The lines of the outermost statements that contain some lines."""
         before = bisect_right(self._margins, row + first)
         behind = bisect_left(self._margins, row + last)
         start = max(self._margins[before - 1] - row, 0) if before else 0
@@ -84,11 +84,11 @@ class Kept:
         return start, min(end, len(lines))
 
     def _has_statement(self, first: int, behind: int) -> bool:
-        """Whether an outermost statement begins in some rows of the program."""
+        """Whether an outermost statement begins in a range of rows."""
         return bisect_left(self._margins, first) < bisect_left(self._margins, behind)
 
     def _changed(self, lines: Sequence[str], start: int, end: int, edits: Sequence[Edit]) -> tuple[str, str]:
-        """The text of some of the lines before and after the edits."""
+        """The text of a range of lines before and after the edits."""
         before = "".join(f"{line}\n" for line in lines[start:end])
         moved = [
             replace(one, span=one.span._replace(row=one.span.row - start, end_row=one.span.end_row - start))
@@ -97,7 +97,7 @@ class Kept:
         return before, edited(before, moved)
 
     def _is_like(self, before: str, after: str) -> bool:
-        """Whether some statements can stand for others in a block, whatever is around them."""
+        """Whether statements can replace others in any block."""
         margin = _margin(before)
         same = margin is not None and margin == _margin(after) and after.endswith("\n")
         return same and self._is_python(before) and self._is_python(after)
@@ -115,13 +115,13 @@ _NOTHING = re.compile(r"\s*(?:#.*)?")
 
 
 def _margin(text: str) -> str | None:
-    """The blanks before the first statement of a text; None if there is none."""
+    """The indentation of the first statement of a text, None if there is none."""
     line = next((line for line in text.split("\n") if not _NOTHING.fullmatch(line)), None)
     return line[: len(line) - len(line.lstrip())] if line is not None else None
 
 
 def _margins(draft: Draft) -> list[int]:
-    """The rows in which the outermost statements of a program's cells or blocks begin, each on a row of its own."""
+    """The first rows of the outermost statements of a program's cells or blocks; none is shared."""
     statements: list[ir.Statement] = []
     for one in draft.module.body:
         is_header = is_always(one) and draft.part(one) != draft.part(one.body[0])
@@ -139,6 +139,6 @@ def _begins_row(draft: Draft, statement: ir.Statement) -> bool:
 
 
 def _begin(statement: ir.Statement) -> ir.Node:
-    """The first node of a statement's text: its first decorator, or the statement itself."""
+    """The node at which a statement's text starts: its first decorator, or the statement itself."""
     decorators = statement.decorators if isinstance(statement, ir.FunctionDef | ir.ClassDef) else ()
     return decorators[0] if decorators else statement

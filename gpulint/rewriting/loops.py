@@ -1,4 +1,4 @@
-"""Edits around loops that run a training step."""
+"""Edits of training loops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpulint.syntax import ir
 
 
 def loop_over(draft: Draft, site: Site) -> ir.For:
-    """The innermost `for` statement of the same function around a place. Raises Refused."""
+    """The innermost `for` around a place in the same function. Raises Refused."""
     node: ir.Node | None = draft.node(site)
     while node is not None and not isinstance(node, ir.FunctionDef | ir.ClassDef | ir.Lambda):
         if isinstance(node, ir.For):
@@ -24,7 +24,7 @@ def loop_over(draft: Draft, site: Site) -> ir.For:
 
 
 def with_iterable_in(draft: Draft, loop: ir.For, function: str) -> list[Edit]:
-    """`for x in function(data):` for `for x in data:`, inside `enumerate` and `iter`, too. Raises Refused."""
+    """Change `for x in data:` to `for x in function(data):`, also inside `enumerate` and `iter`. Raises Refused."""
     iterable = loop.iterable
     if isinstance(iterable, ir.Call) and isinstance(iterable.function, ir.Name) and iterable.arguments:
         if iterable.function.id not in ("enumerate", "iter"):
@@ -34,7 +34,7 @@ def with_iterable_in(draft: Draft, loop: ir.For, function: str) -> list[Edit]:
 
 
 def made_for(draft: Draft, loop: ir.For) -> ir.Call | None:
-    """The call that makes the dataset of a loop, where it is bound to a name once and used nowhere else."""
+    """The call that creates the dataset of a loop, if it is bound to a name once and used nowhere else."""
     name = loop.iterable
     if not isinstance(name, ir.Name):
         return None
@@ -45,14 +45,14 @@ def made_for(draft: Draft, loop: ir.For) -> ir.Call | None:
 
 
 def _mentions(draft: Draft, nothing: None) -> Counter[str]:
-    """How often each name is written in a file."""
+    """Number of occurrences of each name in a file."""
     nodes = (one for statement in draft.module.body for one in within(statement))
     return Counter(one.id for one in nodes if isinstance(one, ir.Name))
 
 
 def compiled(draft: Draft, site: Site) -> list[Edit]:
-    """Decorate a function with `tf.function`. Raises Refused where its body needs values of tensors, or leaves
-    something behind in Python that tracing would do once."""
+    """Decorate a function with `tf.function`. Raises Refused if its body reads values of tensors, or has side effects
+    in Python, which tracing would run once."""
     function = draft.typed(site, ir.FunctionDef)
     above = draft.text[rows(draft, function)[0] : draft.start(function)]
     if "function" in above:
@@ -64,7 +64,7 @@ def compiled(draft: Draft, site: Site) -> list[Edit]:
 
 
 class _Function(NamedTuple):
-    """Whether the body of a function needs Python at every step, and the names of what it calls but itself."""
+    """(whether the body of a function needs Python at every step, the names that it calls except its own)."""
 
     needs_python: bool
     calls: frozenset[str]
@@ -80,7 +80,7 @@ def _of_function(draft: Draft, function: ir.FunctionDef) -> _Function:
 
 
 def _needing_python(draft: Draft, nothing: None) -> set[str]:
-    """The names of the functions of a file that need Python at every step, or call others of the file that do."""
+    """The names of the functions of a file that need Python at every step, directly or by calling one that does."""
     nodes = (one for statement in draft.module.body for one in within(statement))
     functions = {one.name: draft.once(_of_function, one) for one in nodes if isinstance(one, ir.FunctionDef)}
     callers: dict[str, list[str]] = defaultdict(list)
@@ -115,17 +115,18 @@ def _needs_python(node: ir.Node) -> bool:
 
 
 _OF_VALUES = frozenset({"numpy", "append", "astype", "extend", "item", "tolist", "update", "pop"})
-"""Methods that read a tensor, change something of Python's, or are only NumPy's."""
+"""Methods that read a tensor, change a Python object, or exist in NumPy only."""
 
 _OF_ARRAYS = frozenset({"all", "any", "argmax", "copy", "flatten", "max", "mean", "min", "ravel", "squeeze", "sum"})
-"""Methods of arrays that need no argument and that tensors do not have: a `tf.function` makes tensors of its arrays."""
+"""Methods of arrays, callable without arguments, that tensors lack: `tf.function` converts array arguments to
+tensors."""
 
 _BUILTINS = frozenset({"print", "float", "int", "bool", "input", "open", "next"})
 
 
 def compiled_call(draft: Draft, site: Site, strategy: Site) -> list[Edit]:
-    """`strategy.run(step, args=(x,))` in a loop becomes `distributed_step(x)`, a function before the loop that
-    `tf.function` compiles."""
+    """Change `strategy.run(step, args=(x,))` in a loop to `distributed_step(x)`, a `tf.function` defined before the
+    loop."""
     call = draft.typed(site, ir.Call)
     loop = _outermost(draft, loop_over(draft, site))
     name = variable(draft, strategy, loop)
@@ -153,7 +154,7 @@ def compiled_call(draft: Draft, site: Site, strategy: Site) -> list[Edit]:
 
 
 def _rows_missing(draft: Draft, start: int) -> str:
-    """The empty rows that a function of a module needs above it."""
+    """The empty rows above a function of a module."""
     if not start:
         return ""
     ends = next((number for number in range(3) if draft.text[start - number - 1 : start - number] != "\n"), 3)
@@ -161,7 +162,7 @@ def _rows_missing(draft: Draft, start: int) -> str:
 
 
 def _outermost(draft: Draft, loop: ir.For) -> ir.Statement:
-    """The outermost loop of the function around a loop."""
+    """The outermost loop around a loop in the same function."""
     found: ir.Statement = loop
     node = draft.parent(loop)
     while node is not None and not isinstance(node, ir.FunctionDef | ir.ClassDef):
@@ -172,7 +173,7 @@ def _outermost(draft: Draft, loop: ir.For) -> ir.Statement:
 
 
 def _passed(arguments: list[ir.Argument]) -> list[str]:
-    """The names in `args=(x, y)`, each once. Raises Refused where anything else is passed."""
+    """The distinct names in `args=(x, y)`. Raises Refused if anything else is passed."""
     if not arguments:
         return []
     given = arguments[0].value

@@ -1,4 +1,4 @@
-"""The names of a file: what a statement reads and binds, what is visible where, how a library name is spelled."""
+"""The names of a file: which are read and bound where, which are visible, how library names are spelled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Scope: TypeAlias = "ir.FunctionDef | ir.ClassDef | None"
 
 
 def binds(draft: Draft, node: ir.Node) -> frozenset[str]:
-    """The names that a statement binds, or whose attributes or elements it sets."""
+    """The names that a statement binds or changes by setting attributes or elements."""
     return draft.once(_binds, node)
 
 
@@ -25,7 +25,7 @@ def _binds(draft: Draft, node: ir.Node) -> frozenset[str]:
 
 
 def _bound(node: ir.Node) -> Iterator[str]:
-    """The names that a node itself binds, or whose attributes or elements it sets."""
+    """The names that a node itself binds or changes by setting attributes or elements."""
     match node:
         case ir.Assign() | ir.Delete():
             for each in node.targets:
@@ -69,7 +69,7 @@ def _targets(target: ir.Expr) -> Iterator[str]:
 
 
 def reads(draft: Draft, node: ir.Node) -> frozenset[str]:
-    """The names that a statement mentions, in functions inside it, too."""
+    """The names that a statement mentions, including functions inside it."""
     return draft.once(_reads, node)
 
 
@@ -78,7 +78,7 @@ def _reads(draft: Draft, node: ir.Node) -> frozenset[str]:
 
 
 def bindings(draft: Draft, name: str, scope: Scope) -> Sequence[ir.Statement]:
-    """The simple and compound statements of a function, class or module (None) that bind a name themselves."""
+    """The statements of a function, class or module (None) that bind a name themselves."""
     return draft.once(_bindings, scope).get(name, ())
 
 
@@ -91,7 +91,7 @@ def _bindings(draft: Draft, scope: Scope) -> dict[str, list[ir.Statement]]:
 
 
 def _binding(node: ir.Node) -> dict[str, list[ir.Statement]]:
-    """The innermost statements that bind each name that a statement, handler or case binds; none where the handler or
+    """The innermost statements that bind each name bound inside a statement, handler or case; none if the handler or
     case itself does."""
     if isinstance(node, ir.FunctionDef | ir.ClassDef):
         return {node.name: [node]}
@@ -112,11 +112,11 @@ def _binding(node: ir.Node) -> dict[str, list[ir.Statement]]:
 _PARTS = ir.Statement | ir.Handler | ir.Case
 
 _OTHERS = _PARTS | ir.Lambda
-"""What binds names of its own inside a statement."""
+"""Nodes inside a statement that bind names themselves."""
 
 
 def is_local(draft: Draft, name: str, node: ir.Node) -> bool:
-    """Whether a name belongs to a function around a node, not to the module."""
+    """Whether a name is local to a function around a node."""
     around: ir.Node | None = node
     while around is not None:
         around = draft.parent(around)
@@ -128,7 +128,7 @@ def is_local(draft: Draft, name: str, node: ir.Node) -> bool:
 
 
 def free(draft: Draft, *wishes: str) -> str:
-    """The first of some names that the file does not use yet. Raises Refused."""
+    """The first of some names that the file does not use. Raises Refused."""
     for name in wishes:
         if name not in draft.module.words:
             return name
@@ -139,8 +139,8 @@ def free(draft: Draft, *wishes: str) -> str:
 
 
 def variable(draft: Draft, made: Site, user: ir.Node) -> str:
-    """How the object made at a place is called at another one, where it must have been made before: `strategy`,
-    `self.strategy`. Raises Refused where it has no name there, or not for certain."""
+    """The expression for an object, created at one place, at another: `strategy`, `self.strategy`. Raises Refused if
+    there may be none, or if the object may not exist yet."""
     maker = draft.statement(draft.node(made))
     if not isinstance(maker, ir.Assign) or len(maker.targets) != 1 or made.node not in _options(maker.value):
         raise Refused("what is made there has no name")
@@ -167,9 +167,9 @@ class _Makers(NamedTuple):
     """The statements that bind a name in a scope."""
 
     first: dict[int, int]
-    """As `_first`, for them and for each `if` of which both arms bind it."""
+    """`_first` of these statements and of each `if` that binds the name in both arms."""
     are_calls: bool
-    """Whether all of them bind it to the result of a call."""
+    """Whether all of them bind the name to the result of a call."""
     is_of_module: bool
 
 
@@ -190,7 +190,7 @@ def _makers(draft: Draft, about: tuple[str, Scope]) -> _Makers:
 
 
 def _options(value: ir.Expr | None) -> list[int]:
-    """The expressions, by number, of which one is the value of another: itself, or the arms of a condition."""
+    """Numbers of the expressions that can be the value of an expression: itself, or the arms of a condition."""
     if isinstance(value, ir.Conditional):
         return [*_options(value.body), *_options(value.orelse)]
     return [value.number] if value is not None else []
@@ -203,8 +203,8 @@ def _is_made(value: ir.Expr | None) -> bool:
 
 
 def _first(draft: Draft, statements: Collection[ir.Statement]) -> dict[int, int]:
-    """The number of the first of some statements in each block, keyed by the number of the block's first statement. A
-    statement in an `if 1:` counts for the block around it, too."""
+    """Index of the first of some statements in each block, keyed by the number of the block's first statement. A
+    statement in an `if 1:` also counts for the block around it."""
     first: dict[int, int] = {}
     for statement in statements:
         one: ir.Node | None = statement
@@ -216,7 +216,7 @@ def _first(draft: Draft, statements: Collection[ir.Statement]) -> dict[int, int]
 
 
 def _is_after_any(draft: Draft, first: dict[int, int], user: ir.Node) -> bool:
-    """Whether one of some statements, given as `_first`, has run before a place: it is earlier in a block around it."""
+    """Whether one of some statements (as given by `_first`) precedes a place in a block around it."""
     around: ir.Node | None = user
     while around is not None:
         if isinstance(around, ir.Statement):
@@ -227,7 +227,7 @@ def _is_after_any(draft: Draft, first: dict[int, int], user: ir.Node) -> bool:
 
 
 def _is_of_module(draft: Draft, makers: Sequence[ir.Statement]) -> bool:
-    """Whether a name is bound once, in the module's body itself."""
+    """Whether a name is bound once, directly in the module."""
     if len(makers) != 1:
         return False
     holder = draft.parent(makers[0])
@@ -240,8 +240,8 @@ _ALIASES = {"tensorflow.compat.v2": "tensorflow", "tensorflow.python.keras": "te
 
 
 def spelled(draft: Draft, dotted: str, user: ir.Node) -> tuple[str, list[Edit]]:
-    """How a library name such as `tensorflow.data.AUTOTUNE` is written at a place, and the edit that imports it where
-    that is needed. Raises Refused."""
+    """(text, edits): a library name such as `tensorflow.data.AUTOTUNE` as the file spells it at a place, with the
+    import that it needs, if any. Raises Refused."""
     if not dotted.startswith("tensorflow"):
         raise Refused(f"`{dotted}` is not TensorFlow's")
     prefix = dotted
@@ -257,14 +257,14 @@ def spelled(draft: Draft, dotted: str, user: ir.Node) -> tuple[str, list[Edit]]:
 
 
 def whole(draft: Draft, node: ir.Node, dotted: str) -> tuple[ir.Node, str]:
-    """The longest dotted name that begins with one that is written at a place."""
+    """The longest dotted name that starts with the one at a place."""
     while isinstance(around := draft.parent(node), ir.Attribute):
         node, dotted = around, f"{dotted}.{around.name}"
     return node, dotted
 
 
 def is_spelled(draft: Draft, node: ir.Node, dotted: str) -> bool:
-    """Whether a name is written out at a place as the imports of the file give it: `tf.Session`."""
+    """Whether a name is spelled out at a place through the imports of the file: `tf.Session`."""
     parts: list[str] = []
     inner = node
     while isinstance(inner, ir.Attribute):
@@ -277,12 +277,12 @@ def is_spelled(draft: Draft, node: ir.Node, dotted: str) -> bool:
 
 
 def _known_as(draft: Draft, dotted: str, user: ir.Node) -> Iterator[str]:
-    """The names under which the module, and the function around a place, import a dotted name before the place. Names
-    that the module also binds to something else are left out."""
+    """The local names of a dotted name, imported before a place by the module or the function around it. Names that the
+    module also binds to something else are left out."""
     around = draft.function(user)
     for name in draft.once(_imports, None).get(dotted, ()):
         if not _is_known_as(draft, name, dotted, user):
-            break  # the later ones are imported behind the place, too
+            break  # those after this one are imported after the place, too
         yield name
     if around is not None:
         yield from draft.once(_imports, around).get(dotted, ())
@@ -298,8 +298,7 @@ def _is_known_as(draft: Draft, name: str, dotted: str, user: ir.Node) -> bool:
 
 
 def _imports(draft: Draft, scope: Scope) -> dict[str, dict[str, int]]:
-    """The names under which the body of a scope imports each dotted name, with the number of the first statement that
-    does."""
+    """The local names of each dotted name that the body of a scope imports, with the number of the first import."""
     found: dict[str, dict[str, int]] = {}
     for statement in scope.body if scope is not None else draft.module.body:
         for one in statement.body if isinstance(statement, ir.Try) else (statement,):
@@ -310,7 +309,7 @@ def _imports(draft: Draft, scope: Scope) -> dict[str, dict[str, int]]:
 
 
 def _meanings(draft: Draft, about: tuple[str, Scope]) -> frozenset[str]:
-    """The dotted names that a name of a scope is imported for; "" for whatever else it is bound to."""
+    """The dotted names that a local name stands for; "" for anything else that it is bound to."""
     name, scope = about
     found = {""} if isinstance(scope, ir.FunctionDef) and any(one.name == name for one in scope.parameters) else set()
     for one in bindings(draft, name, scope):
@@ -340,14 +339,14 @@ def _public(dotted: str) -> str:
 
 
 def _is_only_imported(draft: Draft, name: str, user: ir.Node) -> bool:
-    """Whether nothing but imports of one thing binds a name that is used at a place."""
+    """Whether a name used at a place is bound by imports of one dotted name only."""
     meant = draft.once(_meanings, (name, None)) | draft.once(_meanings, (name, draft.function(user)))
     return len(meant) == 1 and "" not in meant
 
 
 def _place_of_imports(draft: Draft, nothing: None) -> tuple[int, str]:
-    """Where an import is added, and what stands before it: behind those that the module begins with, else behind its
-    docstring. Raises Refused."""
+    """(offset, separator) for a new import: after the first imports of the module, else after its docstring. Raises
+    Refused."""
     last: ir.Statement | None = None
     for index, statement in enumerate(draft.module.body):
         is_docstring = index == 0 and draft.module.docstring is not None

@@ -1,4 +1,4 @@
-"""Edits that bring the making of models, optimizers and variables into `with strategy.scope():`."""
+"""Edits that move the creation of models, optimizers and variables into `with strategy.scope():`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from gpulint.syntax import ir
 
 
 def in_scope(draft: Draft, place: Site, strategy: Site, makers: Collection[Site]) -> list[Edit]:
-    """Bring the statement at `place` into the scope of the strategy made at `strategy`.
+    """Move the statement at `place` into the scope of the strategy created at `strategy`.
 
-    The statements before it that make what it is made of (`makers`: places that make layers, models, optimizers,
-    variables) come with it, and those behind it that add to it or compile it. A scope right before or behind is
-    used; else there is a new one. Raises Refused.
+    Earlier statements that create its parts (`makers`: sites that create layers, models, optimizers, variables) and
+    later ones that add to it or compile it move with it. An adjacent scope is reused. Raises Refused.
     """
     statement = draft.statement(draft.node(place))
     if not isinstance(statement, ir.Assign | ir.ExpressionStatement):
@@ -44,7 +43,7 @@ def in_scope(draft: Draft, place: Site, strategy: Site, makers: Collection[Site]
 
 
 def managed(draft: Draft, site: Site) -> list[ir.Statement]:
-    """The statements in the block of which the context manager at a place is the only one; none elsewhere."""
+    """The body of the `with` whose only context manager is at a place, empty for any other place."""
     statement = draft.statement(draft.node(site))
     if isinstance(statement, ir.With) and [manager.number for manager, _ in statement.items] == [site.node]:
         return list(statement.body)
@@ -52,8 +51,8 @@ def managed(draft: Draft, site: Site) -> list[ir.Statement]:
 
 
 def with_entered(draft: Draft, site: Site, makers: Collection[Site]) -> list[Edit]:
-    """Make `strategy.scope()`, a statement of its own, the header of a `with` around the statements behind it that
-    make models, optimizers and variables. Raises Refused."""
+    """Turn the statement `strategy.scope()` into a `with` around the next statements that create models, optimizers and
+    variables. Raises Refused."""
     statement = draft.statement(draft.node(site))
     if not is_whole(draft, draft.node(site)):
         raise Refused("the scope is kept")
@@ -74,27 +73,27 @@ def with_entered(draft: Draft, site: Site, makers: Collection[Site]) -> list[Edi
 
 
 class _Making(NamedTuple):
-    """How the statements of a block, by index, make models, optimizers and variables."""
+    """Which statements of a block, by index, create models, optimizers and variables."""
 
     first: list[int]
-    """The first of the statements that make what this one is made of, or this one."""
+    """The first of the statements that create parts of this one's object, or this one."""
     reach: list[int]
-    """The last statement behind this one that makes something, with only assignments and expressions between the two,
+    """The last statement after this one that creates something, with only assignments and expressions between the two,
     or this one."""
     goes_on: list[int]
-    """The first statement from this one on that is not an assignment of something made or of a constant."""
+    """The first statement from this one on that does not assign a new object or a constant."""
     ends: list[int]
     """For `model.add(…)` and the like: the last of an uninterrupted run of them for one model."""
     called: dict[str, int]
     """The last `model(x)` in the block, by name."""
     outside: list[int]
-    """How many statements before this one must not be in a scope."""
+    """Number of earlier statements that must not be in a scope."""
     crowded: list[int]
-    """How many statements before this one share a row with another."""
+    """Number of earlier statements that share a row with another."""
 
 
 def _making(draft: Draft, about: tuple[ir.Statement, frozenset[Site]]) -> _Making:
-    """That of the block with a first statement, given the places that make something."""
+    """The `_Making` of a block, given its first statement and the sites that create something."""
     block = draft.place(about[0]).block
     makes = [_makes(draft, one, about[1]) for one in block]
     can_be_inside = [_can_be_inside(one) for one in block]
@@ -132,14 +131,14 @@ def _is_crowded(draft: Draft, statement: ir.Statement) -> bool:
 
 
 def _makes(draft: Draft, statement: ir.Statement, makers: Collection[Site]) -> bool:
-    """Whether a statement that is no definition makes something that has variables."""
+    """Whether a statement, definitions aside, creates something with variables."""
     if isinstance(statement, ir.FunctionDef | ir.ClassDef):
         return False
     return any(Site(draft.path, one.number) in makers for one in within(statement))
 
 
 def _first_parts(draft: Draft, block: ir.Block, makes: list[bool]) -> list[int]:
-    """Where the statements begin that make what each one of a block is made of."""
+    """For each statement of a block, the first that creates a part of its object."""
     made: set[str] = set()
     begins: dict[str, int] = {}
     found = []
@@ -156,7 +155,7 @@ def _first_parts(draft: Draft, block: ir.Block, makes: list[bool]) -> list[int]:
 
 
 def _last_part(draft: Draft, block: ir.Block, index: int, making: _Making) -> int:
-    """Where the statements end that add to what the one at `index` makes, or compile it."""
+    """End of the statements that add to the object of the one at `index`, or compile it."""
     names = binds(draft, block[index])
     last = index
     while (following := making.goes_on[last + 1]) < len(block) and _completed(block[following]) in names:
@@ -174,7 +173,7 @@ def _completed(statement: ir.Statement) -> str | None:
 
 
 def _called(statement: ir.Statement) -> str | None:
-    """The `model` of `model(x)` or `_ = model(x)`: variables of a model are made in its first call."""
+    """The `model` of `model(x)` or `_ = model(x)`: the first call of a model creates its variables."""
     call = statement.value if isinstance(statement, ir.ExpressionStatement | ir.Assign) else None
     return call.function.id if isinstance(call, ir.Call) and isinstance(call.function, ir.Name) else None
 
@@ -191,7 +190,7 @@ _OUTSIDE = frozenset({"fit", "evaluate", "predict", "scope", "run"})
 
 
 def _wrapped(draft: Draft, block: ir.Block, first: int, last: int, manager: str) -> list[Edit]:
-    """Statements of one part of a block in a `with`: that right before or behind them if there is one, or a new one."""
+    """Put statements of a block into a `with`: an adjacent one if there is one, otherwise a new one."""
     start, end = rows(draft, block[first])[0], rows(draft, block[last])[1]
     before, behind = (
         block[index] if 0 <= index < len(block) and draft.part(block[index]) == draft.part(block[first]) else None
@@ -209,7 +208,7 @@ def _wrapped(draft: Draft, block: ir.Block, first: int, last: int, manager: str)
 
 
 def _is_with(draft: Draft, statement: ir.Statement, manager: str) -> bool:
-    """Whether a statement is `with strategy.scope():` over rows of its own."""
+    """Whether a statement is `with strategy.scope():` that shares no row with another."""
     return (
         isinstance(statement, ir.With)
         and len(statement.items) == 1
@@ -220,5 +219,5 @@ def _is_with(draft: Draft, statement: ir.Statement, manager: str) -> bool:
 
 
 def _is_open_ended(draft: Draft, before: ir.Statement, start: int) -> bool:
-    """Whether nothing but empty rows stands between a block and the rows that are to join it."""
+    """Whether only empty rows separate a block from rows that are to join it."""
     return not draft.text[draft.row_end(draft.end(before)) : start].strip()

@@ -1,4 +1,4 @@
-"""Edits of whole statements: taken out, moved, indented, decorated."""
+"""Edits of whole statements: remove, move, indent, decorate."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gpulint.syntax import ir
 
 
 def rows(draft: Draft, statement: ir.Statement) -> tuple[int, int]:
-    """Where the rows of a statement start and end, those of its decorators and of the comments right above it
-    included. Raises Refused where it shares a row with another one."""
+    """Start and end of the rows of a statement, with its decorators and the comments right above it. Raises Refused if
+    it shares a row with another one."""
     return draft.once(_rows, statement)
 
 
@@ -44,7 +44,7 @@ def _rows(draft: Draft, statement: ir.Statement) -> tuple[int, int]:
 
 
 def is_whole(draft: Draft, call: ir.Node) -> bool:
-    """Whether an expression is a statement of its own, so that nobody uses its value."""
+    """Whether an expression is a statement, so that its value is not used."""
     statement = draft.statement(call)
     return isinstance(statement, ir.ExpressionStatement) and statement.value is call
 
@@ -65,7 +65,7 @@ def _unit(draft: Draft, nothing: None) -> str:
 
 
 def indented(draft: Draft, start: int, end: int) -> list[Edit]:
-    """Move the rows of a stretch of text in by one step; what is inside strings stays as it is."""
+    """Indent the rows of a range of text by one level; string contents are unchanged."""
     step = unit(draft)
     edits = []
     place = draft.row_start(start)
@@ -78,13 +78,13 @@ def indented(draft: Draft, start: int, end: int) -> list[Edit]:
 
 
 def under(draft: Draft, start: int, end: int, header: str) -> list[Edit]:
-    """Put a header, with its indentation, above the rows of a stretch of text, and move them in."""
+    """Put a header, with its indentation, above the rows of a range of text, and indent them."""
     first, *others = indented(draft, start, end)
     return [Edit(first.span, f"{header}\n{first.content}"), *others]
 
 
 def dedented(draft: Draft, start: int, end: int, blanks: str) -> list[Edit]:
-    """Move the rows of a stretch of text out by `blanks`; what is inside strings stays as it is."""
+    """Dedent the rows of a range of text by `blanks`; string contents are unchanged."""
     edits = []
     place = draft.row_start(start)
     while place < end:
@@ -99,7 +99,7 @@ def dedented(draft: Draft, start: int, end: int, blanks: str) -> list[Edit]:
 
 
 def without_statement(draft: Draft, site: Site) -> list[Edit]:
-    """Take out the expression statement that a call is; `pass` takes its place where nothing else is left."""
+    """Remove the expression statement of a call, or replace it by `pass` if it is the only one in its block."""
     statement = draft.statement(draft.node(site))
     if not is_whole(draft, draft.node(site)):
         raise Refused("its value is used")
@@ -113,8 +113,7 @@ def without_statement(draft: Draft, site: Site) -> list[Edit]:
 
 
 def without_manager(draft: Draft, site: Site) -> list[Edit]:
-    """Take the context manager made at a place out of its `with`, and the whole `with` where it is the only one: its
-    block moves out by one step."""
+    """Remove a context manager from its `with`. If it is the only one, remove the `with` and dedent its block."""
     call = draft.node(site)
     statement = draft.statement(call)
     index = draft.once(_managers, statement).get(call) if isinstance(statement, ir.With) else None
@@ -151,13 +150,13 @@ def _without_header(draft: Draft, statement: ir.With) -> list[Edit]:
 
 
 def wrapped(draft: Draft, statement: ir.Statement, header: str) -> list[Edit]:
-    """Put one statement into a block of its own under a header such as `with tf.device("/CPU:0"):`."""
+    """Put one statement into a block with a header such as `with tf.device("/CPU:0"):`."""
     start, end = rows(draft, statement)
     return under(draft, start, end, f"{draft.indent(draft.start(statement))}{header}")
 
 
 def moved_out(draft: Draft, statement: ir.Statement) -> list[Edit]:
-    """Put the first statement of a `with` before it. Raises Refused where the header has several rows."""
+    """Move the first statement of a `with` in front of it. Raises Refused if the header has several rows."""
     owner = draft.parent(statement)
     body = rows(draft, statement)
     header = draft.row_start(draft.start(owner)) if isinstance(owner, ir.With) else body[0]
@@ -169,7 +168,7 @@ def moved_out(draft: Draft, statement: ir.Statement) -> list[Edit]:
 
 
 def put_first(draft: Draft, owner: ir.For | ir.While, row: str) -> list[Edit]:
-    """Put a statement of one row at the start of the block of a loop."""
+    """Insert a one-row statement at the start of a loop's body."""
     first = draft.start(owner.body[0])
     if draft.row_start(first) == draft.row_start(draft.start(owner)):
         raise Refused("the block stands in the row of its header")
@@ -177,7 +176,7 @@ def put_first(draft: Draft, owner: ir.For | ir.While, row: str) -> list[Edit]:
 
 
 def decorated(draft: Draft, site: Site, decorator: str) -> list[Edit]:
-    """Put a decorator (`tensorflow.function`) right above a function."""
+    """Add a decorator (`tensorflow.function`) right above a function."""
     function = draft.typed(site, ir.FunctionDef)
     text, edits = spelled(draft, decorator, function)
     start = draft.row_start(draft.start(function))
@@ -185,7 +184,7 @@ def decorated(draft: Draft, site: Site, decorator: str) -> list[Edit]:
 
 
 def exchanged(draft: Draft, late: Site, early: Site) -> list[Edit]:
-    """Put `data = data.cache()` before `data = data.shuffle(…)`: statements of one block that change one name."""
+    """Move `data = data.cache()` before `data = data.shuffle(…)`: statements of one block that rebind one name."""
     first, second = draft.statement(draft.node(early)), draft.statement(draft.node(late))
     block = draft.block(first)
     late_place, early_place = draft.place(second), draft.place(first)
@@ -200,7 +199,7 @@ def exchanged(draft: Draft, late: Site, early: Site) -> list[Edit]:
 
 
 def _since(draft: Draft, first: ir.Statement) -> list[int]:
-    """For each statement of the block with that first one, the index since which all up to it change one name."""
+    """For each statement of a block, the index from which on all statements rebind the same name."""
     found: list[int] = []
     before: str | None = None
     for index, statement in enumerate(draft.place(first).block):
@@ -211,7 +210,7 @@ def _since(draft: Draft, first: ir.Statement) -> list[int]:
 
 
 def _changed(statement: ir.Statement, call: Site | None = None) -> str | None:
-    """The name of `data = data.method(…)`, of which the method call is that at `call`, if it is given."""
+    """The name in `data = data.method(…)`, None for any other statement, or for another call than `call`."""
     if not isinstance(statement, ir.Assign) or len(statement.targets) != 1:
         return None
     target, value = statement.targets[0], statement.value
@@ -223,11 +222,11 @@ def _changed(statement: ir.Statement, call: Site | None = None) -> str | None:
 
 
 def moved_up(draft: Draft, late_sites: tuple[Site, ...], early_sites: tuple[Site, ...]) -> list[Edit]:
-    """Move a statement before another one, with the statements between that it needs.
+    """Move a statement before another one, with the statements in between that it needs.
 
-    The sites are the two places and the calls that lead to each, innermost first: the first two that stand in one
-    block, or in blocks around one, are moved past each other. Raises Refused where there are none in this file, or
-    where a statement that stays would see other values.
+    The sites are the two places and the calls that lead to each, innermost first: the first two statements in a common
+    block swap order. Raises Refused if there are none in this file, or if a statement that stays would see other
+    values.
     """
     late, early = _siblings(draft, late_sites, early_sites)
     place = rows(draft, early)[0]
@@ -241,7 +240,7 @@ def moved_up(draft: Draft, late_sites: tuple[Site, ...], early_sites: tuple[Site
 
 
 def _moving(draft: Draft, about: tuple[ir.Statement, ir.Statement]) -> list[ir.Statement]:
-    """The second of two statements of a block and those between that it needs, to be moved before the first."""
+    """The second of two statements of a block and those in between that it needs, to be moved before the first."""
     block = draft.block(about[0])
     first, last = (draft.place(one).number for one in about)
     moving = _needed(draft, block, first, last)
@@ -250,7 +249,7 @@ def _moving(draft: Draft, about: tuple[ir.Statement, ir.Statement]) -> list[ir.S
 
 
 def _end_of_taken(draft: Draft, statement: ir.Statement) -> int:
-    """Where the rows end that are taken out with a statement: the empty ones below, where one stands above."""
+    """End of the rows that are removed with a statement: empty rows below if there is one above."""
     start, end = rows(draft, statement)
     if start == 0 or draft.text[draft.row_start(start - 1) : start].strip():
         return end
@@ -262,7 +261,7 @@ _EMPTY = re.compile(r"\s*")
 
 
 def _taken(draft: Draft, start: int, end: int) -> Edit:
-    """Take out rows whose comments move with them."""
+    """Delete rows whose comments are kept elsewhere."""
     edit = draft.insert(start, "")
     behind = draft.insert(end, "").span
     span = edit.span._replace(end_row=behind.row, end_column=behind.column)
@@ -272,7 +271,8 @@ def _taken(draft: Draft, start: int, end: int) -> Edit:
 def _siblings(
     draft: Draft, late_sites: tuple[Site, ...], early_sites: tuple[Site, ...]
 ) -> tuple[ir.Statement, ir.Statement]:
-    """The statements of one block around two places. The later one is the finding's own, or a call that leads there."""
+    """The statements of one block around two places. The later one is that of the finding, or a call that leads to
+    it."""
     for late in late_sites:
         for early in early_sites:
             if late.path == draft.path == early.path:
@@ -283,7 +283,7 @@ def _siblings(
 
 
 def _in_one_block(draft: Draft, late: ir.Statement, early: ir.Statement) -> tuple[ir.Statement, ir.Statement] | None:
-    """The innermost two statements of one block of which the first is or holds `early`, the second `late`."""
+    """The innermost two statements of one block that contain `early` and `late`."""
     before = {id(draft.place(one).block): one for one in _around(draft, early)}
     for one in _around(draft, late):
         sibling = before.get(id(draft.block(one)))
@@ -293,7 +293,7 @@ def _in_one_block(draft: Draft, late: ir.Statement, early: ir.Statement) -> tupl
 
 
 def _around(draft: Draft, statement: ir.Statement) -> list[ir.Statement]:
-    """A statement and those around it in the same function, innermost first."""
+    """A statement and its ancestors in the same function, innermost first."""
     found: list[ir.Statement] = []
     node: ir.Node | None = statement
     while node is not None and not (found and isinstance(node, ir.FunctionDef | ir.ClassDef)):
@@ -304,7 +304,7 @@ def _around(draft: Draft, statement: ir.Statement) -> list[ir.Statement]:
 
 
 class _Names(NamedTuple):
-    """For each name the statements of a block, by index, that bind it, and those that mention it."""
+    """For each name, the indices of the statements of a block that bind it, and of those that mention it."""
 
     bound: dict[str, list[int]]
     read: dict[str, list[int]]
@@ -321,7 +321,7 @@ def _names(draft: Draft, first: ir.Statement) -> _Names:
 
 
 def _needed(draft: Draft, block: ir.Block, first: int, last: int) -> list[int]:
-    """The statement at `last` and those that it needs of the ones behind `first`, by index."""
+    """Indices of the statement at `last` and of those after `first` that it needs."""
     bound = draft.once(_names, block[0]).bound
     moving = [last]
     wanted = reads(draft, block[last])
@@ -334,13 +334,13 @@ def _needed(draft: Draft, block: ir.Block, first: int, last: int) -> list[int]:
 
 
 def _last_before(indices: list[int], limit: int) -> int:
-    """The last of some indices below a limit; -1 where there is none."""
+    """The largest index below a limit, -1 if there is none."""
     place = bisect_left(indices, limit)
     return indices[place - 1] if place else -1
 
 
 MAX_MOVED = 6
-"""Statements that are moved at once."""
+"""Maximum number of statements that are moved together."""
 
 
 def _check_move(draft: Draft, block: ir.Block, first: int, last: int, moving: Collection[int]) -> None:
@@ -357,7 +357,7 @@ def _check_move(draft: Draft, block: ir.Block, first: int, last: int, moving: Co
 
 
 def _stays(of: dict[str, list[int]], names: Iterable[str], first: int, last: int, moving: Collection[int]) -> bool:
-    """Whether a statement from `first` to `last` that does not move is one of those of some names."""
+    """Whether a statement from `first` to `last` that stays uses one of some names."""
     for name in names:
         indices = of.get(name, [])
         start, end = bisect_left(indices, first), bisect_right(indices, last)
@@ -367,12 +367,12 @@ def _stays(of: dict[str, list[int]], names: Iterable[str], first: int, last: int
 
 
 def _ends(draft: Draft, statement: ir.Statement) -> frozenset[str]:
-    """What a statement can end: the "function" or the "loop" around it."""
+    """What a statement can leave: the "function" or the "loop" around it."""
     function = any(isinstance(inside, ir.Return | ir.Yield | ir.Await) for inside in within(statement))
     loop = any(type(inside) in (ir.Break, ir.Continue) for inside in _loose(statement))
     return frozenset(["function"] * function + ["loop"] * loop)
 
 
 def _loose(statement: ir.Node) -> list[ir.Node]:
-    """What is inside a statement but not in a loop of it."""
+    """The nodes inside a statement, without those in its loops."""
     return list(within(statement, lambda one: not isinstance(one, ir.For | ir.While)))

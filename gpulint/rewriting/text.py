@@ -1,4 +1,4 @@
-"""Edits put into a text. Everything here is about strings; what a file is made of does not matter."""
+"""Applying edits to plain text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 def chosen(fixes: Iterable[Fix]) -> list[Fix]:
-    """The fixes that can be applied together, in the order of the text: none changes what another one does.
+    """The fixes that can be applied together, in the order of the text: their edits do not overlap.
 
-    Equal edits of two fixes (both add the same import) count as one. Of a group only the first is taken.
+    Equal edits of two fixes (both add the same import) count as one. Of a group only the first is included.
     """
     taken: list[Fix] = []
     edits: set[Edit] = set()
@@ -44,8 +44,8 @@ def _stretch(edit: Edit) -> tuple[_Point, _Point]:
 
 
 def _collides(edit: Edit, stretches: list[tuple[_Point, _Point]]) -> bool:
-    """Whether an edit touches one of some stretches of the text, which are sorted and apart. Two insertions at one
-    place do, too, as nothing says which comes first."""
+    """Whether an edit touches one of some sorted, disjoint ranges of the text. Two insertions at one place touch: their
+    order is undefined."""
     start, end = _stretch(edit)
     place = bisect_left(stretches, (start, start))
     if place < len(stretches) and (stretches[place][0] == start or stretches[place][0] < end):
@@ -54,7 +54,7 @@ def _collides(edit: Edit, stretches: list[tuple[_Point, _Point]]) -> bool:
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """The text with edits that do not touch each other. What they add gets the line ends of the rows around it."""
+    """The text with non-overlapping edits applied. New rows get the line ends of the rows around them."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
     ends = [match.group() for match in _LINE_END.finditer(text)]
     parts = []
@@ -68,7 +68,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def _line_end_near(ends: Sequence[str], row: int) -> str:
-    """The line end of a row, that of the last one before it where it has none, a line feed where there are none."""
+    """The line end of a row, else of the last row before it that has one, else a line feed."""
     return ends[min(row, len(ends)) - 1] if ends else "\n"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from gpulint.rewriting.draft import Draft
-from gpulint.rewriting.fix import Edit, Fix, Offer, Refused
+from gpulint.rewriting.fix import Edit, Fix, Refused
+from gpulint.rewriting.offer import Offer
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import CannotParse
 
 
 def draft_of(source: Source) -> Draft | None:
-    """A draft of a file; None where it cannot be changed without changing more than is meant."""
+    """A draft of a file, None if LibCST cannot reproduce the file exactly."""
     from gpulint.syntax.spans import layout
 
     try:
@@ -21,7 +22,7 @@ def draft_of(source: Source) -> Draft | None:
 
 
 def written(offer: Offer, draft: Draft) -> Fix | None:
-    """The fix that an offer stands for, None where it cannot be written for this file."""
+    """The fix of an offer, None if it cannot be written for this file."""
     try:
         edits = offer.write(draft, *offer.arguments)
     except Refused:
@@ -31,6 +32,6 @@ def written(offer: Offer, draft: Draft) -> Fix | None:
 
 
 def _are_apart(edits: tuple[Edit, ...]) -> bool:
-    """Whether no edit of a fix touches what another one replaces."""
+    """Whether the edits of a fix do not overlap."""
     ends = [(edit.span.end_row, edit.span.end_column) for edit in edits]
     return all((later.span.row, later.span.column) >= end for end, later in zip(ends, edits[1:], strict=False))

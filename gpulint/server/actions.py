@@ -1,4 +1,4 @@
-"""What can be done about findings: fix them, silence them, have them explained."""
+"""Code actions for findings: fix, silence, explain."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gpulint.sources.magics import code_of
 from gpulint.sources.row_diff import differences
 
 EXPLAIN = "gpulint.explain"
-"""The command that shows the page of the rule whose code is its argument."""
+"""The command that shows the page of a rule; its argument is the code."""
 
 
 FIX_ALL = "source.fixAll.gpulint"
 NOTEBOOK_FIX_ALL = f"notebook.{FIX_ALL}"
-"""Actions for all that can be fixed safely in a file; some editors ask for those of notebooks by another name."""
+"""Kinds of actions that fix everything safely; some editors use another name for notebooks."""
 
 FIX_ALL_TITLE = "Fix all that gpulint can fix safely"
 
@@ -31,19 +31,19 @@ KINDS = (types.CodeActionKind.QuickFix.value, FIX_ALL, NOTEBOOK_FIX_ALL)
 
 
 def is_asked(kind: str, only: Sequence[str] | None) -> bool:
-    """Whether a kind of action is among those that a client asks for: `source.fixAll` asks for all below it."""
+    """Whether a client asks for a kind of action: `source.fixAll` includes all kinds below it."""
     return not only or any(one == "" or kind == one or kind.startswith(f"{one}.") for one in only)
 
 
 @dataclass(frozen=True, slots=True)
 class Editing:
-    """How edits are told: `view` has the state that they are for; `takes_versions`: the client checks versions."""
+    """How to send edits: `view` has the state that they are for; `takes_versions`: the client checks versions."""
 
     view: View
     takes_versions: bool
 
     def edit(self, changes: Iterable[tuple[Span, str]]) -> types.WorkspaceEdit:
-        """Contents in place of what is at spans of open files."""
+        """Replacements of spans in open files."""
         by_place: dict[tuple[str, int | None], list[types.TextEdit]] = {}
         for span, content in changes:
             edits = by_place.setdefault((span.path, span.cell), [])
@@ -92,7 +92,7 @@ def actions(findings: Sequence[Finding], editing: Editing) -> Iterator[types.Cod
 
 
 def fix_edit(finding: Finding, editing: Editing) -> tuple[Fix, types.WorkspaceEdit] | None:
-    """A finding's fix with its edits; None where it has none that a program can apply."""
+    """A finding's fix with its edits, None if it has none that can be applied automatically."""
     fix = finding.fix
     if fix is None or not is_wanted(fix, unsafe=True):
         return None
@@ -100,7 +100,7 @@ def fix_edit(finding: Finding, editing: Editing) -> tuple[Fix, types.WorkspaceEd
 
 
 def all_fixed(path: str, texts: Mapping[int | None, str], editing: Editing) -> types.WorkspaceEdit:
-    """The edits that make the texts of a file, or of its cells, others: of the rows that differ."""
+    """The edits that change a file, or its cells, to new texts, limited to the rows that differ."""
     snapshot = editing.view.snapshot
     return editing.edit(
         change
@@ -116,7 +116,7 @@ def _changed_rows(path: str, cell: int | None, before: str, after: str) -> Itera
 
 
 def _ignoring(finding: Finding, text: str) -> tuple[Span, str] | None:
-    """The edit that writes a comment which silences a finding; None where there is no such comment."""
+    """The edit that adds a suppression comment for a finding, None if that is impossible."""
     span = finding.span
     if finding.code == SYNTAX_ERROR or finding.code in ABOUT_COMMENTS:
         return None
@@ -132,13 +132,13 @@ def _ignoring(finding: Finding, text: str) -> tuple[Span, str] | None:
     first, last = _at(program, start), _at(program, end)
     rows = [row.rstrip("\r\n") for row in rows_of(text)]
     if code is not None and list(code.lines[first[0] - 1 : last[0]]) != rows[skipped:][first[0] - 1 : last[0]]:
-        return None  # a magic stands there
+        return None  # the row is a magic
     place = Span(span.path, first[0] + skipped, first[1], last[0] + skipped, last[1], span.cell)
     return place, after[start : len(after) - (len(program) - end)]
 
 
 def _common(first: str, second: str) -> int:
-    """How many characters two texts begin with alike."""
+    """Number of equal characters at the start of two texts."""
     pairs = enumerate(zip(first, second, strict=False))
     return next((index for index, (one, other) in pairs if one != other), min(len(first), len(second)))
 

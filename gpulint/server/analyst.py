@@ -1,4 +1,4 @@
-"""Checking what the editor holds. Everything here runs on one thread, one thing after the other."""
+"""Checking the editor's texts. Everything here runs on one thread."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 
 from gpulint.analysis import Project
 from gpulint.checking import Checked
+from gpulint.discovery import is_left_out
 from gpulint.fixing.rounds import Fixer
-from gpulint.linting.engine import Checker, on_deep_stack
+from gpulint.linting.deep_stack import on_deep_stack
+from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding, Related
@@ -21,19 +23,18 @@ from gpulint.server.folders import Folder, Folders
 from gpulint.server.importers import Importers
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 from gpulint.sources.decoding import Undecodable
-from gpulint.sources.discovery import is_left_out
 
 
 class Superseded(Exception):
-    """A check that nobody waits for any more."""
+    """The result of a check is no longer wanted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What a snapshot came to: findings by path, with absolute paths in them.
+class SnapshotResult:
+    """The result for a snapshot: findings by path, with absolute paths in them.
 
-    `problems` are faults of the user's settings, `faults` those of gpulint or a rule with their tracebacks; each is
-    one line.
+    `problems` are errors in the user's settings, `faults` those of gpulint or a rule with their tracebacks; each is one
+    line.
     """
 
     snapshot: Snapshot
@@ -43,13 +44,13 @@ class Report:
 
 
 class Analyst:
-    """Checks snapshots, and keeps what the next one can use."""
+    """Checks snapshots, and caches what the next one can reuse."""
 
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
         self._importers: dict[str, Importers] = {}
 
-    def check(self, snapshot: Snapshot, is_wanted: Callable[[], bool], everything: bool = False) -> Report:
+    def check(self, snapshot: Snapshot, is_wanted: Callable[[], bool], everything: bool = False) -> SnapshotResult:
         """Check the open files, or all files of the workspace, as parts of the programs that they belong to.
 
         Raises Superseded once `is_wanted` says no.
@@ -72,10 +73,10 @@ class Analyst:
                 continue
             findings |= _by_path(shown, result)
             faults += result.errors
-        return Report(snapshot, findings, tuple(problems), tuple(faults))
+        return SnapshotResult(snapshot, findings, tuple(problems), tuple(faults))
 
     def predictions(self, snapshot: Snapshot, path: str) -> FilePredictions | None:
-        """What is predicted of the places of a file; None where it cannot be read.
+        """The predictions for a file, None if it cannot be read.
 
         Raises SettingsError.
         """
@@ -89,7 +90,7 @@ class Analyst:
         return on_deep_stack(lambda: predictions_of(programs, project, target))
 
     def fixed(self, snapshot: Snapshot, path: str) -> Mapping[int | None, str]:
-        """The texts of an open file, or of its cells, that its safe fixes change, as they are after those.
+        """The changed texts of an open file, or of its cells, after its safe fixes.
 
         Raises SettingsError.
         """
@@ -104,13 +105,13 @@ class Analyst:
         return fixer.run(check(programs, {}), programs).texts(path)
 
     def forget_files(self) -> None:
-        """Look for files again: some came or went."""
+        """Search for files again: some were created or deleted."""
         self._importers.clear()
 
     def _checked(
         self, folder: Folder, shown: Sequence[str], snapshot: Snapshot, is_wanted: Callable[[], bool]
     ) -> CheckResult:
-        """The findings of some files of a folder, found by them and by what imports them."""
+        """The result for some files of a folder, analysed together with their importers."""
         programs = [*shown, *self._importing(folder, shown, snapshot)]
         given = snapshot.contents
         checker = Checker(folder.finder, folder.catalogue)
@@ -127,7 +128,7 @@ class Analyst:
         return checker.check(programs, given, examine)
 
     def _importing(self, folder: Folder, shown: Sequence[str], snapshot: Snapshot) -> list[str]:
-        """The files of a folder by which others come to their findings, too."""
+        """The importers of some files of a folder."""
         if not folder.is_workspace or not shown:
             return []
         project = _project(folder.finder.of_directory(folder.root), _files(folder.finder, snapshot))
@@ -151,7 +152,7 @@ def _project(settings: Settings, files: Files) -> Project:
 
 
 def _by_path(paths: Sequence[str], result: CheckResult) -> dict[str, tuple[Finding, ...]]:
-    """The findings of each file, with absolute paths of related places too."""
+    """The findings of each file, also with absolute paths of related places."""
     found: dict[str, list[Finding]] = {path: [] for path in paths}
     for finding in result.findings:
         if finding.span.path in found:

@@ -1,4 +1,4 @@
-"""The server: the protocol's requests, each answered from the session."""
+"""The language server: answers to the protocol's requests."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from gpulint import __version__
+from gpulint._version import __version__
 from gpulint.linting.selection import Catalogue
 from gpulint.output.escapes import printable
 from gpulint.output.rule_page import page
 from gpulint.rewriting.fix import is_wanted
 from gpulint.server import actions, hover
-from gpulint.server.analyst import Analyst, Report
+from gpulint.server.analyst import Analyst, SnapshotResult
 from gpulint.server.buffers import Place, Snapshot, path_of
 from gpulint.server.file_predictions import FilePredictions
 from gpulint.server.folders import Folders
@@ -33,7 +33,7 @@ from gpulint.server.positions import overlaps
 from gpulint.server.session import Session
 from gpulint.server.views import Published, Told, View
 from gpulint.settings import SettingsError, SettingsFinder
-from gpulint.trust import CannotTrust, Withheld, remember
+from gpulint.settings.trust import CannotTrust, Withheld, remember
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ TRUST, NOT_NOW = "Trust this folder", "Not now"
 class Server(LanguageServer):
     """The language server.
 
-    `finder` has what the command line says of the settings; `installed`: whether installed rule packs are used.
+    `finder` has the settings of the command line; `installed` says whether installed rule packs are used.
     """
 
     def __init__(self, finder: SettingsFinder, installed: bool = True) -> None:
@@ -61,7 +61,7 @@ class Server(LanguageServer):
         self._asked: set[str] = set()
         self._questions: set[asyncio.Task[None]] = set()
         self.pulls = False
-        """Whether the client asks for diagnostics: then none are published."""
+        """Whether the client pulls diagnostics: then none are published."""
         self._pages: tempfile.TemporaryDirectory[str] | None = None
 
     # --------------------------------------------------------------------------- its state
@@ -72,7 +72,7 @@ class Server(LanguageServer):
         return self._session
 
     def start(self, params: types.InitializeParams) -> None:
-        """Begin a session as the client wants it."""
+        """Start a session with the client's options."""
         self._configure(params.initialization_options)
         refreshes = get_capability(params.capabilities, "workspace.diagnostics.refresh_support", False)
         self.pulls = params.capabilities.text_document is not None and bool(
@@ -82,7 +82,7 @@ class Server(LanguageServer):
         self._session = Session(Analyst(self._folders), self.snapshot, self.publish)
 
     def configure(self, given: object) -> None:
-        """Take the editor's options, and read all settings again."""
+        """Apply the editor's options, and read all settings again."""
         self._configure(given)
         self.reread()
 
@@ -94,7 +94,7 @@ class Server(LanguageServer):
         self._refresh_hints()
 
     def changed(self, *, typed: bool = False, everything: bool = False) -> None:
-        """Check again: the editor's state, or what is on disk, is another one."""
+        """Check again: the editor's state or the disk has changed."""
         delay = self._options.debounce / 1000 if typed else 0.0
         self.session.changed(delay, everything and self._options.diagnostic_mode == WORKSPACE)
 
@@ -106,7 +106,7 @@ class Server(LanguageServer):
         self._refresh_hints()
 
     def _refresh_hints(self) -> None:
-        """Have the client ask for hints again: what they say depends on more than their document."""
+        """Ask the client to request hints again: they depend on more than their document."""
         if get_capability(self.client_capabilities, "workspace.inlay_hint.refresh_support", False):
             self.workspace_inlay_hint_refresh(None)
 
@@ -143,20 +143,20 @@ class Server(LanguageServer):
 
     @property
     def _directory(self) -> str:
-        """Where documents are that are on no disk."""
+        """Directory assumed for unsaved documents."""
         return next(iter(self._folders.roots), tempfile.gettempdir())
 
     # --------------------------------------------------------------------------- reports
 
     async def view(self) -> View:
-        """What the present state came to."""
+        """The result for the present state."""
         report = await self.session.report()
         if self._view is None or self._view.report is not report:
             self._view = View(report, self._folders, self.workspace.position_codec)
         return self._view
 
-    def publish(self, report: Report) -> None:
-        """Tell the client what is new in a report."""
+    def publish(self, report: SnapshotResult) -> None:
+        """Send the changes of a result to the client."""
         self._view = view = View(report, self._folders, self.workspace.position_codec)
         for problem in report.problems:
             if problem not in self._problems:
@@ -173,7 +173,7 @@ class Server(LanguageServer):
         self._look_into_folders()
 
     def _look_into_folders(self) -> None:
-        """Log what of the folders is ignored, and ask for trust where one has rules that must not be loaded."""
+        """Log which settings of the folders are ignored, and ask for trust if one has rules that are not loaded."""
         for folder in self._folders.known:
             for note in folder.finder.notes:
                 if note not in self._notes:
@@ -188,7 +188,7 @@ class Server(LanguageServer):
                 question.add_done_callback(self._questions.discard)
 
     async def _ask(self, withheld: Withheld) -> None:
-        """Ask whether to trust a configuration's folder; say what is wrong where that is not enough or not possible."""
+        """Ask whether to trust a configuration's folder; report if that does not suffice or is impossible."""
         answer: types.MessageActionItem | None = None
         can_ask = get_capability(self.client_capabilities, "window.show_message", None) is not None
         if withheld.remedy and can_ask:
@@ -208,8 +208,8 @@ class Server(LanguageServer):
             self._finder = self._finder.trusting(withheld.remedy)
             self.reread()
 
-    def _is_gone(self, uri: str, report: Report) -> bool:
-        """Whether nothing is to be said of a document any more: it is not there, or told of cell by cell."""
+    def _is_gone(self, uri: str, report: SnapshotResult) -> bool:
+        """Whether a document has no diagnostics of its own any more: it was deleted, or its cells have them."""
         path = self.path(uri)
         return path in report.snapshot.buffers or not os.path.exists(path)
 
@@ -217,7 +217,7 @@ class Server(LanguageServer):
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(one.uri, one.diagnostics, one.version))
 
     def closed(self, uri: str, is_cell: bool = False) -> None:
-        """A document is open no more: nothing is said of it, but where the whole workspace is checked."""
+        """A document was closed: clear its diagnostics unless the whole workspace is checked."""
         if not self.pulls and (is_cell or self._options.diagnostic_mode != WORKSPACE):
             self._published.forget(uri)
             self._tell(Told(uri, None, []))
@@ -234,7 +234,7 @@ class Server(LanguageServer):
         return types.RelatedFullDocumentDiagnosticReport(diagnostics, result_id=new)
 
     async def pulled_all(self, params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
-        """`workspace/diagnostic`: what is known of all files."""
+        """`workspace/diagnostic`: the findings of all files."""
         view = await self.view()
         before = {one.uri: one.value for one in params.previous_result_ids}
         items: list[types.WorkspaceDocumentDiagnosticReport] = []
@@ -277,12 +277,12 @@ class Server(LanguageServer):
             resolved = get_capability(self.client_capabilities, "text_document.code_action.resolve_support", None)
             if resolved is not None and "edit" in resolved.properties:
                 offered.append(action)
-            elif only:  # it is not worked out each time the cursor moves
+            elif only:  # not computed each time the cursor moves
                 offered.append(await self.resolved(action))
         return offered
 
     async def resolved(self, action: types.CodeAction) -> types.CodeAction:
-        """`codeAction/resolve`: the action that fixes all, with its edit."""
+        """`codeAction/resolve`: the action that fixes everything, with its edit."""
         view = await self.view()
         uri = action.data.get("uri", "") if isinstance(action.data, Mapping) else ""
         path, _ = self._place(view, uri)
@@ -298,7 +298,7 @@ class Server(LanguageServer):
         return actions.Editing(view, bool(takes_versions))
 
     def _place(self, view: View, uri: str) -> Place:
-        """What a URI means in a state of the editor."""
+        """The file or cell of a URI in a state of the editor."""
         return view.snapshot.places.get(unquote(uri)) or Place(self.path(uri), None)
 
     async def hinted(self, params: types.InlayHintParams) -> list[types.InlayHint]:
@@ -315,7 +315,7 @@ class Server(LanguageServer):
         return [hover.inlay(one, ruler) for one in shown]
 
     def _catalogue(self, path: str) -> Catalogue:
-        """The rules for a file; none where its settings cannot be read, which the report says."""
+        """The rules for a file, none if its settings cannot be read, which is reported elsewhere."""
         try:
             return self._folders.at(self._folders.root_of(path)).catalogue
         except SettingsError:
@@ -349,5 +349,5 @@ def _question(withheld: Withheld) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text of a message without control characters, and without links, which some editors follow to commands."""
+    """Message text without control characters and links, which some editors run as commands."""
     return printable(text).replace("](", "] (")

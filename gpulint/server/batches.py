@@ -1,17 +1,19 @@
-"""How many replicas a strategy has, and what each gets of a global batch."""
+"""The number of replicas of a strategy, and the share of each in a global batch."""
 
 from __future__ import annotations
 
-from gpulint.analysis.notes import strategy_name, written
-from gpulint.analysis.symbols import Symbol
-from gpulint.analysis.values import Constant, Items, Strategy, Value, symbol_of
+from gpulint.analysis.domain.context import Strategy
+from gpulint.analysis.domain.symbolic import Symbol
+from gpulint.analysis.domain.values.base import Constant, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.queries.plan_notes import strategy_name, written
 
 _SPLITTING = frozenset({"mirrored", "multi_worker", "central_storage", "tpu"})
 """Kinds of strategies that split a global batch over replicas."""
 
 
 def replicas(strategy: Strategy) -> int | None:
-    """How many replicas a strategy has; None where the program does not say."""
+    """The number of replicas of a strategy, None if the program does not tell."""
     if not strategy.is_multi_replica:
         return 1
     devices = strategy.devices
@@ -27,8 +29,8 @@ def replicated(strategy: Strategy) -> str:
 
 
 def per_replica(size: Value, strategy: Strategy) -> str | None:
-    """The part of a global batch that each replica gets, in words: `16`, `64 / replicas`; None where it is the whole
-    or not known."""
+    """The share of each replica in a global batch as text, such as `16` or `64 / replicas`; None if it is the whole
+    batch or unknown."""
     if strategy.kind not in _SPLITTING:
         return None
     count = replicas(strategy)

@@ -1,4 +1,4 @@
-"""What the editor holds: texts that may not be on disk, as they are at one moment."""
+"""Snapshots of the editor's texts, which can differ from the disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PYTHON_SUFFIXES = (".py", ".pyi")
 
 
 class Document(NamedTuple):
-    """A text of the editor: a file, or a cell of a notebook. `is_code` says whether it is Python."""
+    """A text in the editor: a file, or a cell of a notebook. `is_code` says whether it is Python."""
 
     uri: str
     version: int | None
@@ -32,7 +32,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class Buffer:
-    """An open file. `path` is absolute; `documents` is its text, or those of a notebook's cells in order."""
+    """An open file. `path` is absolute; `documents` is its text, or the cells of a notebook in order."""
 
     uri: str
     path: str
@@ -41,7 +41,7 @@ class Buffer:
 
     @cached_property
     def data(self) -> bytes:
-        """What would be written: a text in the encoding that it declares, so that it is read back as it is."""
+        """The bytes of the file if it were saved: in the declared encoding, so that reading gives the same text."""
         if self.is_notebook:
             return _notebook(self.documents)
         text = self.documents[0].text
@@ -53,7 +53,7 @@ class Buffer:
             return data
 
     def document(self, cell: int | None) -> Document:
-        """Its document, or that of a cell. What is said of a notebook as a whole is said in its first cell."""
+        """The document of the file or of a cell. Findings about a notebook as a whole belong to its first cell."""
         return self.documents[cell or 0]
 
 
@@ -66,7 +66,7 @@ def _notebook(cells: Sequence[Document]) -> bytes:
 
 
 class Place(NamedTuple):
-    """What a URI of the editor means: a file, or a cell of it."""
+    """The file or cell of a URI."""
 
     path: str
     cell: int | None
@@ -74,14 +74,14 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The open files by path, and which of the editor's states that is; any other file is as on disk."""
+    """The open files by path, and the number of this state; other files are as on disk."""
 
     number: int
     buffers: Mapping[str, Buffer]
 
     @cached_property
     def places(self) -> Mapping[str, Place]:
-        """What is open, by URI without its escapes."""
+        """Open documents by unescaped URI."""
         return {
             unquote(document.uri): Place(buffer.path, cell if buffer.is_notebook else None)
             for buffer in self.buffers.values()
@@ -100,7 +100,7 @@ class Snapshot:
         return Settings().read(path)
 
     def text(self, path: str, cell: int | None = None) -> str:
-        """The text that positions in a file, or in an open notebook's cell, are about; "" where it cannot be read."""
+        """The text to which positions in a file or cell refer, "" if it cannot be read."""
         if (buffer := self.buffers.get(path)) is not None:
             return buffer.document(cell).text
         try:
@@ -110,16 +110,16 @@ class Snapshot:
             return ""
 
     def uri(self, path: str, cell: int | None = None) -> str:
-        """The editor's name of a file, or of an open notebook's cell."""
+        """The URI of a file, or of an open notebook's cell."""
         if (buffer := self.buffers.get(path)) is not None:
             return buffer.document(cell).uri
         return from_fs_path(path) or path
 
 
 def path_of(uri: str, directory: str, suffixes: tuple[str, ...] = PYTHON_SUFFIXES) -> str:
-    """The path of a document; one that is on no disk (`untitled:`) has a path in `directory`, with one of the suffixes.
+    """The path of a document. An unsaved one (`untitled:`) gets a path in `directory` with one of the suffixes.
 
-    A notebook's path has its suffix in any case: it is by that that files are told apart.
+    A notebook's path always has its suffix, which determines the language of a file.
     """
     path = to_fs_path(uri) if urlsplit(uri).scheme in ("file", "") else None
     if path is None:

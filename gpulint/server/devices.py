@@ -1,22 +1,23 @@
-"""On which device an operation will run, as far as the Plan tells."""
+"""Predicted devices of operations."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from gpulint.analysis import Plan, events
-from gpulint.analysis.contexts import Where
-from gpulint.analysis.notes import conditions
-from gpulint.analysis.questions import hides_all_gpus
-from gpulint.analysis.values import Dataset, Strategy
+from gpulint.analysis import Plan
+from gpulint.analysis.domain.context import Strategy, Where
+from gpulint.analysis.domain.values.datasets import Dataset
+from gpulint.analysis.plan import events
+from gpulint.analysis.queries.moments import hides_all_gpus
+from gpulint.analysis.queries.plan_notes import conditions
 from gpulint.knowledge import has_gpu_kernel
 from gpulint.places import Site
 from gpulint.server.batches import replicated
 
 
 class Devices:
-    """The devices of a plan's operations and layers; `place` puts a site in words."""
+    """The devices of a plan's operations and layers; `place` describes a site."""
 
     def __init__(self, plan: Plan, place: Callable[[Site], str]) -> None:
         self._plan = plan
@@ -25,7 +26,7 @@ class Devices:
         self._functions = {event.site for event in plan.events if isinstance(event, events.FunctionTraced)}
         self._pipelines: set[Site] = set()
         self._entered: Counter[Site] = Counter()
-        """How many device scopes are around each place that starts replicas."""
+        """Number of device scopes around each place that starts replicas."""
         for event in plan.events:
             if isinstance(event, events.DatasetBatched | events.DatasetConsumed | events.DatasetDistributed):
                 if isinstance(event.dataset, Dataset):
@@ -80,7 +81,7 @@ class Devices:
         return f"{replicated(strategy)}, made at {self._place(strategy.site)}"
 
     def _manner(self, where: Where) -> str:
-        """Compiled or eager, and on which condition the place is reached."""
+        """Whether the place is compiled or eager, and on which condition it is reached."""
         context, manner = where.context, ""
         if context.traced in self._functions and context.traced is not None:
             manner = f"; compiled by `tf.function` ({self._place(context.traced)})"

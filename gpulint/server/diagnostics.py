@@ -1,4 +1,4 @@
-"""Findings as the diagnostics of the protocol."""
+"""Conversion of findings to diagnostics of the protocol."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SEVERITIES = {
 }
 
 _TAGS = {"GPU002": types.DiagnosticTag.Unnecessary, "GPU901": types.DiagnosticTag.Deprecated}
-"""How editors show what a rule is about: faded, or struck out."""
+"""Tags of a rule's diagnostics: editors fade or strike out the code."""
 
 
 def diagnostic(finding: Finding, catalogue: Catalogue, locate: Callable[[Span], types.Location]) -> types.Diagnostic:
-    """A finding for the editor; `locate` gives a span as a place of the protocol."""
+    """A finding as a diagnostic; `locate` converts spans to locations of the protocol."""
     page = rule_uri(catalogue, finding.code)
     related = [types.DiagnosticRelatedInformation(locate(one.span), one.message) for one in finding.related]
     return types.Diagnostic(
@@ -42,7 +42,7 @@ def diagnostic(finding: Finding, catalogue: Catalogue, locate: Callable[[Span], 
 
 
 def message(finding: Finding) -> str:
-    """What is wrong, what it costs, and what to write instead: a line each."""
+    """Message, cost and remedy, one line each."""
     lines = [finding.message, finding.why, f"instead: {finding.instead}" if finding.instead else ""]
     return "\n".join(line for line in lines if line)
 

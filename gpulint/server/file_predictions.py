@@ -1,4 +1,4 @@
-"""What is predicted of a file of the editor: of its program, and of those that a notebook's cells write."""
+"""Predictions for a file in the editor: for its program, and for those that a notebook's cells write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FilePredictions:
         self._parts = parts
 
     def at(self, cell: int | None, row: int, column: int) -> tuple[Span, list[str]] | None:
-        """What is known of the value or call at a place, with its extent; None where that is nothing."""
+        """What is known about the value or call at a place, with its extent; None if that is nothing."""
         for source, predictions in self._parts:
             inner = row if source.cells is None or cell is None else source.cells.row(cell, row)
             if inner is not None and (found := predictions.at(inner, column)) is not None:
@@ -27,7 +27,7 @@ class FilePredictions:
         return None
 
     def hints(self, cell: int | None) -> Iterator[Hint]:
-        """The hints of the file, or of a cell of it."""
+        """The hints of the file or of one of its cells."""
         for source, predictions in self._parts:
             for hint in predictions.hints:
                 span = _shown(source, hint.span)
@@ -40,7 +40,7 @@ def _shown(source: Source, span: Span) -> Span:
 
 
 def predictions_of(programs: Sequence[Source], project: Project, target: str) -> FilePredictions:
-    """What is predicted of a file's programs, those left out that cannot be parsed."""
+    """Predictions for a file's programs, without those that cannot be parsed."""
     parts = []
     for source in programs:
         try:

@@ -10,12 +10,12 @@ from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.server.options import Options
 from gpulint.settings import SettingsError, SettingsFinder, load
-from gpulint.trust import Withheld
+from gpulint.settings.trust import Withheld
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A workspace folder, or the directory of a file that is in none; `withheld` are rules that it must not load."""
+    """A workspace folder, or the directory of a file outside of all; `withheld` are rules that were not loaded."""
 
     root: str
     finder: SettingsFinder
@@ -25,9 +25,9 @@ class Folder:
 
 
 class Folders:
-    """The folders, read when they are first asked for.
+    """The folders, read on first use.
 
-    `finder` has what the command line says of the settings; `installed` whether installed rule packs are used.
+    `finder` has the settings of the command line; `installed` says whether installed rule packs are used.
     """
 
     def __init__(self, finder: SettingsFinder, installed: bool, roots: Sequence[str], options: Options) -> None:
@@ -39,7 +39,7 @@ class Folders:
 
     @property
     def known(self) -> Sequence[Folder]:
-        """The folders that were read."""
+        """The folders read so far."""
         return tuple(self._known.values())
 
     @property
@@ -47,12 +47,12 @@ class Folders:
         return self._roots
 
     def root_of(self, path: str) -> str:
-        """The root of the innermost folder with a file; outside of all of them, its directory."""
+        """The root of the innermost folder that contains a file; outside of all, the file's directory."""
         inside = (root for root in self._roots if path.startswith(os.path.join(root, "")))
         return next(inside, os.path.dirname(path))
 
     def at(self, root: str) -> Folder:
-        """The folder at a root. Raises SettingsError, for rules that cannot be loaded too."""
+        """The folder at a root. Raises SettingsError, also if rules cannot be loaded."""
         if root not in self._known:
             fixed = None
             if self._options.configuration:

@@ -1,4 +1,4 @@
-"""Which request and notification of the protocol is answered by what."""
+"""Handlers of the protocol's requests and notifications."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gpulint.server.opened import take_over
 from gpulint.settings import FILE_NAMES, SettingsFinder
 
 SECTION = "gpulint"
-"""The section of an editor's settings that is ours."""
+"""Section of an editor's settings for gpulint."""
 
 
 def server(finder: SettingsFinder, installed: bool = True) -> Server:
-    """A server that answers; its `start_io` and `start_tcp` run it.
+    """A server with all handlers; its `start_io` and `start_tcp` run it.
 
-    `finder` has what the command line says of the settings; `installed`: whether installed rule packs are used.
+    `finder` has the settings of the command line; `installed` says whether installed rule packs are used.
     """
     made = Server(finder, installed)
     _lifetime(made)
@@ -106,7 +106,7 @@ def _notebooks(server: Server) -> None:
         take_over(server.workspace)
         cells = params.change.cells
         if cells is None or not (cells.structure or cells.text_content):
-            return  # it was run, or its outputs cleared
+            return  # the cell was run, or its outputs were cleared
         for one in (cells.structure and cells.structure.did_close) or ():
             server.closed(one.uri, is_cell=True)
         server.changed(typed=True)

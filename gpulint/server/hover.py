@@ -1,4 +1,4 @@
-"""What is shown under the cursor and between the lines."""
+"""Hover texts and inlay hints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpulint.server.predictions import Hint
 def hover(
     findings: Sequence[Finding], predicted: tuple[Span, list[str]] | None, catalogue: Catalogue, ruler: Ruler
 ) -> types.Hover | None:
-    """The predictions of a place and the pages of the rules that found something there; None where there is neither."""
+    """The predictions for a place and the pages of the rules with findings there; None if there are neither."""
     parts = []
     if predicted is not None:
         parts.append("\n".join(("**gpulint predicts**", "", *(f"* {text}" for text in predicted[1]))))
@@ -33,7 +33,7 @@ def hover(
 
 
 def inlay(hint: Hint, ruler: Ruler) -> types.InlayHint:
-    """A hint behind its span."""
+    """An inlay hint after its span."""
     position = ruler.position(hint.span.end_row, hint.span.end_column)
     tooltip = {
         "device": "Where gpulint predicts that it runs or lives",

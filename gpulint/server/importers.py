@@ -1,4 +1,4 @@
-"""Which files of a folder import which: what a file comes to is decided by those that import it, too."""
+"""The importers of a folder's files: the findings of a file also depend on them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Collection, Iterable
 from itertools import islice
 
 from gpulint.analysis import Project
-from gpulint.analysis.reach import imported_paths
-from gpulint.linting.engine import runs_something, speaks_of_tensorflow
+from gpulint.analysis.project.call_graph import imported_paths
+from gpulint.discovery import files_below
+from gpulint.linting.screening import runs_something, speaks_of_tensorflow
 from gpulint.server.buffers import Snapshot
 from gpulint.server.folders import Folder
-from gpulint.sources.discovery import files_below
 
 MAX_FILES = 5_000
-"""Files of a folder that are looked at: somebody may have opened a home directory."""
+"""Maximum number of files read in a folder: the user may have opened a home directory."""
 
 MAX_IMPORTERS = 24
-"""Files that are checked for the sake of those that are open, the nearest first."""
+"""Maximum number of importers that are checked with open files, nearest first."""
 
 
 _IMPORT = re.compile(rb"\b(?:from|import)\b(?:\\\r?\n|\((?:#[^\n]*|[^)#])*|[^\n\\(])*")
-"""What may be an import statement, over several rows too."""
+"""A possible import statement, which can span rows."""
 
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 
@@ -30,8 +30,7 @@ _RELATIVE = re.compile(rb"from[ \t]*\.")
 
 
 class _File:
-    """What is known of a file while its `stamp` is the same: the words of its imports, and once it is asked for, which
-    files those are."""
+    """What is known about a file with this `stamp`: the words in its imports and, once needed, the imported files."""
 
     def __init__(self, stamp: object, data: bytes) -> None:
         self.stamp = stamp
@@ -43,19 +42,19 @@ class _File:
 
 
 _PACKAGE = b"."
-"""Stands for the package of a file, which a relative import runs without naming it."""
+"""Represents the package of a file, which a relative import runs without naming it."""
 
 
 def _names(path: str) -> set[bytes]:
-    """The words of which an import of a file has one."""
+    """Words of which every import of a file contains one."""
     folder, name = os.path.split(os.path.splitext(path)[0])
     return {os.path.basename(folder).encode(), _PACKAGE} if name == "__init__" else {name.encode()}
 
 
 class Importers:
-    """The imports of a folder's files, read once for each content.
+    """The imports of a folder's files, computed once for each content.
 
-    Most files have no word in their imports that leads to an open one: only the others are parsed.
+    Most files contain no word in their imports that can lead to an open file: only the others are parsed.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -64,14 +63,14 @@ class Importers:
         self._files: dict[str, _File] = {}
 
     def files(self, snapshot: Snapshot) -> Collection[str]:
-        """The folder's files, open ones included."""
+        """The folder's files, including open ones."""
         if self._paths is None:
             found = islice(files_below(self._folder.root, self._folder.finder), MAX_FILES)
             self._paths = dict.fromkeys(os.path.abspath(path) for path in found)
         return {**self._paths, **dict.fromkeys(path for path in snapshot.buffers if self._is_below(path))}
 
     def of(self, paths: Iterable[str], snapshot: Snapshot, project: Project) -> list[str]:
-        """The files that import one of these, or another that does, the nearest first."""
+        """The direct and indirect importers of some files, nearest first."""
         files = [(path, file) for path in self.files(snapshot) if (file := self._file(path, snapshot)) is not None]
         found: dict[str, None] = dict.fromkeys(paths)
         wanted = len(found) + MAX_IMPORTERS
@@ -88,7 +87,7 @@ class Importers:
         return path.startswith(os.path.join(self._folder.root, ""))
 
     def _file(self, path: str, snapshot: Snapshot) -> _File | None:
-        """What is known of a file; None where it cannot be read."""
+        """What is known about a file, None if it cannot be read."""
         try:
             stamp = self._stamp(path, snapshot)
             if (known := self._files.get(path)) is None or known.stamp != stamp:
@@ -99,7 +98,7 @@ class Importers:
 
     @staticmethod
     def _stamp(path: str, snapshot: Snapshot) -> object:
-        """What changes with a file's content. Raises OSError."""
+        """A value that changes with the content of a file. Raises OSError."""
         if (buffer := snapshot.buffers.get(path)) is not None:
             return buffer.data
         status = os.stat(path)

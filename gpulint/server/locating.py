@@ -1,4 +1,4 @@
-"""Which expression of a file a cursor means, and where the value under it comes from."""
+"""Finding the expression under a cursor, and where its value comes from."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gpulint.syntax.spans import spans
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A name or dotted chain of names that is bound by a statement.
+    """A name or dotted chain of names that a statement binds.
 
-    `origin` is the expression that is evaluated for it, `value` the one whose value it gets; None where there is none.
+    `origin` is the expression evaluated for it, `value` the one whose value it gets; None if there is none.
     """
 
     statement: int
@@ -29,7 +29,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The nodes of a file with their extents, each after the one that holds it."""
+    """The nodes of a file with their extents, parents first."""
 
     nodes: dict[int, ir.Node]
     parents: dict[int, int]
@@ -37,10 +37,10 @@ class Located:
     bindings: dict[tuple[int, str], list[Binding]]
     imported: set[str]
     scopes: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """For each name, the definitions around it, innermost first; the module is -1."""
+    """The definitions around each name, innermost first; the module is -1."""
 
     def meant_at(self, row: int, column: int) -> Iterator[int]:
-        """Numbers of the nodes that a cursor can mean, the likeliest first."""
+        """Numbers of the nodes that a cursor can refer to, likeliest first."""
         inside = [number for number, span in self.spans.items() if contains(span, (row, column))]
         if not inside:
             return
@@ -61,12 +61,12 @@ class Located:
         return depth
 
     def _is_imported(self, number: int) -> bool:
-        """Whether a node is a name of an import, or a dotted one below it."""
+        """Whether a node is an imported name, or a dotted name below one."""
         name = dotted(self.nodes[number])
         return name is not None and name.partition(".")[0] in self.imported
 
     def _source_of(self, number: int) -> Iterator[int]:
-        """The expression whose value a name has, where the text leaves no doubt."""
+        """The expression whose value a name has, None unless it is unambiguous."""
         name = dotted(self.nodes[number])
         if name is None:
             return
@@ -84,7 +84,7 @@ class Located:
             return
 
     def _comes_before(self, number: int, binding: Binding) -> bool:
-        """Whether a node is evaluated for a binding, and so before it."""
+        """Whether a node is evaluated for a binding, and thus before it."""
         node: int | None = number
         while node is not None and node != binding.origin:
             node = self.parents.get(node)
@@ -148,7 +148,7 @@ def _bind(found: Located, enclosing: Enclosing) -> None:
 
 
 def _targets(node: ir.Node) -> Iterator[tuple[ir.Expr, ir.Expr | None, ir.Expr | None]]:
-    """What a statement or expression binds, what is evaluated for that, and whose value it gets."""
+    """The bindings of a statement or expression."""
     pairs: list[tuple[ir.Expr, ir.Expr | None, ir.Expr | None]] = []
     match node:
         case ir.Assign():

@@ -1,4 +1,4 @@
-"""The files that a client has open, as pygls keeps them."""
+"""The files that a client has open, on top of pygls."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gpulint.server.positions import Ruler
 from gpulint.sources.notebook import SUFFIX
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebook("*")], save=True)
-"""Of which notebooks the cells are wanted: of all, Markdown cells too, as cells are counted with them."""
+"""Selects the cells of all notebooks, Markdown cells included, as they count in cell numbers."""
 
 
 class Text(TextDocument):
-    """A document of pygls in which changes of parts go where the protocol means.
+    """A document of pygls that applies incremental changes at the right place.
 
-    pygls' own takes a form feed for the end of a line, and a column behind the end of a line for one before it.
+    pygls' own treats form feeds as line ends, and mishandles a column behind the end of a line.
     """
 
     def __init__(self, document: TextDocument, codec: PositionCodec) -> None:
@@ -27,7 +27,7 @@ class Text(TextDocument):
         self._codec = codec
 
     def apply_change(self, change: types.TextDocumentContentChangeEvent) -> None:
-        """Change the text as the client did."""
+        """Apply a change of the client."""
         text = change.text
         if isinstance(change, types.TextDocumentContentChangePartial):
             ruler = Ruler(self.source, self._codec)
@@ -37,7 +37,7 @@ class Text(TextDocument):
 
 
 def take_over(workspace: Workspace) -> None:
-    """Keep the documents that pygls opened."""
+    """Register documents that pygls opened."""
     documents = workspace.text_documents
     for uri, one in documents.items():
         if not isinstance(one, Text):
@@ -45,7 +45,7 @@ def take_over(workspace: Workspace) -> None:
 
 
 def buffers(workspace: Workspace, directory: str) -> Iterator[Buffer]:
-    """The open notebooks and Python files; those on no disk are as if they were in `directory`."""
+    """The open notebooks and Python files; unsaved ones are placed in `directory`."""
     cells = {unquote(cell.document) for one in workspace.notebook_documents.values() for cell in one.cells}
     for notebook in workspace.notebook_documents.values():
         documents = tuple(_cell(workspace, cell) for cell in notebook.cells)

@@ -1,4 +1,4 @@
-"""What the user's editor says about the server: `initializationOptions` and the `gpulint` section of its settings."""
+"""Options of the server in an editor: `initializationOptions` and the `gpulint` section of the settings."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ OPEN_FILES, WORKSPACE = "openFilesOnly", "workspace"
 
 
 class BadOption(Exception):
-    """An option that the server does not understand. The message names it and says what it must be."""
+    """An option that the server does not understand. The message names it and its valid values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of the server, under the names that they have in an editor's settings.
+    """Options of the server, named as in an editor's settings.
 
-    `settings` is a table in the form of gpulint.toml that goes on top of the configuration files; `debounce` is in
-    milliseconds.
+    `settings` is a table as in gpulint.toml that overrides configuration files; `debounce` is in milliseconds.
     """
 
     configuration: str = ""
@@ -31,7 +30,7 @@ class Options:
 
 
 def read_options(given: object, before: Options | None = None) -> Options:
-    """The options in an editor's table; those that it leaves out are as `before`. Raises BadOption."""
+    """The options in an editor's table; missing ones keep their value in `before`. Raises BadOption."""
     options = before or Options()
     if given is None:
         return options
@@ -74,7 +73,7 @@ def _checked(key: str, value: Any, kind: type, wanted: str) -> Any:
 
 
 def _switch(key: str, value: object, part: str, before: bool) -> bool:
-    """Whether a part is on: `true`, or `{"device": true}`."""
+    """Whether a part is enabled: `true`, or `{"device": true}`."""
     if isinstance(value, Mapping):
         value = value.get(part, before)
     if not isinstance(value, bool):

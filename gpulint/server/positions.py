@@ -1,4 +1,4 @@
-"""Rows and columns of gpulint as positions of the editor, and back."""
+"""Conversion between rows and columns of gpulint and positions of the editor."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pygls.workspace import PositionCodec
 from gpulint.places import Span
 
 _LINE_END = re.compile(r"\r\n?|\n")
-"""What ends a line in the protocol and in Python; `str.splitlines` takes form feeds and others for one, too."""
+"""Line ends of the protocol and of Python; `str.splitlines` also splits at form feeds and others."""
 
 
 class Ruler:
-    """The positions of one text in the units that the client counts in."""
+    """The positions in one text, in the client's units."""
 
     def __init__(self, text: str, codec: PositionCodec) -> None:
         self._codec = codec
@@ -26,7 +26,7 @@ class Ruler:
         self._wide: dict[int, Sequence[int]] = {}
 
     def range(self, span: Span) -> types.Range:
-        """A span as a range; what lies beyond the text is moved to its end."""
+        """A span as a range, clipped to the text."""
         return types.Range(self.position(span.row, span.column), self.position(span.end_row, span.end_column))
 
     def position(self, row: int, column: int) -> types.Position:
@@ -37,13 +37,13 @@ class Ruler:
         return types.Position(row - 1, units[min(column, len(units)) - 1])
 
     def place(self, position: types.Position) -> tuple[int, int]:
-        """A position as a row and column, from 1; inside a character counts as before it."""
+        """A position as a row and column, from 1; a position inside a character is moved before it."""
         if position.line >= len(self.lines):
             return len(self.lines), len(self.lines[-1]) + 1
         return position.line + 1, bisect_right(self._units(position.line), position.character)
 
     def _units(self, line: int) -> Sequence[int]:
-        """The client's units before each character of a line, and before its end."""
+        """Offsets, in the client's units, of each character of a line and of its end."""
         text = self.lines[line]
         if text.isascii():
             return range(len(text) + 1)
@@ -58,10 +58,10 @@ class Ruler:
 
 
 def overlaps(span: Span, first: tuple[int, int], last: tuple[int, int]) -> bool:
-    """Whether a span touches what lies between two places (row and column), both included."""
+    """Whether a span touches the range between two places (row and column), inclusive."""
     return (span.row, span.column) <= last and first <= (span.end_row, span.end_column)
 
 
 def contains(span: Span, place: tuple[int, int]) -> bool:
-    """Whether a place (row and column) is in a span, or right behind it."""
+    """Whether a place (row and column) is in a span, or right after it."""
     return overlaps(span, place, place)

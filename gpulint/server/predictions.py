@@ -1,4 +1,4 @@
-"""What the Plan says of each place of a file: on which device it will run, in which scopes, in which batches."""
+"""Predictions of the Plan for each place of a file: devices, scopes, batches."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from gpulint.analysis import Plan, Project, analyse, events
-from gpulint.analysis.contexts import callers
-from gpulint.analysis.notes import MAY, UNKNOWN, Note, described, notes, pipeline, shown, strategy_name
-from gpulint.analysis.questions import possible
-from gpulint.analysis.values import Dataset, Function, Strategy, Traced, Value
+from gpulint.analysis import Plan, Project, analyse
+from gpulint.analysis.domain.context import Strategy, callers
+from gpulint.analysis.domain.values.base import Value
+from gpulint.analysis.domain.values.datasets import Dataset
+from gpulint.analysis.domain.values.functions import Function, Traced
+from gpulint.analysis.plan import events
+from gpulint.analysis.queries.moments import possible
+from gpulint.analysis.queries.plan_notes import MAY, UNKNOWN, Note, described, notes, pipeline, shown, strategy_name
 from gpulint.places import Site, Span
 from gpulint.server.batches import per_replica, replicated
 from gpulint.server.devices import Devices
@@ -20,12 +23,12 @@ from gpulint.server.locating import Located, locate
 from gpulint.sources.source import Source
 
 MAX_TOLD = 5
-"""Things that are said of one place: it may be reached in many ways."""
+"""Maximum number of statements about one place, which may be reached in many ways."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A few words to show behind a span. `kind` is "device" or "batch"."""
+    """A short text to show after a span. `kind` is "device" or "batch"."""
 
     span: Span
     kind: str
@@ -33,7 +36,7 @@ class Hint:
 
 
 class Predictions:
-    """What is predicted of the places of one file."""
+    """The predictions for one file."""
 
     def __init__(self, located: Located, told: dict[int, dict[str, None]], hints: Sequence[Hint]) -> None:
         self._located = located
@@ -41,7 +44,7 @@ class Predictions:
         self.hints = hints
 
     def at(self, row: int, column: int) -> tuple[Span, list[str]] | None:
-        """What is known of the value or call at a place, with its extent; None where that is nothing."""
+        """What is known about the value or call at a place, with its extent; None if that is nothing."""
         for number in self._located.meant_at(row, column):
             if told := self._told.get(number):
                 return self._located.spans[number], list(told)[:MAX_TOLD]
@@ -49,7 +52,7 @@ class Predictions:
 
 
 def predict(source: Source, project: Project, target: str) -> Predictions:
-    """Run a file abstractly and keep what it says of its own places. Raises CannotParse."""
+    """Analyse a file and collect the predictions for its own places. Raises CannotParse."""
     plan = analyse(source, project, target)
     syntax = project.syntax_of(plan.path)
     assert syntax is not None, "it was analysed"
@@ -80,8 +83,8 @@ def predict(source: Source, project: Project, target: str) -> Predictions:
 
 
 def _noted(plan: Plan, place: Callable[[Site], str], of_runtime: bool = False) -> Iterator[tuple[Site, str]]:
-    """The notes of `gpulint plan`, but for those that depend on callers that are not known; either those about the
-    state of the runtime or the others."""
+    """The notes of `gpulint plan`, without those that depend on unknown callers: either those about the state of the
+    runtime, or all others."""
     for note in notes(plan):
         is_told = note.kind != "dataset" and (note.kind == "runtime") == of_runtime
         if is_told and (note.certainty != UNKNOWN or note.scopes):
@@ -109,7 +112,7 @@ def _datasets(plan: Plan) -> Iterator[Dataset]:
 
 
 def _steps(plan: Plan) -> Iterator[tuple[Site, str]]:
-    """Input pipelines up to each of their steps: all run on the host."""
+    """Input pipelines up to each step: all run on the host."""
     for dataset in _datasets(plan):
         for count in range(len(dataset.steps) + 1):
             site = dataset.steps[count - 1].site if count else dataset.site
@@ -130,7 +133,7 @@ _RETURNED = (events.ModelBuilt, events.OptimizerBuilt, events.StrategyBuilt, eve
 
 
 def _made_by_calls(plan: Plan, place: Callable[[Site], str]) -> dict[int, dict[str, None]]:
-    """For calls of the program's own functions, what they make and where."""
+    """For calls of the program's own functions, what they create and where."""
     found: dict[int, dict[str, None]] = defaultdict(dict)
     for event in plan.events:
         if not isinstance(event, _RETURNED) or (said := described(event)) is None:
@@ -173,7 +176,7 @@ def _batches(plan: Plan) -> Iterator[tuple[Site, str]]:
 
 
 def _batch_hints(plan: Plan, located: Located) -> Iterator[Hint]:
-    """The share of each replica, where it is the same however the place is reached."""
+    """The share of each replica, if it is the same on every path to the place."""
     shares: dict[int, set[str | None]] = defaultdict(set)
     for site, size, strategy in _shares(plan):
         if site.path == plan.path:
@@ -189,11 +192,11 @@ def _batch_hints(plan: Plan, located: Located) -> Iterator[Hint]:
 _MADE = (events.ModelBuilt, events.VariableBuilt, events.OptimizerBuilt, events.MetricBuilt)
 
 MAX_HINTED = 4
-"""Devices that a hint names."""
+"""Maximum number of devices that a hint names."""
 
 
 def _device_hints(plan: Plan, located: Located) -> Iterator[Hint]:
-    """The devices of `with tf.device(…)`, and of what is made under a scope."""
+    """The devices of `with tf.device(…)`, and of objects created in a scope."""
     found: dict[int, dict[str | None, None]] = defaultdict(dict)
     for event in plan.events:
         if event.site.path != plan.path:

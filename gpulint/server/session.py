@@ -1,4 +1,4 @@
-"""One editor's session: which state it is in, and what that came to."""
+"""One editor's session: its current state and the result of checking it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from gpulint.server.analyst import Analyst, Report, Superseded
+from gpulint.server.analyst import Analyst, SnapshotResult, Superseded
 from gpulint.server.buffers import Snapshot
 from gpulint.server.file_predictions import FilePredictions
 
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 class Session:
-    """Keeps the report on the editor's latest state up to date.
+    """Keeps the result for the editor's latest state up to date.
 
-    Its methods are called on the event loop; the analysis runs on one other thread. `snapshot` gives the state with
-    a number, `publish` receives each report that is still wanted when it is done.
+    Its methods are called on the event loop; the analysis runs on one other thread. `snapshot` returns the state with a
+    number, `publish` receives each result that is still wanted when it is ready.
     """
 
     def __init__(
-        self, analyst: Analyst, snapshot: Callable[[int], Snapshot], publish: Callable[[Report], None]
+        self, analyst: Analyst, snapshot: Callable[[int], Snapshot], publish: Callable[[SnapshotResult], None]
     ) -> None:
         self.analyst = analyst
         self._snapshot = snapshot
@@ -35,13 +35,13 @@ class Session:
         self._everything = False
         self._task: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
-        self._report = Report(Snapshot(0, {}))
+        self._report = SnapshotResult(Snapshot(0, {}))
         self._predictions: dict[str, tuple[int, asyncio.Task[FilePredictions | None]]] = {}
 
     def changed(self, delay: float = 0.0, everything: bool = False) -> None:
-        """The editor's state is another one: check it in `delay` seconds, unless it changes again until then.
+        """The editor's state has changed: check it in `delay` seconds, unless it changes again before.
 
-        What runs for an earlier state is given up. `everything`: files that are not open are to be checked, too.
+        Cancels the check of an earlier state. With `everything` files that are not open are checked, too.
         """
         self._number += 1
         self._everything |= everything
@@ -50,14 +50,14 @@ class Session:
             self._task.cancel()
         self._task = asyncio.get_running_loop().create_task(self._check(self._number, delay))
 
-    async def report(self) -> Report:
-        """The report on the present state, once there is one."""
+    async def report(self) -> SnapshotResult:
+        """The result for the present state, once it is ready."""
         while not self._settled.is_set():
             await self._settled.wait()
         return self._report
 
     async def predictions(self, path: str) -> FilePredictions | None:
-        """What is predicted of a file in its present state."""
+        """The predictions for a file in its present state."""
         known = self._predictions.get(path)
         if known is None or known[0] != self._number:
             snapshot = self._snapshot(self._number)
@@ -68,11 +68,11 @@ class Session:
         return await asyncio.shield(known[1])
 
     async def fixed(self, snapshot: Snapshot, path: str) -> Mapping[int | None, str]:
-        """The texts of a file, or of its cells, that its safe fixes change, as they are after those."""
+        """The changed texts of a file, or of its cells, after its safe fixes."""
         return await self._on_thread(lambda: self.analyst.fixed(snapshot, path))
 
     def close(self) -> None:
-        """Give up what runs; nothing is published any more."""
+        """Cancel running checks; nothing more is published."""
         self._number += 1
         if self._task is not None:
             self._task.cancel()
@@ -87,9 +87,9 @@ class Session:
             )
         except Superseded:
             return
-        except Exception as error:  # the edge of the server: one state's fault is said, and the next is checked
+        except Exception as error:  # a fault is reported, and does not prevent checks of later states
             logger.exception("the check failed")
-            report = Report(snapshot, self._report.findings, faults=((str(error), ""),))
+            report = SnapshotResult(snapshot, self._report.findings, faults=((str(error), ""),))
         if number == self._number:
             self._report, self._everything = report, False
             self._settled.set()

@@ -1,4 +1,4 @@
-"""A report as what the editor is told: diagnostics by document, each time only what is new."""
+"""Diagnostics by document, of which only the changes are sent to the editor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pygls.workspace import PositionCodec
 
 from gpulint.linting.finding import Finding
 from gpulint.places import Span
-from gpulint.server.analyst import Report
+from gpulint.server.analyst import SnapshotResult
 from gpulint.server.buffers import Snapshot
 from gpulint.server.diagnostics import diagnostic
 from gpulint.server.folders import Folders
@@ -21,7 +21,7 @@ from gpulint.sources.notebook import Notebook, read_notebook
 
 
 class Told(NamedTuple):
-    """What the editor is told of one document. `version` is None for one that is not open."""
+    """The diagnostics of one document. `version` is None if it is not open."""
 
     uri: str
     version: int | None
@@ -29,9 +29,9 @@ class Told(NamedTuple):
 
 
 class View:
-    """A report in the terms of the protocol."""
+    """A result in the terms of the protocol."""
 
-    def __init__(self, report: Report, folders: Folders, codec: PositionCodec) -> None:
+    def __init__(self, report: SnapshotResult, folders: Folders, codec: PositionCodec) -> None:
         self.report = report
         self._folders = folders
         self._codec = codec
@@ -43,13 +43,13 @@ class View:
         return self.report.snapshot
 
     def ruler(self, path: str, cell: int | None = None) -> Ruler:
-        """The positions of a file's text, or of that of a cell."""
+        """The positions in the text of a file or cell."""
         if (path, cell) not in self._rulers:
             self._rulers[path, cell] = Ruler(self.snapshot.text(path, cell), self._codec)
         return self._rulers[path, cell]
 
     def location(self, span: Span) -> types.Location:
-        """A span as a place of the protocol: in a notebook that is not open, in the text of its file."""
+        """A span as a location of the protocol; in a notebook that is not open, in the text of its file."""
         span = self._placed(span)
         return types.Location(self.snapshot.uri(span.path, span.cell), self.ruler(span.path, span.cell).range(span))
 
@@ -61,7 +61,7 @@ class View:
                 self._notebooks[span.path] = read_notebook(span.path, self.snapshot.data(span.path))
             notebook = self._notebooks[span.path]
         except (OSError, Undecodable):
-            return Span(span.path, 1, 1, 1, 1)  # it was there a moment ago
+            return Span(span.path, 1, 1, 1, 1)  # it existed a moment ago
         start = notebook.place(span.cell, span.row, span.column)
         return Span(span.path, *start, *notebook.place(span.cell, span.end_row, span.end_column))
 
@@ -71,19 +71,19 @@ class View:
         return diagnostic(finding, folder.catalogue, self.location)
 
     def diagnostics(self, path: str, cell: int | None = None) -> list[types.Diagnostic]:
-        """All diagnostics of a file, or of a cell of an open notebook."""
+        """All diagnostics of a file or of a cell of an open notebook."""
         return [self.diagnostic(finding) for finding in self.findings(path, cell)]
 
     def findings(self, path: str, cell: int | None = None) -> Iterable[Finding]:
-        """All findings of a file, or of a cell; none where it was not checked.
+        """All findings of a file or cell, none if it was not checked.
 
-        What is said of a notebook as a whole is said in its first cell.
+        Findings about a notebook as a whole belong to its first cell.
         """
         found = self.report.findings.get(path, ())
         return found if cell is None else [one for one in found if (one.span.cell or 0) == cell]
 
     def told(self) -> Iterator[Told]:
-        """What there is to say of each document: open ones, and others that were checked."""
+        """The diagnostics of each document: open ones, and others that were checked."""
         buffers = self.snapshot.buffers
         for path in dict.fromkeys((*self.report.findings, *buffers)):
             if path not in buffers:
@@ -94,13 +94,13 @@ class View:
 
 
 class Published:
-    """What the client was told of each document last, by URI."""
+    """The diagnostics last sent for each document, by URI."""
 
     def __init__(self) -> None:
         self._last: dict[str, str] = {}
 
     def keep(self, uri: str, diagnostics: list[types.Diagnostic]) -> str:
-        """Note what is told of a document; a name for it, the same for the same diagnostics."""
+        """Note the diagnostics sent for a document; an identifier, the same for equal diagnostics."""
         self._last[uri] = _identity(diagnostics)
         return self._last[uri]
 
@@ -108,9 +108,9 @@ class Published:
         self._last.pop(uri, None)
 
     def news(self, told: list[Told], is_gone: Callable[[str], bool], pulled: bool) -> list[Told]:
-        """Of what there is to tell, what is new; and that there is nothing to say of documents that are gone.
+        """The documents whose diagnostics changed, and empty ones for documents that no longer exist.
 
-        Where it is not `pulled` by the client, open documents are told of each time, and all of it is noted.
+        Unless the client pulls diagnostics, open documents are always included, and everything returned is noted.
         """
         known = {one.uri for one in told}
         gone = [Told(uri, None, []) for uri in self._last if uri not in known and is_gone(uri)]

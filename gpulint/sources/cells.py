@@ -1,4 +1,4 @@
-"""Which cell of a notebook a row of its program is."""
+"""Mapping between the rows of a notebook's program and its cells."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gpulint.places import Span
 
 
 class Piece(NamedTuple):
-    """A cell's part of a program: the row of the program at which it begins, the cell's lines as they were written,
-    and how many of those are left out at its beginning."""
+    """A cell in a program: its first row in the program, its lines as written, and how many of them are left out at its
+    start."""
 
     row: int
     cell: int
@@ -25,24 +25,24 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CellMap:
-    """The cells that a program is made of, in order. `notebook` is the path of their file."""
+    """The cells of a program, in order. `notebook` is the path of their file."""
 
     notebook: str
     pieces: tuple[Piece, ...]
 
     def piece(self, row: int) -> Piece:
-        """The piece in which a row of the program stands, or the one before it."""
+        """The piece that contains a row of the program, or the one before it."""
         return self.pieces[max(bisect_right(self.pieces, row, key=lambda piece: piece.row) - 1, 0)]
 
     def row(self, cell: int, row: int) -> int | None:
-        """The row of the program that is a row of a cell; None where the program has none of it."""
+        """The program's row for a row of a cell, None if the program leaves it out."""
         for piece in self.pieces:
             if piece.cell == cell:
                 return piece.row + row - 1 - piece.skipped if row > piece.skipped else None
         return None
 
     def in_cell(self, span: Span) -> Span:
-        """A span of the program as one of its cell: no further to the right than what its author wrote."""
+        """A span of the program relative to its cell, clipped to the text as written."""
         piece = self.piece(span.row)
 
         def placed(row: int, column: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What changed since a revision, according to git's objects and the files as they are."""
+"""Changes since a revision: git's objects compared with the present files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gpulint.sources.row_diff import EVERYWHERE, Places, new_places
 
 
 class NoChanges(Exception):
-    """git cannot say what changed. The message is one line."""
+    """git cannot tell what changed. The message is one line."""
 
 
 class Changes:
-    """What files of the working tree have that a revision had not.
+    """Rows of the working tree that a revision lacks.
 
-    Files are compared row by row when they are first asked about, without any filter of git. A file that the revision
-    lacks is all new, unless the index has it renamed. Every question raises NoChanges.
+    Files are compared by row on first use, without git's filters. A file that the revision lacks is entirely new,
+    unless the index records a rename. Every method raises NoChanges.
     """
 
     def __init__(self, repository: Repository, before: Mapping[str, Blob], read: Callable[[str], bytes]) -> None:
@@ -45,7 +45,7 @@ class Changes:
         return self._places[path]
 
     def _compared(self, path: str) -> Places:
-        # Links of directories are followed, and that of the file itself is not: so does git.
+        # As git does: follow links to directories, but not one that is the file itself.
         directory, name = os.path.split(os.path.abspath(path))
         path = os.path.join(os.path.realpath(directory), name)
         before = self._before.get(os.path.relpath(path, self._repository.top).replace(os.sep, "/"))
@@ -69,7 +69,7 @@ class Changes:
 def changes_since(
     revision: str, directory: str = ".", read: Callable[[str], bytes] = read_file, limits: Limits = LIMITS
 ) -> Changes:
-    """What changed in the repository around a directory since a revision; `read` gives the content of a file.
+    """The changes since a revision in the repository around a directory; `read` gives the content of a file.
 
     Raises NoChanges.
     """
@@ -83,7 +83,7 @@ def changes_since(
 
 
 def _is(blob: Blob, content: bytes) -> bool:
-    """Whether a blob has this content, by its name."""
+    """Whether the name of a blob is that of this content."""
     kind = "sha1" if len(blob.name) == 40 else "sha256"
     digest = hashlib.new(kind, b"blob %d\0" % len(content), usedforsecurity=False)
     digest.update(content)

@@ -1,4 +1,4 @@
-"""The comments of a file, by tokenizing it."""
+"""The comments of a file, found by tokenizing it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment: its place (row and column from 1) and whether nothing else is on its line."""
+    """A comment: its place (row and column from 1) and whether it is alone on its line."""
 
     row: int
     column: int
     text: str
     own_line: bool
     statement: tuple[int, int]
-    """The rows of the logical line that it belongs to; for one on a line of its own, of the next."""
+    """The rows of its logical line; for a comment alone on its line, of the next one."""
     indent: int
 
 
 def comments_of(text: str) -> tuple[list[Comment], list[tuple[int, int]], int]:
-    """The comments of a file, the rows at which logical lines start with their indents, and the last row.
+    """The comments of a file, the first rows of logical lines with their indents, and the last row.
 
-    Text that Python cannot tokenize gives what was read up to there.
+    For text that Python cannot tokenize, what precedes the error.
     """
     read = _scanned(text)
     comments = []
@@ -36,7 +36,7 @@ def comments_of(text: str) -> tuple[list[Comment], list[tuple[int, int]], int]:
 
 
 def logical_lines(text: str) -> list[tuple[int, int]]:
-    """The first and last row of each logical line. Of text that Python cannot tokenize, those up to there."""
+    """The first and last row of each logical line, up to where Python cannot tokenize the text."""
     return _scanned(text).lines
 
 
@@ -51,7 +51,7 @@ class _Scanned:
 
 
 _MAX_STRANGE = 1_000_000
-"""Characters in the rows of what is no token, counted for each: before Python 3.12 each takes a search of its row."""
+"""Maximum sum of row lengths over all invalid tokens: before Python 3.12 each takes a search of its row."""
 
 
 def _scanned(text: str) -> _Scanned:

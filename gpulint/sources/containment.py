@@ -1,4 +1,4 @@
-"""Which folder a path is in, by its name alone."""
+"""Whether a path is inside a folder, by name alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import os
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Whether an absolute path is that of a folder or of something in it. To look through links, pass real paths."""
+    """Whether an absolute path is a folder or inside it. To resolve links, pass real paths."""
     path, folder = os.path.normcase(path), os.path.normcase(folder)
     return path == folder or path.startswith(os.path.join(folder, ""))

@@ -1,4 +1,4 @@
-"""Bytes of a file as text."""
+"""Decoding of Python files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpulint.sources.source import Source
 
 
 class Undecodable(Exception):
-    """The bytes are no text under the file's declared encoding. `row` and `column` start at 1."""
+    """The bytes are not text in the declared encoding of the file. `row` and `column` start at 1."""
 
     def __init__(self, message: str, row: int = 1, column: int = 1) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ def decode(path: str, data: bytes) -> Source:
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         message = f"byte 0x{data[error.start]:02x} is not valid {encoding}; declare the encoding in the first line"
         raise Undecodable(message, row, column) from None
-    except (LookupError, UnicodeError):  # base64, undefined: codecs that are none of text
+    except (LookupError, UnicodeError):  # base64, undefined: codecs that are not for text
         raise Undecodable(f"{encoding} is no encoding of text; declare another in the first line") from None
     if (position := text.find("\0")) >= 0:
         row = text.count("\n", 0, position) + 1

@@ -1,4 +1,4 @@
-"""The release of TensorFlow that a project's container images or its README name."""
+"""The TensorFlow release in a project's container files or README."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IMAGES = re.compile(
     r"(?:^|[-_.])(?:docker|container)file(?:[-_.]|\Z)|^(?:docker-)?compose(?:[-_.].*)?\.ya?ml\Z|\.def\Z",
     re.IGNORECASE,
 )
-"""Names of files that say in which image a program runs."""
+"""Names of files that specify a container image."""
 _FOLDERS = re.compile(r"\.?(?:docker|containers?|singularity|apptainer)", re.IGNORECASE)
 _README = re.compile(r"readme(?:\.(?:md|rst|txt|markdown))?", re.IGNORECASE)
 
@@ -25,18 +25,18 @@ _INSTALLED = re.compile(
     r"(?P<wanted>(?:[=~]=|[<>]=?)[ \t]*[\d.,<>=!]*\d)",
     re.IGNORECASE,
 )
-"""As pip is asked for it."""
+"""A requirement in the form of pip."""
 _SAID = re.compile(
     rf"{_NAME}{_BETWEEN}(?P<release>2\.\d{{1,2}}(?P<patch>\.\d{{1,2}})?)(?P<more>(?:{_ANOTHER})*)(?![\w.]*\d)"
     r"(?=(?P<after>[^\n]{0,30}))",
     re.IGNORECASE,
 )
-"""A release beside the name in a text; those before 2 are said of what a program was made from, too."""
+"""A release next to the name in a text. Releases before 2 are ignored: they often refer to a predecessor."""
 _OPEN = re.compile(
     r"[ \t)`*]*(?:\+|%2B|\.?x\b|and up|(?:or|and)[ \t]+(?:later|newer|above|higher|greater|up)|(?:-[ \t]*)?compat)",
     re.I,
 )
-"""Behind a release that is the oldest of those which do."""
+"""Marks a release as the minimum."""
 _RELEASE = re.compile(r"2\.(\d{1,2})")
 _IMAGE = re.compile(
     r"^[ \t]*(?:FROM|From:|image:)[ \t].*?\b(?:tensorflow|tf2?)(?:[-_.:/](?:gpu|cpu|serving|devel))*[-_.:/]"
@@ -48,9 +48,9 @@ _USED = re.compile(r"\$\{?(\w+)\}?")
 
 
 def described(directory: str, newest: str, text_of: Callable[[str], str]) -> str | None:
-    """The newest release, such as "2.12", that is named in a directory: "" where `newest` or a later one may do.
+    """The newest release, such as "2.12", named in a directory; "" if `newest` or a later one is allowed.
 
-    What an image has installed goes before what a README says. None where neither names one.
+    Container files take precedence over READMEs. None if neither names a release.
     """
     names = listed(directory)
     folders = [name for name in names if _FOLDERS.fullmatch(name)]
@@ -65,14 +65,14 @@ def described(directory: str, newest: str, text_of: Callable[[str], str]) -> str
 
 
 def _of_image(text: str, present: tuple[int, int]) -> list[tuple[int, int]]:
-    """The releases in what a container is built from, or installs."""
+    """The releases that a container file installs or, if none, those of its base image."""
     text = filled(_USED, text, dict(_ARGUMENT.findall(text)))
     installed = _installed(text, present)
     return installed or [(int(found["major"]), int(found["minor"])) for found in _IMAGE.finditer(text)]
 
 
 def _of_text(text: str, present: tuple[int, int]) -> list[tuple[int, int]]:
-    """The releases that a README names as what a program needs."""
+    """The releases that a README gives as requirements."""
     return [
         *_installed(text, present),
         *(release for found in _SAID.finditer(text) for release in _said(found, present)),
@@ -85,7 +85,7 @@ def _installed(text: str, present: tuple[int, int]) -> list[tuple[int, int]]:
 
 
 def _said(found: re.Match[str], present: tuple[int, int]) -> list[tuple[int, int]]:
-    """What a place in a text says; "TensorFlow 2.0" is a name for all of 2 more often than a release."""
+    """The releases at a match. "TensorFlow 2.0" alone is ignored: it usually means any release of 2."""
     if _OPEN.match(found["after"]):
         return [present]
     releases = [(2, int(minor)) for minor in _RELEASE.findall(found["release"] + found["more"])]

@@ -1,7 +1,7 @@
-"""Reading a repository's objects and index through git without running any program that the repository names.
+"""Reading a repository's objects and index through git without running programs that the repository names.
 
-A repository's own configuration can name filters, monitors, hooks, diff drivers, pagers and transports. git starts none
-of them as long as it has no working tree to compare, no terminal and no remote, so it is given none.
+A repository's configuration can name filters, monitors, hooks, diff drivers, pagers and transports. git starts none of
+them without a working tree to compare, a terminal and a remote, so it gets none of these.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpulint.sources.containment import is_below
 
 _SETTINGS = (
     "safe.bareRepository=explicit",
-    "core.fsmonitor=",  # git before 2.36 takes `false` for the name of a program
+    "core.fsmonitor=",  # git before 2.36 reads `false` as the name of a program
     f"core.hooksPath={os.devnull}",
     f"core.attributesFile={os.devnull}",
     "core.sshCommand=false",
@@ -36,7 +36,7 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 _KEPT = ("GIT_CEILING_DIRECTORIES", "GIT_CONFIG", "GIT_DIR", "GIT_DISCOVERY_", "GIT_INDEX_FILE", "GIT_WORK_TREE")
-"""Prefixes of git's variables that hooks and CI set to say which repository is meant and that its owner is trusted."""
+"""Prefixes of git's variables that select a repository or mark its owner as trusted: set by hooks and CI."""
 
 _OBJECT = re.compile(rb"[0-9a-f]{40,64}")
 _MESSAGE_BYTES = 1_000_000
@@ -45,26 +45,26 @@ _POLL_SECONDS = 0.05
 
 
 class GitError(Exception):
-    """git has no answer. The message is one line."""
+    """git failed. The message is one line."""
 
 
 class GitRefused(GitError):
-    """git ended with an error of its own."""
+    """git exited with an error."""
 
 
 class TooLarge(GitError):
-    """git's answer is larger than its limit."""
+    """git's output exceeds the limit."""
 
 
 class Blob(NamedTuple):
-    """Content of a file in git's object database: its name in hexadecimal, and whether the file is a symbolic link."""
+    """A file in git's object database: name of its blob in hexadecimal, and whether it is a symbolic link."""
 
     name: str
     is_link: bool
 
 
 class Limits(NamedTuple):
-    """What one call of git may take: `seconds` on the clock, bytes of `memory`, bytes of `output`."""
+    """Limits for one call of git: `seconds` of wall time, bytes of `memory`, bytes of `output`."""
 
     seconds: float = 30
     memory: int = 2_000_000_000
@@ -77,7 +77,7 @@ LIMITS = Limits()
 class Repository:
     """Objects and index of the repository around a directory. Every method raises GitError.
 
-    `top` is the real path of its working tree, which git itself never sees.
+    `top` is the real path of its working tree, which is not passed to git.
     """
 
     def __init__(self, directory: str, limits: Limits = LIMITS) -> None:
@@ -97,7 +97,7 @@ class Repository:
             self._environment["GIT_INDEX_FILE"] = os.path.join(self.top, index)
 
     def commit(self, revision: str) -> str:
-        """Name of the commit that a revision stands for."""
+        """Name of the commit of a revision."""
         if not revision.startswith("-"):  # git before 2.30 has no --end-of-options here
             try:
                 name = self._run("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()
@@ -119,7 +119,7 @@ class Repository:
         return found
 
     def renamed(self, commit: str) -> dict[str, Blob]:
-        """Content that the files which the index has renamed have in a commit, keyed by their new path from the top."""
+        """For files that the index records as renamed, their content in a commit, keyed by new path from the top."""
         found = {}
         options = ("--cached", "--raw", "-z", "--no-abbrev", "--find-renames", "-l1000", "--diff-filter=R")
         silent = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
@@ -136,7 +136,7 @@ class Repository:
         return self._contents("cat-file", "blob", blob.name, output=_CONTENT_BYTES)
 
     def _contents(self, *arguments: str, output: int | None = None) -> bytes:
-        """Answer to a question about contents of files, which a partial clone may lack."""
+        """Output of a command that reads file contents, which a partial clone can lack."""
         try:
             return self._run(*arguments, output=output)
         except GitRefused:
@@ -192,14 +192,14 @@ def _checked_folder(directory: str) -> str:
 
 
 def _search_path(checked: str) -> Iterator[str]:
-    """Absolute directories of PATH, without those within the checked folder."""
+    """Absolute directories of PATH, except those inside the checked folder."""
     for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
         if os.path.isabs(entry) and not is_below(os.path.realpath(entry), checked):
             yield entry
 
 
 def _program(entries: list[str], checked: str) -> str:
-    """Path of git. On Windows, subprocess and shutil.which also search the current directory."""
+    """Path of git. Not by shutil.which, which on Windows also searches the current directory."""
     for entry in entries:
         path = os.path.join(entry, "git.exe" if sys.platform == "win32" else "git")
         if os.path.isfile(path) and os.access(path, os.X_OK) and not is_below(os.path.realpath(path), checked):
@@ -211,7 +211,7 @@ def _program(entries: list[str], checked: str) -> str:
 
 
 class _Reader(threading.Thread):
-    """Reads a pipe to its end, or to the first bytes beyond a limit."""
+    """Reads a pipe to its end, or until a limit is exceeded."""
 
     def __init__(self, pipe: IO[bytes], limit: int) -> None:
         super().__init__(daemon=True)
@@ -258,7 +258,7 @@ def _late(limits: Limits) -> GitError:
 
 
 def _memory(process: subprocess.Popen[bytes]) -> int:
-    """Bytes of memory that a process occupies."""
+    """Resident memory of a process, in bytes."""
     import psutil
 
     try:
@@ -268,17 +268,17 @@ def _memory(process: subprocess.Popen[bytes]) -> int:
 
 
 def _message(text: bytes) -> str:
-    """What git died of: warnings can come before it, and advice after it."""
+    """The error message of git, without warnings before it and advice after it."""
     lines = text.decode(errors="replace").splitlines() or [""]
     return next((line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")), lines[0])
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git and what it started, where it has not ended by itself."""
+    """Kill git and its children if they are still running."""
     if process.returncode is None:
         if sys.platform == "win32":
             process.kill()
         else:
-            with suppress(ProcessLookupError, PermissionError):  # macOS refuses for a group of ended processes
+            with suppress(ProcessLookupError, PermissionError):  # macOS raises for a group whose processes have ended
                 os.killpg(process.pid, signal.SIGKILL)
         process.wait()

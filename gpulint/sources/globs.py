@@ -1,4 +1,4 @@
-"""Glob patterns in git's syntax. Matching never backtracks, as the patterns are those of a repository under check."""
+"""Glob patterns in git's syntax. Matching never backtracks, as patterns come from the checked repository."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from functools import cached_property
 from itertools import count
 
 MAX_WEIGHT = 10_000
-"""Total `Globs.weight` that a path may be matched against."""
+"""Maximum total `Globs.weight` that a path is matched against."""
 
 TOO_HEAVY = f"patterns with wildcards have more than {MAX_WEIGHT:,} characters"
 
 
 class Globs:
-    """Patterns as a .gitignore has them, one a line: comments, `!`, `**`, `[a-z]`; the last that matches decides.
+    """Patterns as in a .gitignore, one per line: comments, `!`, `**`, `[a-z]`; the last match decides.
 
-    Paths are relative to the folder of the patterns, with "/" between names and one behind a folder. A match takes at
-    most `weight` × length of the path steps. `weight` is the number of characters of the patterns that a table cannot
-    look up: those with other wildcards than a `*` in front of an extension.
+    Paths are relative to the folder of the patterns, with "/" between names and after a folder. A match takes at most
+    `weight` × (length of the path) steps. `weight` counts the characters of patterns that need matching: those with
+    wildcards other than a `*` before an extension.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -50,12 +50,12 @@ class Globs:
         self.weight = sum(len(pattern) for _, pattern in self._wild)
 
     def verdict(self, path: str) -> bool | None:
-        """What the last pattern says that matches a path itself: False for one with `!`, None where none matches."""
+        """Result of the last pattern that matches a path itself: False for one with `!`, None if there is none."""
         number = max((numbers[-1] for numbers in self._found(path)), default=None)
         return None if number is None else number not in self._negated
 
     def covers(self, path: str) -> bool:
-        """Whether a path or a folder above it is matched; as in git, `!` brings nothing back below such a folder."""
+        """Whether a path or a folder above it matches. As in git, `!` cannot re-include a path below such a folder."""
         passed = []
         while path not in self._covered:
             passed.append(path)
@@ -66,12 +66,12 @@ class Globs:
         return is_covered
 
     def matching(self, path: str) -> set[int]:
-        """Indexes of the patterns without `!` that match a path or a folder above it."""
+        """Indices of the patterns without `!` that match a path or a folder above it."""
         found = (numbers for part in _from_the_top(path) for numbers in self._found(part))
         return set().union(*found) - self._negated
 
     def _found(self, path: str) -> Iterator[list[int]]:
-        """Ascending indexes of patterns that match a path itself, in several lists."""
+        """Ascending indices of patterns that match a path itself, in several lists."""
         is_folder = path.endswith("/")
         bare = "/" + (path[:-1] if is_folder else path)
         folder, _, name = bare.rpartition("/")
@@ -88,7 +88,7 @@ class Globs:
                     yield [number]
 
     def _in(self, folder: str) -> list[_Test]:
-        """The tests of names in a folder, kept for the next name."""
+        """The tests of names in a folder, cached for the next name."""
         if self._latest is None or self._latest[0] != folder:
             self._latest = folder, [test for is_here, test in self._tests if is_here is None or is_here(folder)]
         return self._latest[1]
@@ -109,13 +109,13 @@ class Globs:
 
 _Matches = Callable[[str], object]
 _Test = tuple[int, bool, _Matches]
-"""The index of a pattern, whether it is for folders alone, and what a name has to match."""
+"""Index of a pattern, whether it matches folders only, and its expression for names."""
 
 _PLAIN = re.compile(r"[^*?\[\\]*")
 
 
 def _trimmed(line: str) -> str:
-    """A line without the blanks at its end, but with one that a backslash escapes."""
+    """A line without trailing blanks, except one escaped by a backslash."""
     text = line.rstrip(" ")
     escapes = len(text) - len(text.rstrip("\\"))
     return line[: len(text) + escapes % 2]
@@ -133,7 +133,7 @@ def _compiled(expression: str) -> _Matches:
 
 
 def _of_path(names: list[list[str]]) -> str:
-    """Regular expression of the path of a folder, with "/" before each name, from the tokens of each."""
+    """Regular expression for the path of a folder, with "/" before each name, from tokens."""
     groups = count()
     runs = [""]
     for name in names:
@@ -153,7 +153,7 @@ def _of_name(tokens: list[str], groups: Iterator[int]) -> str:
 
 
 def _atomic(expression: str, groups: Iterator[int]) -> str:
-    """An atomic group, which before Python 3.11 is a look-ahead with a name: it matches in one way alone."""
+    """An atomic group, which never backtracks; before Python 3.11 emulated by a named look-ahead."""
     name = f"g{next(groups)}"
     return f"(?=(?P<{name}>{expression}))(?P={name})"
 
@@ -169,7 +169,7 @@ def _split(tokens: list[str], *separators: str) -> list[list[str]]:
 
 
 def _tokens(pattern: str) -> list[str] | None:
-    """Parts of a pattern: "/", "*", "**", or the expression of one character. None where it ends too early."""
+    """Tokens of a pattern: "/", "*", "**", or the expression of one character. None if it is incomplete."""
     tokens: list[str] = []
     position = 0
     while position < len(pattern):
@@ -204,11 +204,11 @@ _CLASSES = {
 }  # fmt: skip
 
 _MEMBER = re.compile(r"(\\.|[^\\])(?:-(\\.|[^\\\]]))?", re.DOTALL)
-"""A character of a set, with the last of a range that it begins; each may have a backslash in front."""
+"""A character or range in a set; each end can be escaped by a backslash."""
 
 
 def _set(pattern: str, position: int) -> tuple[str, int] | None:
-    """Expression of the set whose "[" is just before a position, and where it ends; None where it does not."""
+    """Expression and end of the set whose "[" is just before a position, None if it is not closed."""
     inverse = "^" if pattern[position : position + 1] in ("!", "^") else ""
     position += len(inverse)
     members = ""

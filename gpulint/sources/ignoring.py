@@ -17,10 +17,10 @@ class CannotIgnore(Exception):
 
 
 def with_ignores(text: str, wanted: Iterable[tuple[int, str]], reason: str = "") -> str:
-    """The text in which comments silence the wanted (row, rule code) pairs. Raises CannotIgnore.
+    """The text with comments that silence the (row, rule code) pairs in `wanted`. Raises CannotIgnore.
 
-    A comment goes to the end of its statement, into the brackets of an `ignore` that the statement has already, or,
-    where another directive is in the way, on a line of its own above. Nothing but comments changes.
+    A comment goes to the end of its statement, into the brackets of an existing `ignore`, or, if another directive is
+    in the way, on a line of its own above. Nothing but comments changes.
     """
     if "\r" in text.replace("\r\n", ""):
         raise CannotIgnore("has line ends that are neither those of Unix nor of Windows")
@@ -54,7 +54,7 @@ def _write(
     codes: list[str],
     reason: str,
 ) -> None:
-    """Write a comment into a statement's rows, or put it into `above`, by the index of the statement's first row."""
+    """Write a comment into a statement's rows, or into `above`, keyed by the index of the statement's first row."""
     directives = {one: DIRECTIVE.search(one.text) for one in own}
     for comment, directive in directives.items():
         form = FORM.match(directive["rest"].strip()) if directive is not None else None
@@ -73,7 +73,7 @@ def _write(
 
 
 def _widen(rows: list[str], comment: Comment, present: str, codes: list[str]) -> None:
-    """Put codes behind those that a comment lists."""
+    """Append codes to the list in a comment."""
     row = rows[comment.row - 1]
     head, old = row[: comment.column - 1], row[comment.column - 1 :]
     listed = f"[{present}]"
@@ -82,7 +82,7 @@ def _widen(rows: list[str], comment: Comment, present: str, codes: list[str]) ->
 
 
 def _program(text: str) -> list[tuple[int, str]]:
-    """What Python reads of the text: its tokens without comments. Raises CannotIgnore."""
+    """The tokens of the text without comments. Raises CannotIgnore."""
     try:
         return [
             (token.type, token.string.rstrip("\r\n") if token.type == tokenize.NEWLINE else token.string)
@@ -94,7 +94,7 @@ def _program(text: str) -> list[tuple[int, str]]:
 
 
 def one_line(reason: str) -> str:
-    """A reason as it can stand in a comment. Raises CannotIgnore."""
+    """A reason as text of a comment. Raises CannotIgnore."""
     if not reason.isprintable():
         raise CannotIgnore("the reason must be one line of printable text")
     return reason.strip()

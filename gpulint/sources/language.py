@@ -1,4 +1,4 @@
-"""What a file is written in, by its extension."""
+"""The language of files, by extension."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 LANGUAGES = ("python", "ipynb", "markdown")
 
 BY_EXTENSION = {"ipynb": "ipynb", "md": "markdown", "markdown": "markdown", "py": "python", "pyi": "python"}
-"""What an extension stands for where nothing else is said of it."""
+"""Default languages of extensions."""
 
 
 def language_of(path: str, extensions: Iterable[tuple[str, str]]) -> str:

@@ -1,7 +1,7 @@
-"""The Python of a notebook's cell: magics, shell lines and questions are masked, everything else stays in its place.
+"""The Python code of a notebook's cell: magics, shell lines and help requests are masked, all else keeps its place.
 
-What IPython does (`IPython.core.inputtransformer2`): a magic stands at the beginning of a logical line, or after the
-`=` of an assignment; a cell magic stands in the first line and has the whole cell.
+As in IPython (`IPython.core.inputtransformer2`): a magic is at the start of a logical line, or after the `=` of an
+assignment; a cell magic is in the first line and applies to the whole cell.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ BODY_IS_CODE = frozenset(
     {"capture", "debug", "heat", "ipytest", "lprun", "memit", "memray_flamegraph", "mprun", "prun", "px"}
     | {"pyinstrument", "scalene", "snakeviz", "tb", "time", "timeit", "wandb"}
 )
-"""Cell magics that run the rest of the cell as the program's own code."""
+"""Cell magics that run the rest of the cell as Python in the notebook."""
 
 LINE_IS_CODE = frozenset({"memit", "prun", "time", "timeit"})
-"""Line magics that run the rest of the line as the program's own code."""
+"""Line magics that run the rest of the line as Python in the notebook."""
 
 WRITES_FILE = frozenset({"file", "writefile"})
 
@@ -27,17 +27,17 @@ OTHER_LANGUAGE = frozenset(
     {"bash", "bq", "fs", "html", "javascript", "js", "latex", "markdown", "md", "perl", "r", "R", "ruby", "scala"}
     | {"script", "sh", "sql", "svg"}
 )
-"""Cell magics of which some systems (Databricks, Datalab) write only one percent sign."""
+"""Cell magics that some systems (Databricks, Datalab) write with one percent sign."""
 
 UNKNOWN = "get_ipython()"
-"""An expression of which nothing is known."""
+"""An expression with an unknown value."""
 
 
 class Code(NamedTuple):
-    """The Python of a cell: as many lines as the cell has after the first `skipped`.
+    """The Python code of a cell: one line for each line of the cell after the first `skipped`.
 
-    `file` is what the cell writes to instead of being run, "" for a cell that is run; `appends` whether that file goes
-    on. `in_block` says that the lines are indented as a whole and need a header in front of them.
+    `file` is the file that the cell writes instead of running, "" for a cell that runs; `appends` says whether it
+    appends. `in_block` says that all lines are indented and need a header in front of them.
     """
 
     lines: tuple[str, ...]
@@ -48,7 +48,7 @@ class Code(NamedTuple):
 
 
 def code_of(text: str) -> Code | None:
-    """The Python of a cell; None for one that is in another language."""
+    """The Python code of a cell, None for one in another language."""
     lines = re.split(r"\r\n?|\n", text)
     if _is_command(lines):
         return Code(("",) * len(lines))
@@ -68,9 +68,9 @@ def code_of(text: str) -> Code | None:
 
 
 def compiled_rows(text: str) -> list[int]:
-    """For each row that IPython compiles of a cell, the row of the cell, from 1.
+    """For each row of a cell as IPython compiles it, the row of the cell, from 1.
 
-    It leaves out blank rows at the beginning, and makes one row of a magic that goes on over several.
+    IPython drops leading blank rows, and joins a magic that spans rows.
     """
     lines = re.split(r"\r\n?|\n", text)
     code = code_of(text)
@@ -88,7 +88,7 @@ _NOTHING = re.compile(r"[ \t]*(?:#.*)?")
 
 
 def _cell_magic(lines: Sequence[str], start: int) -> tuple[int, str, str] | None:
-    """The row (from 0), name and arguments of a cell magic, which only blank lines and comments precede."""
+    """Row (from 0), name and arguments of a cell magic, preceded only by blank lines and comments."""
     for row in range(start, len(lines)):
         if (magic := _CELL_MAGIC.fullmatch(lines[row])) is not None:
             is_lone = "%%" not in lines[row] and magic["name"] not in WRITES_FILE
@@ -107,7 +107,7 @@ _COMMAND = re.compile(
 
 
 def _is_command(lines: Sequence[str]) -> bool:
-    """Whether a cell is a magic without its percent sign, which IPython takes where the cell has one line only."""
+    """Whether a cell is a magic without a percent sign, which IPython accepts in a one-line cell."""
     said = [line for line in lines if line.strip()]
     return len(said) == 1 and _COMMAND.fullmatch(said[0]) is not None and not _is_python(said[0].strip())
 
@@ -116,7 +116,7 @@ _PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)")
 
 
 def _without_prompts(lines: list[str]) -> list[str]:
-    """Lines that were copied with the prompts of an interpreter session, with blanks in their place."""
+    """Lines with prompts of an interpreter session replaced by blanks."""
     first = next((line for line in lines if line.strip()), "")
     if not _PROMPT.match(first):
         return lines
@@ -124,7 +124,7 @@ def _without_prompts(lines: list[str]) -> list[str]:
 
 
 def _is_indented(lines: Sequence[str]) -> bool:
-    """IPython takes the indentation of the first line away from all."""
+    """As IPython, remove the indentation of the first line from all lines."""
     code = [line for line in lines if not _NOTHING.fullmatch(line)]
     first = next((line for line in lines if line.strip()), "")
     return bool(code) and code[0][:1] in (" ", "\t") and first[:1] in (" ", "\t")
@@ -145,7 +145,7 @@ def _masked(lines: Sequence[str]) -> list[str]:
     masked: list[str] = []
     state = _State()
     begin = 0
-    """The row at which the logical line begins."""
+    """First row of the logical line."""
     while len(masked) < len(lines):
         row = len(masked)
         line = lines[row]
@@ -170,7 +170,7 @@ def _nothing(line: str) -> str:
 
 
 def _escaped(line: str) -> str | None:
-    """What stands for a line that IPython does not give to Python; None for Python."""
+    """The replacement of a line that is not Python to IPython, None for Python."""
     if (assigned := _ASSIGNED.fullmatch(line)) is not None:
         code = _timed(assigned["before"], assigned["rest"], "_ =") if assigned["escape"] == "%" else None
         return code if code is not None else f"{assigned['before']}{UNKNOWN}"
@@ -184,7 +184,7 @@ def _escaped(line: str) -> str | None:
 
 
 def _timed(before: str, command: str, header: str) -> str | None:
-    """A line magic that runs Python, with blanks or, before a statement, a header of one row in the magic's place."""
+    """A line magic that runs Python, replaced by blanks or, before a statement, by a header on the same row."""
     magic = _LINE_MAGIC.fullmatch(command)
     if magic is None or magic["name"] not in LINE_IS_CODE or not _is_python(f"{header} {magic['rest']}"):
         return None
@@ -194,7 +194,7 @@ def _timed(before: str, command: str, header: str) -> str | None:
 
 
 def _environment(indent: str, command: str) -> str | None:
-    """`%env NAME=value` or `%env NAME value`, which set a variable of the environment."""
+    """`%env NAME=value` or `%env NAME value`, which set an environment variable."""
     magic = _LINE_MAGIC.fullmatch(command)
     if magic is None or magic["name"] not in ("env", "set_env"):
         return None
@@ -218,7 +218,7 @@ def _is_python(text: str) -> bool:
 
 
 class _State(NamedTuple):
-    """Where a line leaves the reader: inside so many brackets, inside a string, before a line that goes on."""
+    """State of the tokenizer after a line: open brackets, an open string, a continued line."""
 
     depth: int = 0
     quote: str = ""

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 
 class Block(NamedTuple):
-    """The lines of a fenced block, each in its columns of the file, and the row of the first.
+    """The lines of a fenced block, at their columns of the file, and the row of the first.
 
-    `prefix` is what a list or a quotation puts in front of each of them, here blanks; None where that is not the same
-    in all of them.
+    `prefix` is what a list or quotation puts before each line (blanks in `lines`), None if it is not always the same.
     """
 
     row: int
@@ -20,14 +19,14 @@ class Block(NamedTuple):
 
     @property
     def behind(self) -> int:
-        """The row behind the last one: that of the closing fence."""
+        """The row after the last one: that of the closing fence."""
         return self.row + len(self.lines)
 
 
 PYTHON = frozenset({"ipython", "ipython3", "py", "py3", "python", "python3"})
 
 _WORD = re.compile(r"\{code-cell\}[ \t]*(?P<kernel>\w*)|[{. \t]*(?P<language>[\w+-]*)")
-"""What stands behind a fence: `python`, `py title="a"`, `{.python .input}`, `{python}`, `{code-cell} ipython3`."""
+"""The info string of a fence: `python`, `py title="a"`, `{.python .input}`, `{python}`, `{code-cell} ipython3`."""
 
 
 def _is_python(info: str) -> bool:
@@ -38,8 +37,7 @@ def _is_python(info: str) -> bool:
 
 
 def python_blocks(text: str) -> Iterator[Block]:
-    """The fenced blocks that say they are Python, in order. What a list or a quotation puts in front of them counts
-    as blanks."""
+    """The fenced blocks marked as Python, in order. Prefixes of lists and quotations are replaced by blanks."""
     from markdown_it import MarkdownIt
 
     lines = re.split(r"\r\n?|\n", text)

@@ -1,4 +1,4 @@
-"""Where the files of imports are."""
+"""Finding the files of imported modules."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 _LIBRARIES = frozenset({"keras", "tensorflow", "tf_keras"})
-"""Packages whose names are known, so that their own files are read by nobody, in their own repositories either."""
+"""Packages that gpulint models: their files are never read, not even in their own repositories."""
 
 
 class Lookup(NamedTuple):
-    """A module that was looked for: its absolute name, or its name below `directory` after a dot. `nets.*` asks for the
-    names of all that can be imported from a package, in the order of the alphabet, a space between two."""
+    """A lookup of a module: its absolute name, or, after a dot, its name below `directory`. `nets.*` asks for all names
+    that can be imported from a package, sorted and separated by spaces."""
 
     name: str
     directory: str
 
 
 class ModuleFinder:
-    """Finds modules as Python would, without importing anything.
+    """Finds modules as Python does, without importing anything.
 
-    `roots` are the directories that dotted names start from. `written` has, by folder, the names in folders that are on
-    no disk: a notebook with the files that it writes. Directories are read once.
+    `roots` are the directories that dotted names start from. `written` has the names in folders that exist only in the
+    run: a notebook and the files that it writes. Directories are read once.
     """
 
     def __init__(self, roots: Sequence[str], written: Mapping[str, Collection[str]] = MappingProxyType({})) -> None:
@@ -35,21 +35,21 @@ class ModuleFinder:
         self._directories: dict[str, str] = {}
         self._packages: dict[str, str] = {}
         self.asked: dict[Lookup, str | None] = {}
-        """What was looked for on the disk, and where it is. Whoever wants to know clears it before."""
+        """Lookups on disk and their results. Callers clear it before they start recording."""
 
     def find(self, dotted: str, importer: str) -> str | None:
-        """The file of an absolute module name, looked for beside the importer, then under the roots."""
+        """The file of an absolute module name: next to the importer, else under the roots."""
         return self.look(dotted, self._directory_of(importer))
 
     def names_in(self, package: str, level: int, importer: str) -> list[str]:
-        """The names of what can be imported from a package, or may: its modules, and the folders below it."""
+        """The names that can be imported from a package: its modules, and the folders below it."""
         every = f"{package}.*" if package else "*"
         found = self.find_relative(every, level, importer) if level else self.find(every, importer)
         return (found or "").split()
 
     def look(self, name: str, directory: str) -> str | None:
-        """The answer to a `Lookup` for the importers in a directory: the file of a module by its absolute name, or by
-        one after a dot that is looked for there and nowhere else; names for `package.*`."""
+        """The result of a `Lookup` for importers in a directory: the file of a module, given its absolute name, or a
+        name after a dot that is resolved in the directory only; names for `package.*`."""
         key = Lookup(name, directory)
         if key not in self._found:
             if name.startswith("."):
@@ -61,7 +61,7 @@ class ModuleFinder:
         return self._found[key]
 
     def _note(self, lookup: Lookup, found: str | None) -> None:
-        """Keep what was asked of the disk: what a notebook writes follows from the notebook."""
+        """Record a lookup on disk. Files that a notebook writes are not recorded: they follow from the notebook."""
         name, directory = lookup
         if found is not None and os.path.dirname(found) in self._written:
             return
@@ -77,7 +77,7 @@ class ModuleFinder:
         return self._directories[path]
 
     def _names_in(self, directory: str) -> frozenset[str]:
-        """What a directory holds, read once."""
+        """The names in a directory, read once."""
         if directory not in self._listed:
             try:
                 self._listed[directory] = frozenset(os.listdir(directory))
@@ -94,7 +94,7 @@ class ModuleFinder:
         if parts[0] in _LIBRARIES:
             return None
         bases = []
-        while here in self._written:  # a notebook finds what it wrote, and what stands beside it
+        while here in self._written:  # a notebook finds the files that it wrote, and those next to it
             bases.append(here)
             here = os.path.dirname(here)
         if here not in self._packages:
@@ -109,7 +109,7 @@ class ModuleFinder:
         return None
 
     def _at(self, base: str, parts: Sequence[str]) -> str | None:
-        """The file of a module below a directory, or the names of what a package has there."""
+        """The file of a module below a directory, or the names in a package there."""
         return self._names_below(base, parts) if "*" in parts else self._module_file(base, parts)
 
     def _names_below(self, base: str, parts: Sequence[str]) -> str | None:
@@ -118,7 +118,7 @@ class ModuleFinder:
         return " ".join(sorted(name for name in names if name.isidentifier() and not name.startswith("__"))) or None
 
     def _around(self, directory: str) -> Iterator[str]:
-        """The directories around one in its project, which programs put on their path or are started from."""
+        """The directories above one in its project, which programs put on `sys.path` or are started from."""
         for _ in range(MAX_AROUND):
             if directory in self._roots or not self._names_in(directory).isdisjoint(_TOPS):
                 return
@@ -150,17 +150,17 @@ class ModuleFinder:
 
 
 MAX_AROUND = 5
-"""Directories above a file in which an import is looked for that is found nowhere else."""
+"""Maximum number of directories above a file that are searched for an import not found elsewhere."""
 
 _TOPS = frozenset({".git", ".hg", "pyproject.toml", "setup.cfg", "setup.py"})
-"""What the top directory of a project holds."""
+"""Names that mark the top directory of a project."""
 
 SHARED = frozenset({"site-packages", "dist-packages"})
-"""Directories in which every package is a project of its own, and a library to the others."""
+"""Directories in which every package is a separate project, and a library to the others."""
 
 
 def _is_project(base: str, importer: str, package: str) -> bool:
-    """Whether a package below `base` belongs to the project of what stands in the directory `importer`."""
+    """Whether a package below `base` belongs to the project of the directory `importer`."""
     if os.path.basename(base) not in SHARED:
         return True
     own = os.path.join(base, package)
@@ -168,13 +168,13 @@ def _is_project(base: str, importer: str, package: str) -> bool:
 
 
 def _is_copy_of(directory: str, package: str) -> bool:
-    """Whether the directory of a package can have been given its name by who copied it: `nets-main`, `org-nets-2.1`."""
+    """Whether a copied package directory can be named so: `nets-main`, `org-nets-2.1`."""
     name, own = (re.sub(r"[^a-z0-9]+", "_", one.lower()).strip("_") for one in (os.path.basename(directory), package))
     return f"_{own}_" in f"_{name}_"
 
 
 def package_root(directory: str) -> str:
-    """The directory that holds the outermost package around `directory`."""
+    """The directory that contains the outermost package around `directory`."""
     while os.path.isfile(os.path.join(directory, "__init__.py")):
         parent = os.path.dirname(directory)
         if parent == directory:

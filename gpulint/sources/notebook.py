@@ -1,7 +1,7 @@
-"""Jupyter notebooks as text: their cells, where each stands in the file, and the file with other cell texts.
+"""Jupyter notebooks as text: cells with their places in the file, and the file with changed cells.
 
-nbformat gives neither positions nor the bytes that it read, and brings ten packages: the file is read here with the
-standard library's JSON decoder, which tells where each value ends.
+nbformat returns no positions, does not keep the bytes and has ten dependencies: this module uses the standard library's
+JSON decoder, which tells where each value ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpulint.sources.decoding import Undecodable
 SUFFIX = ".ipynb"
 
 PYTHON_2 = "python2"
-"""The language of notebooks for a Python that is gone."""
+"""The language of notebooks for Python 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """A notebook of format 4. `data` are its bytes, `text` is what they mean, a byte-order mark included.
+    """A notebook of format 4. `data` are its bytes, `text` is their text with any byte-order mark.
 
-    `language` is that of its kernel in lower case, "python" where it names none.
+    `language` is that of its kernel in lower case, "python" if it names none.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Notebook:
         return self.language.startswith(("python", "ipython"))
 
     def place(self, cell: int, row: int, column: int = 1) -> tuple[int, int]:
-        """Row and column of the file, from 1, at which a row and column of a cell stand."""
+        """Row and column of the file, from 1, for a row and column of a cell."""
         if cell not in self._characters:
             self._characters[cell] = _characters(self.text, self.cells[cell])
         rows, places = self._characters[cell]
@@ -66,17 +66,17 @@ class Notebook:
 
     @cached_property
     def _rows(self) -> list[int]:
-        """Where each row of the file begins."""
+        """Start of each row of the file."""
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     @cached_property
     def _characters(self) -> dict[int, tuple[list[int], array[int]]]:
-        """What `_characters` says of those cells that were asked for."""
+        """Cached results of `_characters`."""
         return {}
 
 
 def read_notebook(path: str, data: bytes) -> Notebook:
-    """Read a notebook. Raises Undecodable, with a place in the file, for what is no notebook of format 4."""
+    """Read a notebook. Raises Undecodable, with a place in the file, if it is not a notebook of format 4."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -109,10 +109,10 @@ def read_notebook(path: str, data: bytes) -> Notebook:
 
 
 def with_texts(notebook: Notebook, texts: Mapping[int, str]) -> bytes:
-    """The bytes of a notebook in which some cells, by index, have another text.
+    """The bytes of a notebook with new texts for some cells, by index.
 
-    Nothing else of the file changes, and of a changed cell only the strings of lines that are new: indentation, order,
-    line ends and escapes stay as they were. Texts that are those of their cells give the same bytes.
+    Nothing else in the file changes, and in a changed cell only the strings of changed lines: indentation, order, line
+    ends and escapes are kept. Unchanged texts give the same bytes.
     """
     parts: list[str] = []
     done = 0
@@ -140,7 +140,7 @@ _CHARACTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|.", re.
 
 
 class _Located(NamedTuple):
-    """A JSON value and where it stands."""
+    """A JSON value and its place."""
 
     value: Any
     start: int
@@ -162,7 +162,7 @@ def _plain(text: str, at: int) -> tuple[Any, int]:
 
 
 def _value(text: str, at: int, readers: Mapping[str, _Reader]) -> tuple[Any, int]:
-    """The value at a place and where it ends; members of an object with a reader of their own are read by it."""
+    """The value at a place and its end; object members with their own reader are read by that."""
     if not text.startswith("{", at):
         return _plain(text, at)
     members: dict[str, Any] = {}
@@ -185,7 +185,7 @@ def _value(text: str, at: int, readers: Mapping[str, _Reader]) -> tuple[Any, int
 
 
 def _array(text: str, at: int, reader: _Reader) -> tuple[list[_Located], int]:
-    """The elements of the array at a place, and where it ends."""
+    """The elements of the array at a place, and its end."""
     elements: list[_Located] = []
     at = _blank(text, at + 1)
     while not (text.startswith("]", at) and not elements):
@@ -233,7 +233,7 @@ def _is_in(metadata: Any, language: str) -> bool:
 
 
 def _language(metadata: Any) -> str:
-    """The language that a notebook's metadata name: the kernel that ran it last says it, or the one to run it."""
+    """The language in a notebook's metadata: from the kernel that ran it last, else from the one to run it."""
     known = metadata if isinstance(metadata, dict) else {}
     info, kernel = (known[key] if isinstance(known.get(key), dict) else {} for key in ("language_info", "kernelspec"))
     if (str(info.get("version")).startswith("2.") and info.get("name") == "python") or kernel.get("name") == "python2":
@@ -249,14 +249,14 @@ _OF_KERNELS = {
     **{"xcpp11": "c++", "xcpp14": "c++", "xcpp17": "c++", "scala": "scala", "octave": "octave", "ruby": "ruby"},
     **{"rust": "rust", "kotlin": "kotlin", "matlab": "matlab", "gophernotes": "go"},
 }
-"""Kernels by their name up to the first dash, where that is all that a notebook says."""
+"""Languages by kernel name up to the first dash, for notebooks with no other metadata."""
 
 
 # ----------------------------------------------------------------------------- writing
 
 
 def _strings(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where the strings of a `source` stand, quotes included."""
+    """The places of the strings in a `source`, including quotes."""
     if text.startswith("[", start):
         return [(one.start, one.end) for one in _array(text, start, _plain)[0]]
     return [(start, end)] if end > start else []

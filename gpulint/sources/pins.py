@@ -1,4 +1,4 @@
-"""The TensorFlow that a notebook installs for itself."""
+"""The TensorFlow release that a notebook installs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _GOES_ON = re.compile(rf"\n(?={_PIN})")
 _CHOSEN = re.compile(r"^[ \t]*%tensorflow_version[ \t]+1\b", re.MULTILINE)
 
 LAST_1 = "1.15"
-"""What `%tensorflow_version 1.x` gave in Colab."""
+"""The release that `%tensorflow_version 1.x` selected in Colab."""
 
 
 def pinned(text: str) -> str | None:
-    """The release, such as "2.3", that a cell installs; None where it installs none or does not say which."""
+    """The release, such as "2.3", that a cell installs; None if it installs none or does not name one."""
     for line in _GOES_ON.sub(" ", text).split("\n"):
         if (release := _installed(line.partition("#")[0])) is not None:
             return release
@@ -23,7 +23,7 @@ def pinned(text: str) -> str | None:
 
 
 def _installed(command: str) -> str | None:
-    """The first release behind the last `install` that has one behind it."""
+    """The first release after the last `install` that is followed by one."""
     pins = list(_PINNED.finditer(command))
     pip = _PIP.search(command) if pins else None
     if pip is None:

@@ -1,6 +1,6 @@
-"""Reading a project's files safely: regular files only, and no more of each than a limit.
+"""Reading files of a project safely: regular files only, up to a size limit.
 
-A repository can hold anything: pipes that nobody writes to, links to endless devices, files of terabytes.
+A repository can contain anything: pipes that nobody writes to, links to endless devices, files of terabytes.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ PROJECT_FILE_BYTES = 1_000_000
 
 
 def read_file(path: str | os.PathLike[str], limit: int = PROJECT_FILE_BYTES, setting: str = "") -> bytes:
-    """Content of the regular file at `path`, links followed.
+    """Content of the regular file at `path`; links are followed.
 
-    `limit` is in bytes, 0 for any; `setting` names the setting that it comes from. Raises OSError, whose `strerror`
-    says why, for anything else than a regular file and for a larger one.
+    `limit` is in bytes, 0 for none; `setting` names the setting that it comes from. Raises OSError, with the reason in
+    `strerror`, for a larger file and for anything but a regular file.
     """
     try:
-        _require_regular(os.stat(path))  # opening a device can already do something
+        _require_regular(os.stat(path))  # opening a device can have side effects
         handle = os.open(path, os.O_RDONLY | _FLAGS)
     except ValueError as error:  # a NUL in the path
         raise OSError(errno.EINVAL, str(error)) from None
     with open(handle, "rb") as file:
         _require_regular(status := os.fstat(handle))
         size = status.st_size
-        data = file.read(min(limit or size, size) + 1)  # as much is allocated before anything is read
-        if len(data) > size:  # it grows, or the system does not know its size
+        data = file.read(min(limit or size, size) + 1)  # read() allocates this much at once
+        if len(data) > size:  # the file grows, or the system does not know its size
             data += file.read(limit + 1 - len(data) if limit else -1)
     if limit and len(data) > limit:
         raise OSError(errno.EFBIG, f"larger than {_in_words(limit)}" + (f" (`{setting}`)" if setting else ""))

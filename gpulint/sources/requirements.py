@@ -1,4 +1,4 @@
-"""The release of TensorFlow that a project pins where it says what it needs."""
+"""The TensorFlow release in a project's requirements."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ FILES = re.compile(
     r"(?:(?=.*requirement|constraint).*\.(?:txt|in|pip)|.*\.ya?ml|pyproject\.toml|pipfile|pkg-info|setup\.(?:py|cfg))",
     re.IGNORECASE,
 )
-"""Names of files in which projects say what they need."""
+"""Names of files with requirements."""
 _FOLDERS = re.compile(r"conda|envs?|environments?|requirements?", re.IGNORECASE)
-"""Names of folders for such files."""
+"""Names of folders with such files."""
 _IN_FOLDER = re.compile(r".*\.(?:txt|in|pip|ya?ml)", re.IGNORECASE)
 _ENVIRONMENT = re.compile(r"^dependencies:", re.MULTILINE)
-"""What tells an environment of conda from other YAML."""
+"""Marks a conda environment among YAML files."""
 _NAMED = re.compile(r"""["']([\w./-]+\.txt)["']""")
-"""A file that a `setup.py` may read what it needs from."""
+"""A file from which a `setup.py` can read requirements."""
 
 _PACKAGE = r"(?:tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm))?|tf[-_]nightly(?:[-_]gpu)?)(?:\[[\w,\s-]+\])?"
 _ASKED, _ASKED_OF_KERAS = (
@@ -29,11 +29,11 @@ _ASKED, _ASKED_OF_KERAS = (
 _ANY = re.compile(rf"^[ \t]*(?:-[ \t]+)?[\"']?{_PACKAGE}[\"']?[ \t]*(?:[#;].*)?$", re.I | re.M)
 _OF_GPU = re.compile(r"tensorflow[-_]gpu", re.I)
 _LAST_FOR_GPU = "<2.12"
-"""What there is of the package `tensorflow-gpu` at PyPI: what came after 2.11 refuses to be installed."""
+"""Releases of the package `tensorflow-gpu` on PyPI: those after 2.11 cannot be installed."""
 _LISTS = (".txt", ".in", ".pip", ".yml", ".yaml")
-"""Files with one requirement a line."""
+"""Files with one requirement per line."""
 _ASIDE = re.compile(r"(?:^|[^a-z])(?:tests?|dev|docs?|ci|examples?|lint)(?:[^a-z]|$)", re.I)
-"""In names of files for those who work on a project."""
+"""Words in the names of files with development requirements."""
 _CONSTANT = re.compile(r"""^(\w+)[ \t]*=[ \t]*["']([^"'\n]*)["'][ \t]*(?:#.*)?$""", re.M)
 _PLACE = re.compile(r"\{(\w+)\}")
 _VERSION_KEY = re.compile(r"""version\s*=\s*["']([^"']*)""")
@@ -41,30 +41,30 @@ _BEFORE_RELEASE = re.compile(r"(?<=\d)[-_.]?(?:a|alpha|b|beta|dev|rc)\d+\b", re.
 _CONDA = re.compile(r"=\s*(\d+(?:\.\d+)*)")
 
 ANY = "*"
-"""What a project asks for that names TensorFlow alone."""
+"""A requirement of TensorFlow in any release."""
 _LAST = {2: 40, 1: 15}
-"""The last minor release of each major version, newest first; that of the present one is still to come."""
+"""The last minor release of each major version, newest first; the present one has none yet."""
 _PATCHES = 10
 
 MAX_ASKED = 200
-"""Different requirements of a directory that count, the first ones: each takes about a millisecond."""
+"""Maximum number of distinct requirements of a directory: each takes about a millisecond to parse."""
 _MAX_SPECIFIERS = 200
-"""Characters of a requirement that can be told."""
+"""Maximum length of a requirement."""
 _MAX_FILES = 20
-"""Lists that one `setup.py` can name."""
+"""Maximum number of files that one `setup.py` names."""
 _MAX_FILLED = 1_000_000
-"""Characters that the values of variables can add to a text."""
+"""Maximum number of characters that values of variables add to a text."""
 
 _KERAS_3 = (2, 16)
 """The first release that comes with Keras 3."""
 
 
 def pinned(directory: str, newest: str, text_of: Callable[[str], str]) -> str | None:
-    """The newest release, such as "2.12", that the files in a directory allow: "" where that is `newest` or later.
+    """The newest release, such as "2.12", that the files in a directory allow; "" if that is `newest` or later.
 
-    Keras 2 has the numbers of the releases that it goes with: where only its release is named, that is taken. A file
-    that names one goes before those that take any (`tensorflow>=2.3` in setup.py). `ANY` where they name TensorFlow and
-    no release of it; None where no file there speaks of TensorFlow, or none can be read.
+    Releases of Keras 2 have the numbers of their TensorFlow releases, and stand in for these. A file that names a
+    release takes precedence over those with lower bounds only (`tensorflow>=2.3` in setup.py). `ANY` if the files name
+    TensorFlow without a release, None if no readable file names it.
     """
     names = _files(directory)
     present = numbers(newest)
@@ -87,12 +87,12 @@ def numbers(release: str) -> tuple[int, int]:
 
 
 def older(release: tuple[int, int], present: tuple[int, int]) -> str:
-    """A release in words where it is older than the present one, else ""."""
+    """A release as text if it is older than the present one, else ""."""
     return ".".join(map(str, release)) if release < present else ""
 
 
 def _files(directory: str) -> list[str]:
-    """The files, below a directory, in which it or a folder for such files may say what the project needs."""
+    """The possible requirements files in a directory and in its folders for such files."""
     names = listed(directory)
     found = [name for name in names if FILES.fullmatch(name)]
     for folder in names:
@@ -103,7 +103,7 @@ def _files(directory: str) -> list[str]:
 
 
 def listed(directory: str) -> list[str]:
-    """The names in a directory, none where it cannot be read."""
+    """The names in a directory, none if it cannot be read."""
     try:
         return sorted(os.listdir(directory))
     except OSError:
@@ -111,7 +111,7 @@ def listed(directory: str) -> list[str]:
 
 
 def _wanted(directory: str, name: str, text_of: Callable[[str], str]) -> list[str]:
-    """What a file asks of TensorFlow's version, for each time that it names it; "" for any."""
+    """The version specifiers of TensorFlow in a file, one per mention; "" for any version."""
     path = os.path.join(directory, name)
     text = text_of(path)
     if path.lower().endswith((".yml", ".yaml")) and not _ENVIRONMENT.search(text):
@@ -128,19 +128,19 @@ def _wanted(directory: str, name: str, text_of: Callable[[str], str]) -> list[st
 
 
 def _asked(text: str) -> list[str]:
-    """The versions of TensorFlow that a text asks for."""
+    """The version specifiers of TensorFlow in a text."""
     return [found["wanted"].strip() for found in _ASKED.finditer(text)]
 
 
 def _asked_of_keras(text: str) -> list[str]:
-    """The first version of Keras 2 that a text asks for, if any."""
+    """The first version specifier of Keras 2 in a text, if any."""
     asked = dict.fromkeys(found["wanted"].strip() for found in _ASKED_OF_KERAS.finditer(text))
     return [one for one in islice(asked, MAX_ASKED) if (newest_asked(one) or _KERAS_3) < _KERAS_3][:1]
 
 
 def filled(variable: re.Pattern[str], text: str, values: Mapping[str, str]) -> str:
-    """A text with values in place of variables, whose names are the pattern's first group. Those without a value stay,
-    and so do those that would make the text far longer."""
+    """A text with variables replaced by their values; the first group of the pattern is the name. Variables without a
+    value are kept, and so are those that would exceed the length limit."""
     room = _MAX_FILLED
 
     def value(found: re.Match[str]) -> str:
@@ -154,14 +154,14 @@ def filled(variable: re.Pattern[str], text: str, values: Mapping[str, str]) -> s
 
 
 def newest_asked(wanted: str) -> tuple[int, int] | None:
-    """The newest release that a requirement allows; None where that cannot be told."""
+    """The newest release that a requirement allows, None if it cannot be determined."""
     specifiers = _specifiers(wanted)
     return _newest(specifiers) if len(specifiers) <= _MAX_SPECIFIERS else None
 
 
 @lru_cache(maxsize=1024)
 def _newest(wanted: str) -> tuple[int, int] | None:
-    """The newest release that the specifiers of a requirement allow, as pip writes them."""
+    """The newest release that version specifiers allow, in pip's syntax."""
     from packaging.specifiers import SpecifierSet
 
     try:
@@ -170,13 +170,13 @@ def _newest(wanted: str) -> tuple[int, int] | None:
             for minor in range(last, -1, -1):
                 if any(specifiers.contains(f"{major}.{minor}.{patch}", prereleases=True) for patch in range(_PATCHES)):
                     return major, minor
-    except ValueError:  # no specifier, or a number of more digits than Python converts
+    except ValueError:  # not a specifier, or a number with more digits than Python converts
         pass
     return None
 
 
 def _specifiers(wanted: str) -> str:
-    """A requirement as pip, conda or Poetry writes it, as one of pip's."""
+    """A requirement of pip, conda or Poetry in pip's syntax."""
     if wanted.startswith("=") and not wanted.startswith("=="):
         value = wanted[1:].strip()
         if (conda := _CONDA.match(wanted)) is not None:

@@ -1,4 +1,4 @@
-"""Which rows of a text are new, in bounded time whatever the texts hold."""
+"""Which rows of a text are new, in bounded time for any texts."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from typing import NamedTuple, TypeVar
 T = TypeVar("T", bound=Hashable)
 
 Places = tuple[tuple[int, int], ...]
-"""Ranges of places in a text, both ends included. Row n is place 2n; 2n + 1 lies between the rows n and n + 1."""
+"""Inclusive ranges of places in a text. Row n is place 2n; 2n + 1 is between the rows n and n + 1."""
 
 EVERYWHERE: Places = ((0, sys.maxsize),)
 
 _BUDGET = 500_000
-"""Rows that are gone through at most, a few seconds; what is not matched by then counts as new."""
+"""Maximum number of rows visited, a few seconds; rows not matched by then count as new."""
 
 _SMALL = 2_500
-"""Product of the numbers of rows that are compared each with each."""
+"""Maximum product of the numbers of rows that are compared pairwise."""
 
 
 def new_places(before: bytes, after: bytes) -> Places:
-    """Places of `after` whose rows `before` lacks, and those where it has further rows. Line ends are not compared."""
+    """Places of `after` with rows that `before` lacks, and those at which `before` has more. Ignores line ends."""
     before, after = _with_newlines(before), _with_newlines(after)
     if before.count(b"\n") + after.count(b"\n") > _BUDGET:
         return () if before == after else EVERYWHERE
@@ -44,7 +44,7 @@ def _with_newlines(text: bytes) -> bytes:
 
 
 class Difference(NamedTuple):
-    """Rows `old[first:last]` in place of which there are `new[start:end]`. One of the two can be empty."""
+    """Rows `old[first:last]` that are replaced by `new[start:end]`. One of the two can be empty."""
 
     first: int
     last: int
@@ -53,12 +53,12 @@ class Difference(NamedTuple):
 
 
 def differences(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Difference]:
-    """Where two sequences of rows differ, in order. There may be shorter answers, which take longer to find."""
+    """The differences of two sequences of rows, in order. Not always minimal, which would take longer."""
     return sorted(_differences(old, new))
 
 
 def _differences(old: Sequence[Hashable], new: Sequence[Hashable]) -> Iterator[Difference]:
-    """Patience diff: rows that each side has once are matched, then the same within the gaps between them."""
+    """Patience diff: match rows that are unique on both sides, then do the same within the gaps between them."""
     budget = _BUDGET
     pending = [(0, len(old), 0, len(new))]
     while pending:
@@ -84,7 +84,7 @@ def _differences(old: Sequence[Hashable], new: Sequence[Hashable]) -> Iterator[D
 
 
 def _unique_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Most of the rows that occur once on either side, such that both sides have them in the same order."""
+    """A longest common subsequence of the rows that occur once on each side."""
     olds, news = _single(old), _single(new)
     candidates = [(olds[row], index) for row, index in news.items() if row in olds]
     candidates.sort(key=itemgetter(1))

@@ -1,4 +1,4 @@
-"""One file as text, with what is needed to write it back as it was."""
+"""A file as text, with what is needed to write it back unchanged."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gpulint.sources.markdown import Block
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A decoded Python file, or a program that stands in a notebook or Markdown file.
+    """A decoded Python file, or a program in a notebook or Markdown file.
 
-    `data` are the bytes as found; `text` is what they mean under the file's declared encoding, without a
-    byte-order mark and with the line ends untouched. The text of a notebook is that of its cells one after the other,
-    magics masked; `cells` tells them apart, and `path` is that of the file that the program would be. The text of a
-    Markdown file is that of its Python `blocks`, each row where it is in the file; all other rows are empty.
+    `data` are the bytes of the file; `text` is their text in the declared encoding, without a byte-order mark and with
+    original line ends. The text of a notebook is the concatenation of its cells with magics masked; `cells` maps rows
+    to cells, and `path` is that of the program as a file. The text of a Markdown file consists of its Python `blocks`
+    at their rows; all other rows are empty.
     """
 
     path: str
@@ -27,5 +27,5 @@ class Source:
 
     @property
     def file(self) -> str:
-        """The path of the file in which it stands."""
+        """The path of the file that contains it."""
         return self.path if self.cells is None else self.cells.notebook

@@ -1,8 +1,8 @@
 """Comments that silence findings.
 
-`# gpulint: ignore[GPU101] reason` at the end of a line covers its whole statement, on a line of its own the next
-one; `disable[…]` covers from there to the matching `enable[…]`, or to the end of its indented block;
-`file-ignore[…]` covers the file. `# noqa` and `# noqa: GPU101` are read too, and cover their line's statement.
+`# gpulint: ignore[GPU101] reason` at the end of a line covers its statement, on a line of its own the next statement;
+`disable[…]` covers all rows to the matching `enable[…]`, or to the end of its indented block; `file-ignore[…]` covers
+the file. `# noqa` and `# noqa: GPU101` cover the statement of their line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpulint.sources.comments import Comment, comments_of
 from gpulint.sources.source import Source
 
 _MENTIONS = re.compile(r"\b(?:gpulint\s*:|noqa)", re.IGNORECASE)
-"""Text without a match has no suppression, and need not be tokenized."""
+"""A text without a match has no suppressions and need not be tokenized."""
 
 DIRECTIVE = re.compile(r"#\s*gpulint\s*:\s*(?P<rest>.*)", re.IGNORECASE)
 FORM = re.compile(r"(?P<kind>ignore|disable|enable|file-ignore)\s*\[(?P<codes>[^\]]*)\](?P<reason>.*)\Z")
@@ -26,14 +26,14 @@ _NOQA = re.compile(r"#\s*noqa(?P<codes>\s*:\s*[A-Za-z]+[0-9]+(?:[,\s]+[A-Za-z]+[
 
 
 MAX_UNKNOWN = 20
-"""Names in one comment of which it is said that there is no such rule."""
+"""Maximum number of unknown rules that are reported for one comment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One comment: the rule codes that it silences (None: all, for a bare noqa) in rows `first` to `last`.
+    """A comment: the rule codes that it silences (None for all, by a bare noqa) in rows `first` to `last`.
 
-    `row`, `column` and `end_column` are the place of the comment, from 1. In a notebook all rows are those of a cell.
+    `row`, `column` and `end_column` are its place, from 1. In a notebook all rows are relative to a cell.
     """
 
     row: int
@@ -54,7 +54,7 @@ class Suppression:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A comment that means to suppress and cannot: `what` is "unknown", "malformed" or "unmatched"."""
+    """An invalid suppression comment: `what` is "unknown", "malformed" or "unmatched"."""
 
     row: int
     column: int
@@ -70,7 +70,7 @@ class Trouble:
 
 
 class Comments(NamedTuple):
-    """Suppression comments of a file, and those that mean to suppress and cannot."""
+    """Valid and invalid suppression comments of a file."""
 
     suppressions: tuple[Suppression, ...] = ()
     troubles: tuple[Trouble, ...] = ()
@@ -86,7 +86,7 @@ def comments_in(sources: Iterable[Source], resolve: Callable[[str], str | None])
 
 
 def read_source(source: Source, resolve: Callable[[str], str | None]) -> tuple[list[Suppression], list[Trouble]]:
-    """All suppressions of a file. Those of a notebook's cell end with it, but for `file-ignore`."""
+    """All suppressions of a file. Those in a notebook end with their cell, except `file-ignore`."""
     if source.cells is None:
         return read(source.text, resolve)
     found: list[Suppression] = []
@@ -104,7 +104,7 @@ def read_source(source: Source, resolve: Callable[[str], str | None]) -> tuple[l
 
 
 def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppression], list[Trouble]]:
-    """All suppressions of a text; `resolve` turns a code or name into a code, None where there is no such rule."""
+    """All suppressions of a text; `resolve` turns a code or name into a code, None if there is no such rule."""
     if "#" not in text or not _MENTIONS.search(text):
         return [], []
     found: list[Suppression] = []
@@ -136,10 +136,10 @@ class _Block(NamedTuple):
 
 
 def _ends_of_blocks(comments: Iterable[Comment], starts: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """The last row of the indented block that each comment is in, by the comment's row; none in a block that the text
-    ends with. `starts` are the rows and indents of logical lines."""
+    """The last row of the indented block around each comment, keyed by the comment's row; none for a block at the end
+    of the text. `starts` are the rows and indents of logical lines."""
     ends: dict[int, int] = {}
-    inside: list[tuple[int, int]] = []  # a heap, the deepest first: (-indent, row)
+    inside: list[tuple[int, int]] = []  # heap of (-indent, row): deepest first
     pending = deque(comments)
     for row, indent in starts:
         while pending and pending[0].row < row:

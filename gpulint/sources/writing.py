@@ -1,4 +1,4 @@
-"""Writing a file so that whoever reads it finds the old bytes or the new ones, never others."""
+"""Atomic writing of files: readers see either the old or the new content."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gpulint.sources.reading import read_file
 
 
 class NotWritten(Exception):
-    """The file is as it was. The message is one line that says why."""
+    """The file is unchanged. The message is the reason, in one line."""
 
 
 def replace_file(path: str, before: bytes | None, after: bytes, within: str = "", may_be_link: bool = True) -> None:
-    """Put `after` in place of `before` in the regular file at `path`. Raises NotWritten.
+    """Replace the content `before` of the regular file at `path` by `after`. Raises NotWritten.
 
-    None as `before` stands for any content, or no file. A link is followed only where `may_be_link`, and only to a file
-    below the folder `within`, "" for anywhere.
+    None as `before` means any content, or no file. A link is followed only if `may_be_link`, and only to a file below
+    the folder `within`, "" for anywhere.
     """
     try:
         target = os.path.realpath(path)
@@ -47,7 +47,7 @@ def replace_file(path: str, before: bytes | None, after: bytes, within: str = ""
 
 
 def _begins(path: str, size: int) -> bytes | None:
-    """Content of a file, None for one of more than `size` bytes. Raises OSError."""
+    """Content of a file, None if it is larger than `size` bytes. Raises OSError."""
     try:
         return read_file(path, size or 1)
     except OSError as error:
@@ -59,8 +59,8 @@ def _begins(path: str, size: int) -> bytes | None:
 def write_output(path: str, text: str) -> None:
     """Write a report to the file that the user named. Raises NotWritten.
 
-    A file of the project may be a link that its author made: it is not followed out of the working directory or, for a
-    path elsewhere, out of the file's folder. Devices such as /dev/stdout are written to as they are.
+    The author of a project can have planted a link: it must not lead out of the working directory or, for a path
+    elsewhere, out of the file's folder. Devices such as /dev/stdout are written to directly.
     """
     data = text.encode("utf-8", "replace")
     if not os.path.abspath(path).startswith(("/dev/", "/proc/")):
@@ -74,23 +74,23 @@ def write_output(path: str, text: str) -> None:
 
 
 def folder_of(path: str, *folders: str) -> str:
-    """The first of some folders that a path, as it is written, is below; else the folder of the file itself."""
+    """The first of some folders that contains a path, links not resolved; else the folder of the file itself."""
     absolute = os.path.abspath(path)
     above = (folder for folder in map(os.path.abspath, folders) if is_below(absolute, folder))
     return next(above, os.path.dirname(absolute))
 
 
 def outside(path: str) -> str:
-    """What is said of a file that links lead to."""
+    """Message suffix for a file behind links."""
     return f"{path}: is a link to a file outside the project; left as it is"
 
 
 def put(path: str, content: bytes, last: Callable[[], None] = lambda: None) -> None:
-    """Put `content` in place of what is in the file at `path`, a link being followed. Raises OSError.
+    """Replace the content of the file at `path`, following a link. Raises OSError.
 
-    The bytes go to a temporary file beside it, are flushed to the disk and renamed over it. Mode and, where that is
-    allowed, owner stay; hard links to the file keep the old bytes. `last` is called immediately before the renaming:
-    when it raises, the file stays as it is.
+    The bytes are written to a temporary file next to it, flushed to disk, and renamed over it. Mode and, if permitted,
+    owner are kept; hard links to the file keep the old bytes. `last` is called right before the rename: if it raises,
+    the file is unchanged.
     """
     target = os.path.realpath(path)
     directory = os.path.dirname(target)
@@ -114,7 +114,7 @@ def put(path: str, content: bytes, last: Callable[[], None] = lambda: None) -> N
 
 
 def _give(path: str, status: os.stat_result) -> None:
-    """The owner and group of the old file, as far as this user may give them."""
+    """Copy owner and group of the old file as far as permitted."""
     if hasattr(os, "chown"):
         with contextlib.suppress(OSError):
             os.chown(path, status.st_uid, status.st_gid)
@@ -122,7 +122,7 @@ def _give(path: str, status: os.stat_result) -> None:
 
 
 def _flush_directory(directory: str) -> None:
-    """Make the rename last through a power cut, where the system lets a directory be flushed."""
+    """Make the rename survive a power failure, if the system can flush a directory."""
     with contextlib.suppress(OSError):
         handle = os.open(directory, os.O_RDONLY)
         try:
@@ -132,7 +132,7 @@ def _flush_directory(directory: str) -> None:
 
 
 def _umask() -> int:
-    """The mode bits that new files do not get; there is no way to read them but to set them."""
+    """The umask, which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -1,7 +1,7 @@
-"""CPython's expressions to the very `ir` that LibCST's give, node numbers included.
+"""Lowering of CPython's expressions, to the same `ir` and node numbers as LibCST's.
 
-Python's own parser is sixteen times as fast as LibCST's. Its tree has no blanks, parentheses or comments, so what is
-reported is placed by `spans`, which lowers LibCST's tree of that one file and looks up the numbers given here.
+Python's parser is sixteen times as fast as LibCST's. Its tree has no blanks, parentheses or comments: `spans` finds the
+positions of reported nodes by lowering LibCST's tree of that file and looking up the numbers given here.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _Lowerer: TypeAlias = Callable[[Lowering, Any], ir.Expr]
 
 
 class NotThisWay(Exception):
-    """Syntax that a newer Python has and these tables do not."""
+    """Syntax of a newer Python that these tables lack."""
 
 
 class Table(dict[type[ast.AST], T]):
-    """How each kind of node is lowered."""
+    """Lowering of each kind of node."""
 
     def __missing__(self, kind: type[ast.AST]) -> T:
         raise NotThisWay(kind.__name__)
@@ -113,7 +113,7 @@ _LINKS = frozenset((ast.Attribute, ast.Call, ast.Subscript))
 
 
 def arguments(low: Lowering, args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> tuple[ir.Argument, ...]:
-    """Arguments in the order of the source, where `*args` may follow keywords."""
+    """Arguments in source order: `*args` can follow keywords."""
     given: list[Any] = [*args, *keywords]
     if keywords and args and _place(keywords[0]) < _place(args[-1]):
         given.sort(key=_place)
@@ -281,7 +281,7 @@ def _comprehension(kind: str) -> _Lowerer:
 
 
 def parameters(low: Lowering, node: ast.arguments) -> tuple[ir.Parameter, ...]:
-    """Parameters in the order of the source; defaults and annotations belong to the scope around."""
+    """Parameters in source order; defaults and annotations belong to the enclosing scope."""
     positional = [*node.posonlyargs, *node.args]
     defaults = [None] * (len(positional) - len(node.defaults)) + node.defaults
     result = [_parameter(low, *each, "positional") for each in zip(positional, defaults, strict=True)]

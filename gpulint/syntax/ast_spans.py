@@ -1,4 +1,4 @@
-"""Where nodes stand in a file that Python reads and LibCST does not, which has a few such constructs."""
+"""Spans in a file that Python can parse and LibCST cannot, which is true of a few constructs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpulint.places import Span
 
 
 def rough_spans(text: str, path: str, nodes: Sequence[Any], numbers: Collection[int]) -> dict[int, Span]:
-    """The extent of each numbered node; of what holds statements, its first row. `nodes` are CPython's, by number."""
+    """The extent of each numbered node; for compound statements the first row. `nodes` are CPython's, by number."""
     lines = text.split("\n")
 
     def column(row: int, offset: int) -> int:
@@ -33,7 +33,7 @@ _HOLDERS = (ast.stmt, ast.ExceptHandler)
 
 
 def _ends(node: Any) -> tuple[Any, Any]:
-    """Nodes that begin and end like one: the clauses of comprehensions and the cases of a match have no place."""
+    """Nodes that give a node its place: comprehension clauses and match cases have none in CPython's tree."""
     if isinstance(node, ast.comprehension):
         return node.target, (node.ifs or [node.iter])[-1]
     if isinstance(node, ast.match_case):

@@ -1,4 +1,4 @@
-"""CPython's statements to the very `ir` that LibCST's give, node numbers included."""
+"""Lowering of CPython's statements, to the same `ir` and node numbers as LibCST's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Lowerer: TypeAlias = Callable[[Lowering, Any], ir.Statement]
 
 
 def lower(tree: ast.Module, path: str) -> Lowered:
-    """Lower one parsed file. Raises NotThisWay where only LibCST's tree will do."""
+    """Lower one parsed file. Raises NotThisWay if that needs LibCST's tree."""
     low = Lowering()
     body = _block(low, tree.body)
     return Lowered(ir.Module(path, body, docstring(body), frozenset(low.words)), low.nodes)
@@ -224,7 +224,7 @@ def _case(low: Lowering, node: ast.match_case) -> ir.Case:
 
 
 def _pattern(low: Lowering, node: ast.pattern | None) -> ir.Expr | None:
-    """The value that the pattern compares with, if that is all it does; captures go to `low.bound`."""
+    """The value of a plain value pattern, None for any other; captures go to `low.bound`."""
     match node:
         case ast.MatchValue():
             return expression(low, node.value)

@@ -1,5 +1,5 @@
-"""Which imports of a file are made only where a check says that TensorFlow is another one than 2: behind a version
-check, or as the fall-back of an import."""
+"""Imports that run only if TensorFlow is not release 2: behind a version check, or as the fallback of another
+import."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from gpulint.syntax.outline import Imported, dotted, imports_among
 from gpulint.syntax.python_tree import python_tree
 
 _CHECK = re.compile(rb"(?i)version|ImportError|ModuleNotFoundError|hasattr|(?:tf|tensorflow|keras)_?v?\d")
-"""What a file with a check has."""
+"""Matches in every file with such a check."""
 
 _IN_BLOCK = re.compile(rb"(?m)(?:^[ \t]+|[:;][ \t]*|\\[ \t]*\r?\n[ \t]*)(?:from|import)\b")
-"""An import that is not among the statements of the module itself."""
+"""An indented import."""
 
 
 def may_have_checked(data: bytes) -> bool:
-    """Whether a file may have an import that a check decides."""
+    """Whether a file can have an import behind a check."""
     return _IN_BLOCK.search(data) is not None and _CHECK.search(data) is not None
 
 
 class CheckedImport(NamedTuple):
-    """An import, and whether a check decides that it is made."""
+    """An import, and whether it is behind a check."""
 
     imported: Imported
     is_checked: bool
 
 
 def checked_imports(source: Source) -> tuple[CheckedImport, ...]:
-    """All imports of a file, those in functions, too."""
+    """All imports of a file, including those in functions."""
     tree = python_tree(source.text)
     return tuple(_of_block(tree.body, False)) if tree is not None else ()
 
@@ -55,7 +55,7 @@ def _of_block(block: Sequence[ast.AST], is_checked: bool) -> Iterator[CheckedImp
 
 
 def _falls_back(handler: ast.ExceptHandler, tried: set[str]) -> bool:
-    """Whether a handler imports other modules where an import failed: not the same one by another way."""
+    """Whether a handler falls back to other modules, and not to the same module under another name."""
     caught = [] if handler.type is None else [handler.type]
     names = {dotted(one).rpartition(".")[2] for node in caught for one in getattr(node, "elts", [node])}
     instead = _modules(handler.body)
@@ -63,7 +63,7 @@ def _falls_back(handler: ast.ExceptHandler, tried: set[str]) -> bool:
 
 
 def _modules(block: Sequence[ast.stmt]) -> set[str]:
-    """The last parts of the names of what a block imports."""
+    """The last components of the names that a block imports."""
     modules: set[str] = set()
     pending: list[ast.AST] = list(block)
     while pending:
@@ -75,7 +75,7 @@ def _modules(block: Sequence[ast.stmt]) -> set[str]:
 
 
 def _inner(node: ast.AST) -> list[ast.AST]:
-    """The statements in a statement, each with those in it, and its handlers and cases."""
+    """The statements, handlers and cases inside a statement, recursively."""
     if not isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case)):
         return []
     return [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.expr)]
@@ -88,8 +88,8 @@ _NEITHER = object()
 
 
 def _is_second(test: ast.expr) -> object:
-    """Whether a test holds on TensorFlow 2 of any release (True), on none of them (False), or says something finer of
-    it (None); `_NEITHER` where it asks something else."""
+    """Whether a test is true for every TensorFlow 2 (True), for none (False), or for some releases (None); `_NEITHER`
+    for a test of anything else."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = _is_second(test.operand)
         return not inner if isinstance(inner, bool) else inner
@@ -111,14 +111,14 @@ def _word(node: ast.AST) -> str:
 
 
 _VERSION = re.compile(r"(?i)version|^(?:[\w.]*_)?(?:tf|tensorflow|keras)_?v?\d|(?:tf|tensorflow)_?ver|^hasattr$")
-"""Words of a test that asks which TensorFlow there is."""
+"""Words in tests of the TensorFlow release."""
 
 _FLAG = re.compile(r"(?i)(?:tf|tensorflow)_?v?([12])$")
-"""Names of flags that say of which generation TensorFlow is: `IS_TF_1`, `tf2`."""
+"""Names of flags for the major release: `IS_TF_1`, `tf2`."""
 
 
 def _release(node: ast.AST) -> tuple[int, ...] | None:
-    """A release as a test has it: "2.0", 2, 1.15; no index into one."""
+    """A release in a test: "2.0", 2, 1.15; not an index."""
     value = node.value if isinstance(node, ast.Constant) else None
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None

@@ -1,4 +1,4 @@
-"""What all of the lowering of LibCST's trees shares: the way into expressions."""
+"""Shared by all modules that lower LibCST's trees: the dispatch for expressions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def _unknown(low: Lowering, node: cst.CSTNode) -> ir.Expr:
 
 
 class _Expressions(dict[type[cst.CSTNode], Lowerer]):
-    """Syntax that a newer LibCST knows and this table does not is a name that nothing binds."""
+    """Expressions of a newer LibCST that this table lacks become a name that nothing binds."""
 
     def __missing__(self, kind: type[cst.CSTNode]) -> Lowerer:
         return _unknown
 
 
 EXPRESSIONS = _Expressions()
-"""How each kind of expression is lowered; `lower_expressions` fills it in."""
+"""Lowering of each kind of expression; `lower_expressions` fills it in."""
 
 
 def expression(low: Lowering, node: cst.CSTNode) -> ir.Expr:

@@ -1,4 +1,4 @@
-"""How deep a lowered file nests, for everything that walks it recursively."""
+"""The nesting depth of a lowered file, which bounds recursion over it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from gpulint.syntax import ir
 
 MAX_DEPTH = 1_000
-"""The most nodes between a module and any node of it that `parse` accepts."""
+"""Maximum depth of a node that `parse` accepts."""
 
 
 def depth(module: ir.Module) -> int:
-    """The number of nodes from the module's statements down to the deepest node. Takes no stack."""
+    """Depth of the deepest node below the module. Not recursive."""
     deepest = 0
     pending: list[tuple[Any, int]] = [(module.body, 0)]
     while pending:

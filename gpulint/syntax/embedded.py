@@ -1,5 +1,5 @@
-"""Programs that stand inside other files: the cells of a notebook in order, the files that cells write, the Python
-blocks of a Markdown file."""
+"""Programs embedded in other files: the cells of a notebook in order, files that cells write, the Python blocks of a
+Markdown file."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from gpulint.syntax.parse import CannotParse, parse
 from gpulint.syntax.python_tree import python_tree
 
 MAX_PATH = 255
-"""Characters of the path of a file that a notebook writes: the folders of a longer one are none that exist."""
+"""Maximum length of the path of a file that a notebook writes: a longer one cannot exist."""
 
 
 class Programs(NamedTuple):
-    """The program that a file is, and those that it writes.
+    """The main program of a file, and those that it writes.
 
-    A cell or block that is no Python counts as empty, and is one of `broken`, with its place in the program. `pinned`
-    is the release of TensorFlow, such as "2.3", that a notebook installs before it runs; "" where it does not say.
+    A cell or block that is not Python is treated as empty, and listed in `broken` with its place in the program.
+    `pinned` is the TensorFlow release, such as "2.3", that a notebook installs; "" if it names none.
     """
 
     main: Source
@@ -39,7 +39,7 @@ class Programs(NamedTuple):
         return self.main, *self.written
 
     def folders(self) -> Iterator[tuple[str, str]]:
-        """(folder, name) of each written file, and of the folders from the notebook down to it."""
+        """(folder, name) of each written file, and of the folders between the notebook and it."""
         for source in self.written:
             path = source.path
             while path != self.main.path:
@@ -58,10 +58,10 @@ def programs_of(path: str, data: bytes, language: str) -> Programs:
 
 
 def of_notebook(path: str, data: bytes) -> Programs:
-    """A notebook's programs; their sources tell which row is of which cell. Raises Undecodable.
+    """A notebook's programs; their sources map rows to cells. Raises Undecodable.
 
-    A file that `%%writefile` writes has a path below the notebook's, as if that were a directory. Of a notebook for
-    Python 2 the first broken cell stands for all. One in another language is empty.
+    A file that `%%writefile` writes has a path below the notebook's, as if that were a directory. For a notebook in
+    Python 2 only the first broken cell is listed. One in another language is empty.
     """
     notebook = read_notebook(path, data)
     main = _Joined(path)
@@ -92,7 +92,7 @@ def of_notebook(path: str, data: bytes) -> Programs:
 
 
 def of_markdown(path: str, data: bytes) -> Programs:
-    """The Python blocks of a Markdown file as one program, in which every row is where it is in the file.
+    """The Python blocks of a Markdown file as one program with the row numbers of the file.
 
     Raises Undecodable.
     """
@@ -117,11 +117,11 @@ def of_markdown(path: str, data: bytes) -> Programs:
 _LINE_END = re.compile(r"\r\n?|\n")
 
 _HEADER = "if 1:"
-"""A row in front of code that is indented as a whole."""
+"""Header in front of code that is indented as a whole."""
 
 
 class _Joined:
-    """Cells that make one program. Those that are run have a row between them; a written file is as it will be."""
+    """The cells of one program. Cells that run are separated by a row; a written file is as on disk later."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -144,11 +144,11 @@ class _Joined:
 
 
 _ASSIGNS_IN_R = re.compile(r"[ \t]*[\w.$]+[ \t]*<-[ \t]")
-"""A row of a cell that another kernel runs, as notebooks say that show how the same is done in R."""
+"""Marks a cell for another kernel in notebooks that show the same in several languages, such as R."""
 
 
 def error_in(code: Code) -> CannotParse | None:
-    """Why code cannot be parsed alone, at its own rows; None for Python."""
+    """Why code cannot be parsed alone, with rows relative to it; None for valid Python."""
     text = "\n".join([_HEADER, *code.lines] if code.in_block else code.lines)
     if python_tree(text) is None:
         try:
@@ -159,8 +159,8 @@ def error_in(code: Code) -> CannotParse | None:
 
 
 def is_kept(before: str, after: str) -> bool:
-    """Whether a changed cell or block is still Python where it was, still stands at the margin where it did, and has
-    not become empty."""
+    """Whether a changed cell or block is still valid Python if it was, still starts at the margin if it did, and is not
+    empty."""
     if before.strip() and not after.strip():
         return False
     old, new = code_of(before), code_of(after)
@@ -170,6 +170,6 @@ def is_kept(before: str, after: str) -> bool:
 
 
 def _below(notebook: str, file: str) -> str:
-    """A path below the notebook's for a file that it writes, wherever that would go."""
+    """The path below the notebook's that stands for a file written anywhere."""
     parts = [part for part in os.path.normpath(file).split(os.sep) if part not in ("", ".", "..", "~")]
     return os.path.join(notebook, *parts)

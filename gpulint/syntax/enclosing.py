@@ -1,4 +1,4 @@
-"""In which function or class a node stands."""
+"""The functions and classes around a node."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def enclosing(module: ir.Module, numbers: Collection[int]) -> dict[int, Definiti
 
 
 class Enclosing:
-    """The functions and classes of a module, gone through once for any number of questions."""
+    """The functions and classes of a module, indexed for repeated queries."""
 
     def __init__(self, module: ir.Module) -> None:
         entries = list(_entries(module.body))
@@ -43,8 +43,8 @@ class Enclosing:
 
 
 def _entries(body: Sequence[ir.Statement]) -> Iterator[tuple[int, Definitions]]:
-    """(number, definitions around) of each statement, handler and case; lowering numbers them before what they
-    hold."""
+    """(number, enclosing definitions) of each statement, handler and case; their numbers precede those of their
+    contents."""
     pending: list[tuple[ir.Statement | ir.Handler | ir.Case, Definitions]] = [(each, ()) for each in reversed(body)]
     while pending:
         node, around = pending.pop()
@@ -55,7 +55,7 @@ def _entries(body: Sequence[ir.Statement]) -> Iterator[tuple[int, Definitions]]:
 
 
 def within(body: Sequence[ir.Statement]) -> Iterator[ir.Statement | ir.Handler | ir.Case]:
-    """The statements, handlers and cases of a block and those in them, but not in other functions and classes."""
+    """The statements, handlers and cases of a block, recursively, without nested functions and classes."""
     pending: list[ir.Statement | ir.Handler | ir.Case] = [*body]
     while pending:
         node = pending.pop()
@@ -65,7 +65,7 @@ def within(body: Sequence[ir.Statement]) -> Iterator[ir.Statement | ir.Handler |
 
 
 def body_of(module: ir.Module, number: int) -> Sequence[ir.Statement]:
-    """The body of the function with that number; none where it is a lambda."""
+    """The body of the function with a number, empty for a lambda."""
     pending: list[ir.Statement | ir.Handler | ir.Case] = [*module.body]
     while pending:
         node = pending.pop()

@@ -1,4 +1,4 @@
-"""Handlers after which the program goes on, and those that only say what went wrong."""
+"""How exception handlers and blocks end: by raising, exiting or continuing."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from gpulint.syntax import ir
 
 
 def goes_on(handler: ir.Handler) -> bool:
-    """Whether the program may go on after a handler: not where each way through it raises or exits."""
+    """Whether the program can continue after a handler: not if every path through it raises or exits."""
     return _may_leave(handler.body) or not _ends(handler.body) or any(map(_is_no_error, _raised(handler)))
 
 
 def turns_error(handler: ir.Handler) -> bool:
-    """Whether a handler may end with another error than the one that it caught: to exit is one, too."""
+    """Whether a handler can end with another error than the one it caught, or by exiting."""
     is_other = (not isinstance(one, ir.Name) or one.id != handler.name for one in _raised(handler))
     return any(is_other) or any(map(_exits, ir.below(handler.body)))
 
 
 def swallows(node: ir.Try) -> bool:
-    """Whether the `finally` of a `try` may return, or end a round of a loop: no error comes through it then."""
+    """Whether the `finally` of a `try` can return or leave a loop iteration: this swallows errors."""
     return _may_leave(node.finalbody)
 
 
@@ -28,7 +28,7 @@ def _may_leave(block: ir.Block) -> bool:
 
 
 def _ends(block: ir.Block) -> bool:
-    """Whether every way through statements raises or exits. What a `with` lets through is not known."""
+    """Whether every path through statements raises or exits. False for a `with`, which can swallow errors."""
     return any(map(_is_end, block))
 
 
@@ -53,14 +53,14 @@ _EXITS = frozenset({"exit", "quit", "os._exit", "os.abort", "sys.exit"})
 
 
 def _raised(handler: ir.Handler) -> Iterator[ir.Expr]:
-    """What a handler raises, where it says what."""
+    """The exception that a handler raises, None if it is not explicit."""
     for node in ir.below(handler.body):
         if isinstance(node, ir.Raise) and node.value is not None:
             yield node.value
 
 
 def _is_no_error(raised: ir.Expr) -> bool:
-    """Whether what is raised is no error to whoever catches it: `unittest.SkipTest`, the end of an iteration."""
+    """Whether an exception does not signal an error: `unittest.SkipTest`, the end of an iteration."""
     if isinstance(raised, ir.Call):
         raised = raised.function
     name = raised.id if isinstance(raised, ir.Name) else raised.name if isinstance(raised, ir.Attribute) else ""

@@ -1,4 +1,4 @@
-"""Generators that never come to an end."""
+"""Generators that never end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpulint.syntax import ir
 
 @lru_cache(maxsize=1024)
 def is_endless(definition: ir.FunctionDef) -> bool:
-    """Whether a generator yields in a `while True:` that nothing leaves."""
+    """Whether a generator yields in a `while True:` without an exit."""
     return any(
         isinstance(node, ir.While)
         and isinstance(node.test, ir.Constant)

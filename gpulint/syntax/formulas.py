@@ -11,8 +11,8 @@ _NUMBERS = (ir.Name, ir.Constant, ir.Attribute, ir.Unary, ir.Binary, ir.Conditio
 
 
 def is_formula(definition: ir.FunctionDef | ir.Lambda) -> bool:
-    """Whether a function does nothing but return what an expression of numbers, names and attributes gives, as a
-    schedule does: `return max(low, 1 - step / steps)`."""
+    """Whether a function only returns an expression of numbers, names and attributes, as schedules do:
+    `return max(low, 1 - step / steps)`."""
     if isinstance(definition, ir.Lambda):
         value: object = definition.body
     elif definition.is_generator or definition.is_async or definition.decorators or len(definition.body) != 1:

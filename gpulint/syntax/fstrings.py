@@ -1,4 +1,4 @@
-"""The parts of a format string, whatever parser found them."""
+"""The parts of a format string, from either parser."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gpulint.syntax import ir
 
 
 def joined(parts: list[str | ir.Expr]) -> tuple[str | ir.Expr, ...]:
-    """`parts` with neighbouring texts made one and empty ones left out."""
+    """`parts` with adjacent texts joined and empty ones dropped."""
     result: list[str | ir.Expr] = []
     for part in parts:
         if isinstance(part, str):

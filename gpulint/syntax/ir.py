@@ -1,11 +1,10 @@
-"""The syntax that the interpreter runs: Python without its layout.
+"""The syntax tree that the interpreter runs: Python without layout.
 
-LibCST's tree keeps every blank and parenthesis, which a fix needs and an
-interpreter does not: it would be read again for every call of a function and
-holds 20 KB a line. `lower` turns it into these nodes once and lets it go.
+LibCST's tree keeps every blank and parenthesis, which fixes need, at 20 KB per line. Lowering converts it to these
+nodes, after which it is freed.
 
-Every node has a `number`, its place in lowering order. Lowering the same text
-again gives the same numbers, so a number is all that a `Site` must remember.
+Every node has a `number`, its place in lowering order. Lowering the same text again gives the same numbers, so that a
+`Site` only needs the number.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TypeAlias
 
 
 class Node:
-    """Anything that can be pointed at."""
+    """A node with a place in the source."""
 
     __slots__ = ("number",)
 
@@ -47,8 +46,8 @@ class Constant(Node):
 class FString(Node):
     """An f-string (or t-string): literal text and expressions, in order.
 
-    `exact` says that each expression prints as `str` prints it: no conversion, no format specification that
-    changes the text.
+    `exact` says that each expression is formatted as by `str`: no conversion, no format specification that changes the
+    text.
     """
 
     __slots__ = ("exact", "parts")
@@ -504,8 +503,8 @@ class Try(Node):
 
 
 class Case(Node):
-    """One `case`: the names its pattern binds; `value` when the pattern is one plain value to compare with,
-    `wildcard` when it always matches (`case _:` or a bare capture, without a guard)."""
+    """One `case`: the names its pattern binds; `value` if the pattern is a plain value, `wildcard` if it always matches
+    (`case _:` or a bare capture, without a guard)."""
 
     __slots__ = ("binds", "body", "guard", "value", "wildcard")
 
@@ -628,8 +627,7 @@ Block: TypeAlias = Sequence[Statement]
 class Module:
     """One lowered file.
 
-    `words` are the identifiers that occur anywhere in it as a name or an attribute: a cheap answer
-    to "does anything here speak of X?".
+    `words` are all identifiers in it, names and attributes: a cheap test for mentions.
     """
 
     __slots__ = ("body", "docstring", "path", "words")
@@ -642,7 +640,7 @@ class Module:
 
 
 def below(node: object) -> Iterator[Node]:
-    """Every node below one, in no order."""
+    """Every descendant of a node, in no particular order."""
     stack = [node]
     while stack:
         present = stack.pop()
@@ -657,12 +655,12 @@ def below(node: object) -> Iterator[Node]:
 
 @cache
 def _fields(kind: type) -> tuple[str, ...]:
-    """What a kind of node has besides its number."""
+    """The fields of a kind of node, without its number."""
     return tuple(slot for cls in kind.__mro__ for slot in getattr(cls, "__slots__", ()) if slot != "number")
 
 
 def is_same_place(a: Expr, b: Expr) -> bool:
-    """Whether two expressions are the same name or attribute of it."""
+    """Whether two expressions are the same name or the same attribute chain."""
     if isinstance(a, Name) and isinstance(b, Name):
         return a.id == b.id
     if isinstance(a, Attribute) and isinstance(b, Attribute):

@@ -1,7 +1,7 @@
-"""What the text of a literal stands for.
+"""Values of literals.
 
-`ast.literal_eval` would do, but it costs 5 µs a string and prints a SyntaxWarning of its own for every
-unknown escape (`"\\d"`) of the analysed program.
+`ast.literal_eval` takes 5 µs per string, and prints a SyntaxWarning for every unknown escape (`"\\d"`) of the analysed
+program.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def number(text: str) -> int | float | complex:
 def string(text: str) -> str | bytes:
     """The value of one string literal with its prefix and quotes.
 
-    What Python would refuse (an unknown character name, a bytes literal that is not ASCII) stays as written.
+    Text that Python would reject (an unknown character name, a bytes literal that is not ASCII) is kept as written.
     """
     prefix = ""
     if text[0] not in "'\"":
@@ -62,7 +62,7 @@ def string(text: str) -> str | bytes:
 
 
 def unescape(body: str) -> str:
-    """`body` with the escapes of an ordinary string literal resolved; unknown escapes stay as they are."""
+    """`body` with the escapes of an ordinary string literal resolved; unknown escapes are kept."""
     return _ESCAPE.sub(_text_escape, body)
 
 

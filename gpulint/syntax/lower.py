@@ -1,4 +1,4 @@
-"""LibCST's tree of one file to `ir.Module`."""
+"""Lowering of LibCST's tree of a file to `ir.Module`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""LibCST expressions to `ir` expressions.
+"""Lowering of LibCST's expressions.
 
-Every function takes the `Lowering` and one LibCST node, reads the fields that mean something and leaves the
-blanks alone. Chains that source code nests deeply to the left (`a.b().c()`, `a + b + c`) are walked in loops.
+Every function takes the `Lowering` and one LibCST node, and ignores blanks. Chains that nest deeply to the left
+(`a.b().c()`, `a + b + c`) are walked in loops.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _comprehension(kind: str) -> Lowerer:
 
 
 def parameters(low: Lowering, node: cst.Parameters) -> tuple[ir.Parameter, ...]:
-    """Parameters in the order of the source; defaults and annotations belong to the scope around."""
+    """Parameters in source order; defaults and annotations belong to the enclosing scope."""
     result = []
     for params, kind in ((node.posonly_params, "positional"), (node.params, "positional")):
         result.extend([_parameter(low, each, kind) for each in params])

@@ -1,4 +1,4 @@
-"""Numbers and strings; format strings with what they format."""
+"""Lowering of numbers, strings and format strings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The patterns of `match` statements, as far as the interpreter asks: what they bind and when they match."""
+"""Lowering of `match` patterns: the names that they bind, and plain values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gpulint.syntax.lowering import Lowering
 
 
 def case(low: Lowering, node: cst.MatchCase) -> tuple[int, tuple[str, ...], ir.Expr | None, bool]:
-    """Number of the case, the names that its pattern binds, the plain value that it compares with (or None)
-    and whether it matches everything."""
+    """(number of the case, names that its pattern binds, value of a plain value pattern or None, whether it always
+    matches)."""
     number = low.number(node)
     pattern: Any = node.pattern
     outer, low.bound = low.bound, set()
@@ -25,7 +25,7 @@ def case(low: Lowering, node: cst.MatchCase) -> tuple[int, tuple[str, ...], ir.E
 
 
 def _pattern(low: Lowering, node: Any) -> ir.Expr | None:
-    """The value that the pattern compares with, if that is all it does; captures go to `low.bound`."""
+    """The value of a plain value pattern, None for any other; captures go to `low.bound`."""
     match node:
         case cst.MatchValue() | cst.MatchSingleton():
             return expression(low, node.value)

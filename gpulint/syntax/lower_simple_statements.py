@@ -1,4 +1,4 @@
-"""LibCST statements that hold no others to `ir` statements."""
+"""Lowering of LibCST's simple statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LibCST statements to `ir` statements: blocks, what holds blocks, definitions."""
+"""Lowering of LibCST's compound statements, definitions and blocks."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _class(low: Lowering, node: cst.ClassDef) -> ir.Statement:
 
 
 class _Table(dict[type[cst.CSTNode], _Lowerer]):
-    """A statement that a newer LibCST knows and this table does not does nothing."""
+    """Statements of a newer LibCST that this table lacks do nothing."""
 
     def __missing__(self, kind: type[cst.CSTNode]) -> _Lowerer:
         return SIMPLE_STATEMENTS[cst.Pass]

@@ -1,4 +1,4 @@
-"""What all of lowering shares, whichever parser made the tree: the numbers given so far, the scope at hand."""
+"""State of lowering, for either parser: node numbers and the current scope."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gpulint.syntax import ir
 
 
 class Lowered(NamedTuple):
-    """A lowered file, and the parser's node of each number, or the first and last of several."""
+    """A lowered file, and the parser's node for each number (or the first and last of several)."""
 
     module: ir.Module
     origins: list[Any]
 
 
 class Lowering:
-    """What is known while one file is lowered.
+    """State of lowering one file.
 
-    `nodes[n]` is the parser's node (or the first and last of several) that the `ir` node with number n was made of.
-    `bound`, `declared` and `yields` describe the innermost function, lambda, class or module.
+    `nodes[n]` is the parser's node (or the first and last of several) of the `ir` node with number n. `bound`,
+    `declared` and `yields` describe the innermost function, lambda, class or module.
     """
 
     __slots__ = ("bound", "declared", "nodes", "words", "yields")
@@ -39,14 +39,14 @@ class Lowering:
         return len(nodes) - 1
 
     def word(self, text: str) -> str:
-        """The identifier that `text` spells: one object for each, NFKC-normalised as Python does."""
+        """The interned identifier of `text`, NFKC-normalised as in Python."""
         if not text.isascii():
             text = unicodedata.normalize("NFKC", text)
         return self.words.setdefault(text, text)
 
 
 def bind(low: Lowering, target: ir.Expr) -> None:
-    """Take note of the names that an assignment to `target` binds."""
+    """Record the names that an assignment to `target` binds."""
     if type(target) is ir.Name:
         low.bound.add(target.id)
     elif type(target) is ir.Sequence_:
@@ -66,7 +66,7 @@ def docstring(body: Sequence[ir.Statement]) -> str | None:
 
 @contextmanager
 def scope(low: Lowering, bound: set[str]) -> Iterator[None]:
-    """A function or class, of which so far `bound` is known to be bound."""
+    """Enter the scope of a function or class in which `bound` is bound initially."""
     outer = low.bound, low.declared, low.yields
     low.bound, low.declared, low.yields = bound, set(), False
     yield

@@ -1,4 +1,4 @@
-"""Operators as they are written."""
+"""Operators as written in source."""
 
 from __future__ import annotations
 

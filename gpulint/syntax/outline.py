@@ -1,5 +1,4 @@
-"""A first look at a file, ten times cheaper than parsing it with LibCST: is it Python, what does it import, which
-words does each of its definitions use?"""
+"""Outlines: imports of a file and the words in each definition, ten times as fast as parsing with LibCST."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ _WORD = re.compile(
     r"|(\.?[^\W\d]\w*(?:[ \t]*\()?)",
     re.DOTALL,
 )
-"""A word with a dot before and a parenthesis behind it, or a comment or long string, whose words do not count. Quotes
-behind a backslash start no string: each could be searched for an end to the end of the file."""
+"""A word with a preceding dot and following parenthesis, or a comment or long string, whose words do not count. An
+escaped quote starts no string: searching for its end could take quadratic time."""
 
 
 _HARMLESS = frozenset(
@@ -61,17 +60,16 @@ _HARMLESS = frozenset(
         ),
     )
 )
-"""What module bodies call, or what stands before a parenthesis in them, without any effect on TensorFlow."""
+"""Words before a parenthesis in module bodies that have no effect on TensorFlow."""
 
 
 _IS_AVAILABLE = re.compile(r"is_(?!gpu|cuda)\w+_available\(")
-"""Functions that ask whether a library is installed."""
+"""Functions that test whether a library is installed."""
 
 
 class Imported(NamedTuple):
-    """One import: `import module` has no names and level 0. A module `nets.*`, or `tasks.*.nets`, is any of these,
-    picked by a name that is known only when the program runs. `bound` are the names that the file has for `names`, or
-    the one for the module; an import by a name has none."""
+    """One import: `import module` has no names and level 0. `nets.*` or `tasks.*.nets` stands for any such module,
+    chosen at run time. `bound` are the local names of `names`, or of the module; none for an import by string."""
 
     module: str
     level: int
@@ -82,8 +80,8 @@ class Imported(NamedTuple):
 class Definition(NamedTuple):
     """A function, class or variable of a module: its words, for a class those outside its methods.
 
-    `bases` are the names of a class's bases, "" for what is no name, and None where it is no class; `methods` the words
-    of those that others call by name; `registered_by` the names of decorators that may put it where others find it.
+    `bases` are the names of a class's bases ("" for other expressions), None for anything but a class; `methods` are
+    the words of methods that can be called by name; `registered_by` are decorators that can register it somewhere.
     """
 
     words: frozenset[str]
@@ -95,12 +93,12 @@ class Definition(NamedTuple):
 
     @property
     def all_words(self) -> frozenset[str]:
-        """Its words, and those of its methods."""
+        """All words, including those of methods."""
         return self.words.union(*self.methods.values())
 
     @classmethod
     def of_all(cls, several: Sequence[Definition]) -> Definition:
-        """All definitions of one name as one."""
+        """Merge all definitions of one name."""
         if len(several) == 1:
             return several[0]
         methods: dict[str, list[frozenset[str]]] = defaultdict(list)
@@ -119,12 +117,12 @@ class Definition(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """What a first look shows.
+    """The outline of a file.
 
-    Words are those of the text, short strings included: `device(` where a parenthesis follows, `.device` behind a dot,
-    else `device`. `imports` are those outside functions and classes, and those by `import_module`; `definitions` the
-    functions, classes and variables of the module by name; `body` the words of what else an import of the module runs;
-    `words` all of these. `folders` are those that the file puts on `sys.path`, relative to its own.
+    Words include those in short strings: `device(` before a parenthesis, `.device` after a dot, else `device`.
+    `imports` are those outside functions and classes, and those by `import_module`; `definitions` are the functions,
+    classes and variables of the module by name; `body` are the words in other code that runs on import; `words` are all
+    of these. `folders` are those that the file adds to `sys.path`, relative to its own.
     """
 
     imports: tuple[Imported, ...]
@@ -135,8 +133,7 @@ class Outline(NamedTuple):
 
     @property
     def calls_at_import(self) -> bool:
-        """Whether importing the module calls something that can matter, or sets the environment; what its decorators do
-        is not looked at."""
+        """Whether importing the module calls something relevant, or sets the environment; decorators are ignored."""
         if not self.body.isdisjoint(_ENVIRONMENT):
             return True
         called = (word.lstrip(".") for word in self.body if word.endswith("("))
@@ -153,18 +150,18 @@ _ENVIRONMENT = frozenset({"environ", ".environ"})
 
 @lru_cache(maxsize=64)
 def in_any_form(words: frozenset[str]) -> frozenset[str]:
-    """Words as an outline has them: one without a dot can stand behind it, one without a parenthesis before it."""
+    """Words in the form of an outline, without regard to missing dots and parentheses."""
     called = words | {f"{word}(" for word in words if not word.endswith("(")}
     return called | {f".{word}" for word in called if word[0] != "."}
 
 
 def identifiers(words: frozenset[str]) -> frozenset[str]:
-    """The words of an outline, whatever stands before and behind them."""
+    """The words of an outline without dots and parentheses."""
     return frozenset(word.strip(".(") for word in words)
 
 
 def outline(source: Source) -> Outline | None:
-    """The outline of a file; None where the running Python cannot parse it, which says little: LibCST decides."""
+    """The outline of a file, None if the running Python cannot parse it (LibCST might)."""
     if (tree := python_tree(source.text)) is None:
         return None
     lines = [line.encode() for line in re.split(r"\r\n?|\n", source.text)]
@@ -214,11 +211,11 @@ def _definition(
 
 
 _STORES = re.compile(r"\][ \t]*=[^=]|\.(?:append|add|extend|insert|register|setdefault|update)\(|\bsetattr\(")
-"""Code that puts something into a container, or into what may keep one."""
+"""Matches code that adds to a container, or to an object that can contain one."""
 
 
 def dotted(node: ast.expr) -> str:
-    """A name with dots, "" for any other expression; that of what is called or indexed."""
+    """The dotted name of an expression, of its callee or of the indexed object; "" if there is none."""
     if isinstance(node, (ast.Call, ast.Subscript)):
         return dotted(node.func if isinstance(node, ast.Call) else node.value)
     if isinstance(node, ast.Attribute):
@@ -228,7 +225,7 @@ def dotted(node: ast.expr) -> str:
 
 
 def _methods(node: ast.stmt) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The methods of a class that others call by name."""
+    """The methods of a class that can be called by name."""
     body = node.body if isinstance(node, ast.ClassDef) else []
     methods = [one for one in body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
     return [one for one in methods if not one.name.startswith("__")]
@@ -241,7 +238,7 @@ _UNREGISTERING = frozenset(
         *("function", "custom_gradient", "register_keras_serializable", "keras_export", "tf_export", "configurable"),
     }
 )
-"""Decorators that keep no list of what they are put on, or one that only TensorFlow reads."""
+"""Decorators that do not register functions, or only for TensorFlow."""
 
 
 def _may_register(decorator: ast.expr) -> bool:
@@ -249,13 +246,13 @@ def _may_register(decorator: ast.expr) -> bool:
 
 
 def _called(node: ast.expr) -> str:
-    """The last word of the name that an expression is, or calls; "" for any other expression."""
+    """The last component of the name of an expression or of its callee, "" if there is none."""
     called = node.func if isinstance(node, ast.Call) else node
     return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
 
 
 def _assigned(node: ast.stmt) -> list[str]:
-    """The variables to which a statement gives something, whole or under a key."""
+    """The variables that a statement assigns to, directly or under a key."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     roots = [target.value if isinstance(target, ast.Subscript) else target for target in targets]
     return [root.id for root in roots if isinstance(root, ast.Name)]
@@ -266,7 +263,7 @@ def _end(node: ast.stmt) -> tuple[int, int]:
 
 
 def _between(lines: list[bytes], start: tuple[int, int], end: tuple[int, int]) -> str:
-    """The text between two places, each a row from 1 and a column in bytes."""
+    """The text between two places (row from 1, column in bytes)."""
     (first, left), (last, right) = start, end
     if first == last:
         return lines[first - 1][left:right].decode()
@@ -279,8 +276,7 @@ def _between(lines: list[bytes], start: tuple[int, int], end: tuple[int, int]) -
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of a text, but for `random` in `np.random`. One word is one string wherever it stands: files say the
-    same words over and over."""
+    """The words of a text, except `random` in `np.random`. Words are interned: files repeat them."""
     text = _NUMPY_RANDOM.sub("np", text) if "random" in text else text
     return frozenset(intern(word.replace(" ", "").replace("\t", "")) for word in set(_WORD.findall(text)) if word)
 
@@ -289,7 +285,7 @@ _NUMPY_RANDOM = re.compile(r"\b(?:np|numpy)\.random\b")
 
 
 def imports_among(statements: Iterable[ast.AST]) -> Iterator[Imported]:
-    """What those of some statements import that are imports."""
+    """The imports among some statements."""
     for one in statements:
         if isinstance(one, ast.Import):
             for alias in one.names:
@@ -303,7 +299,7 @@ _BY_NAME = re.compile(r"\b(?:import_module|__import__)\b")
 
 
 def _by_name(tree: ast.Module) -> Iterator[Imported]:
-    """What calls of `import_module` import: a module by its name, or any of a package."""
+    """Imports by calls of `import_module`: one module, or any of a package."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.args and _called(node) in ("import_module", "__import__"):
             beginning, *ending = _ends(node.args[0])
@@ -317,7 +313,7 @@ def _by_name(tree: ast.Module) -> Iterator[Imported]:
 
 
 def _ends(node: ast.expr) -> tuple[str, ...]:
-    """A string that is known, or how it begins and how it ends."""
+    """A constant string, or the constant start and end of one."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return (node.value,)
     if isinstance(node, ast.JoinedStr) and node.values:
@@ -334,7 +330,7 @@ _HOLE = re.compile(r"%s|\{\w*\}")
 
 
 def _statements(block: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a module, those inside an `if` or `try` in its place, in the order of the text."""
+    """The statements of a module in source order, with `if` and `try` replaced by their contents."""
     for statement in block:
         if isinstance(statement, (ast.If, ast.Try)):
             handlers = statement.handlers if isinstance(statement, ast.Try) else []

@@ -1,4 +1,4 @@
-"""Text to `ir.Module`, never taking the process down."""
+"""Parsing text to `ir.Module`, without risk of crashing the process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEEP_STACK = 256 * 1024 * 1024
-"""Bytes of address space for a thread that parses a deep file; only what it touches is ever used."""
+"""Stack size of a thread that parses a deep file. Only pages that are touched take memory."""
 DEEP_RECURSION = 20 * MAX_DEPTH
 TOO_DEEP = (
     f"too deeply nested to analyse: more than {MAX_BRACKETS} brackets or {MAX_DEPTH} operators, "
@@ -34,7 +34,7 @@ TOO_DEEP = (
 
 
 class CannotParse(Exception):
-    """The file is no Python that gpulint can read. Positions start at 1; columns are code points."""
+    """gpulint cannot parse a file. Positions start at 1; columns are code points."""
 
     def __init__(self, message: str, row: int = 1, column: int = 1) -> None:
         super().__init__(message)
@@ -64,7 +64,7 @@ def parse(source: Source) -> ir.Module:
 
 
 def by_python(text: str, path: str) -> Lowered | None:
-    """What Python's own parser makes of a text; None where it is left to LibCST."""
+    """The text lowered from Python's own tree, None if that requires LibCST."""
     with _without_garbage_collection():
         tree = python_tree(text)
         try:
@@ -74,19 +74,19 @@ def by_python(text: str, path: str) -> Lowered | None:
 
 
 def with_tree(source: Source, use: Callable[[libcst.Module], T]) -> T:
-    """What `use` makes of the file's LibCST tree, which should not outlive the call. Raises CannotParse.
+    """The result of `use` for the file's LibCST tree, which should not outlive the call. Raises CannotParse.
 
-    The tree is that of `unix_text(source)`. `use` may recurse a few times for each level of the tree.
+    The tree is that of `unix_text(source)`. `use` may recurse a few times per level of the tree.
     """
     text, shape = _screened(source)
     return _with_tree(text, shape, use)
 
 
 def syntax_error(source: Source) -> CannotParse | None:
-    """Why neither the running Python nor LibCST can read a file, None if one of them can. A fraction of `parse`."""
+    """Why neither the running Python nor LibCST can parse a file, None if one can. Much faster than `parse`."""
     if is_python(source.text):
         return None
-    try:  # LibCST knows newer syntax and has other bounds
+    try:  # LibCST supports newer syntax and has other limits
         with_tree(source, lambda tree: None)
     except CannotParse as error:
         return error
@@ -94,7 +94,7 @@ def syntax_error(source: Source) -> CannotParse | None:
 
 
 def unix_text(source: Source) -> str:
-    """The text as Python's tokenizer sees it: lines end in a line feed. Rows and columns are the same."""
+    """The text with line feeds as line ends, as in Python's tokenizer. Rows and columns are unchanged."""
     text = source.text
     return _LINE_END.sub("\n", text) if "\r" in text else text
 
@@ -133,7 +133,7 @@ def _with_tree(text: str, shape: Shape, use: Callable[[libcst.Module], T]) -> T:
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """The collector would walk the growing tree again and again: half of the time a parse takes."""
+    """Disable the garbage collector, which would take half of the parser's time for a growing tree."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -143,12 +143,12 @@ def _without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-# LibCST tells where the token after the wrong one starts, counting from 0: from 1, it touches the wrong one.
+# LibCST gives the start of the token after the wrong one, from 0. Read as from 1 it is the end of the wrong one.
 _NATIVE_POSITION = re.compile(r"error at (\d+):(\d+): ")
 
 
 def _explained(text: str, message: str, row: int, column: int) -> CannotParse:
-    """The error as Python tells it, if Python finds one, too; LibCST often has no position and no reason."""
+    """Python's error if it finds one: LibCST's often has no position and no reason."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

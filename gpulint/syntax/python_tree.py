@@ -1,4 +1,4 @@
-"""What Python itself makes of a text. Nothing is run."""
+"""Python's own parser and compiler. Nothing is executed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import warnings
 
 
 def python_tree(text: str) -> ast.Module | None:
-    """The tree of a text, without a warning; None where the running Python cannot parse it, which says little: LibCST
-    knows newer syntax, and decides."""
+    """The tree of a text, without warnings; None if the running Python cannot parse it (LibCST supports newer
+    syntax)."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -18,7 +18,7 @@ def python_tree(text: str) -> ast.Module | None:
 
 
 def is_python(text: str) -> bool:
-    """Whether the running Python can compile a text, which takes less time than its tree."""
+    """Whether the running Python can compile a text. Faster than building its tree."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,8 +1,8 @@
-"""How deep a file nests, told from its bytes before anything recursive touches it.
+"""The nesting depth of a file, measured on its text before anything recursive reads it.
 
-LibCST's native parser takes the process down on some thousand nested brackets or operators, needs quadratic
-time for long chains (a sum of 3,000 names 1.6 s, 3,000 chained subscripts 9 s) and exponential time for
-nested patterns. The measures here cost less than 1 µs a line; they are rough where only hostile files go.
+LibCST's native parser crashes the process on a few thousand nested brackets or operators, takes quadratic time for long
+chains (1.6 s for a sum of 3,000 names, 9 s for 3,000 chained subscripts) and exponential time for nested patterns. The
+measures here take less than 1 µs per line; they are rough for sizes that only hostile files reach.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import re
 from typing import NamedTuple
 
 MAX_BRACKETS = 200
-"""Nested brackets; CPython's tokenizer refuses more, too."""
+"""Maximum number of nested brackets, the same as in CPython's tokenizer."""
 MAX_CHAIN = 2_500
-"""Operators, dots, strings and twice the bracketed groups in one operand and in the brackets around it."""
+"""Maximum length of a chain: operators, dots, strings and twice the bracketed groups in one operand and in the brackets
+around it."""
 MAX_EFFORT = 15_000_000
-"""Sum of the squares of all long chains without their strings: about two seconds of the parser's time."""
+"""Maximum sum of squared lengths of long chains, strings excluded: about two seconds of parsing."""
 MAX_ELIFS = 20_000
-"""In the whole file; LibCST nests each in the one before."""
+"""Maximum number in a file: LibCST nests each in the one before."""
 MAX_PATTERN_BRACKETS = 8
-"""Nested brackets after `case` or `del`, where LibCST's time grows threefold with each."""
+"""Maximum number of nested brackets after `case` or `del`: each triples LibCST's time."""
 
 _PLAIN_BRACKETS = 40
 _PLAIN_CHAIN = 200
@@ -28,7 +29,7 @@ _LONG = 100
 
 
 class Shape(NamedTuple):
-    """The deepest nesting found in a file."""
+    """Nesting measures of a file."""
 
     brackets: int
     chain: int
@@ -61,7 +62,7 @@ _STRING_OR_COMMENT = re.compile(
     | '(?<!\\')[^'\\\n]*(?:\\.[^'\\\n]*)*')""",
     re.VERBOSE | re.DOTALL,
 )
-"""A quote behind a backslash starts nothing: each could be searched for an end to the end of the file."""
+"""An escaped quote starts no string: searching for its end could take quadratic time."""
 _FORMATTED = re.compile(rb"(?:^|[^A-Za-z0-9_])(?:[fFtT][rR]?|[rR][fFtT])$")
 _OPERATOR_WORD = re.compile(rb"\b(?:and|or|not|if|else|lambda|await|in|is|for)\b")
 _PATTERN_PIECE = re.compile(rb"(?:^|[:;])[ \t]*(?:case|del)\b|[()\[\]{}]|\n", re.MULTILINE)
@@ -73,13 +74,13 @@ _MEANINGLESS = bytes(set(range(256)) - set(b'()[]{}\n,;"' + _OPERATORS))
 
 
 def measure(text: str) -> Shape:
-    """The shape of a program with line feeds as line ends, whether or not it is valid Python."""
+    """The shape of a text with line feeds as line ends, which need not be valid Python."""
     pieces = _STRING_OR_COMMENT.split(text.encode("utf-8", "surrogatepass"))
     code = b'"'.join(pieces[::2] + _format_expressions(pieces)).replace(b"\\\n", b"")
     marks = _OPERATOR_WORD.sub(b".", code).translate(_MARKS, _MEANINGLESS)
     brackets = chain = effort = 0
     while brackets <= MAX_BRACKETS:
-        # Innermost groups become two marks each of what holds them, one level of nesting a round.
+        # Each pass replaces the innermost groups by two marks, removing one level of nesting.
         around = _GROUP.split(marks)
         if len(around) == 1:
             break
@@ -99,7 +100,7 @@ def measure(text: str) -> Shape:
 
 
 def _chains(operands: list[bytes]) -> tuple[int, int]:
-    """Length of the longest chain between commas, and the squares of the long ones without their strings."""
+    """(length of the longest chain between commas, squared lengths of the long ones without strings)."""
     longest = max(map(len, operands), default=0)
     if longest <= _LONG:
         return longest, 0
@@ -109,9 +110,9 @@ def _chains(operands: list[bytes]) -> tuple[int, int]:
 
 
 def _format_expressions(pieces: list[bytes]) -> list[bytes]:
-    """What stands in braces in long f-strings, each on a line of its own; what is short nests little.
+    """The expressions in long f-strings, one per line; short ones cannot nest deeply.
 
-    Doubled braces are not told apart: inside an expression they nest.
+    Doubled braces count as nested.
     """
     found = []
     for index in range(1, len(pieces), 2):
@@ -133,7 +134,7 @@ def _format_expressions(pieces: list[bytes]) -> list[bytes]:
 
 
 def _pattern_brackets(code: bytes) -> int:
-    """The most nested brackets behind a `case` or `del`, up to the end of its logical line."""
+    """Maximum bracket depth after a `case` or `del`, up to the end of its logical line."""
     deepest = depth = 0
     around: int | None = None  # how deep the outermost statement stands that goes on
     for piece in _PATTERN_PIECE.finditer(code):

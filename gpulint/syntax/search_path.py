@@ -1,4 +1,4 @@
-"""The folders that a file puts on `sys.path`, as its text spells them."""
+"""The folders that a file adds to `sys.path`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterator
 
 _SAME = frozenset({"Path", "abspath", "absolute", "expanduser", "fspath", "normpath", "realpath", "resolve", "str"})
-"""Calls that give the path that they are given, in another form."""
+"""Calls that return an equivalent of the path in their argument."""
 
 
 def folders(tree: ast.Module) -> Iterator[str]:
-    """What `sys.path.append` and `sys.path.insert` are given, relative to the folder of the file; none that the file
-    names by an absolute path, or not by text and `__file__` alone."""
+    """Arguments of `sys.path.append` and `sys.path.insert`, relative to the folder of the file; only those built from
+    constants and `__file__`, without absolute paths."""
     known: dict[str, str | None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -31,14 +31,14 @@ def _is_search_path(node: ast.expr) -> bool:
 
 
 def _folder(node: ast.expr, known: dict[str, str | None]) -> str | None:
-    """The path that an expression gives, None for one that is longer than paths are. The file itself is in its own
-    folder, which `dirname` of it gives."""
+    """The path that an expression evaluates to, None if it is too long for a path. `__file__` is relative to its own
+    folder."""
     path = _spelled(node, known)
     return path if path is not None and len(path) <= _MAX_PATH else None
 
 
 _MAX_PATH = 4096
-"""Each name that is joined with itself doubles a path."""
+"""Joining a name with itself doubles a path: bounds its growth."""
 
 
 def _spelled(node: ast.expr, known: dict[str, str | None]) -> str | None:

@@ -1,4 +1,4 @@
-"""Where nodes stand, computed only for the files and nodes that are reported."""
+"""Positions of nodes, computed only for reported files and nodes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from gpulint.syntax.parse import CannotParse, by_python, unix_text, with_tree
 
 
 def spans(source: Source, numbers: Collection[int]) -> dict[int, Span]:
-    """The extent of each numbered node of the file, without the blanks and parentheses around it.
+    """The extent of each numbered node of the file, without surrounding blanks and parentheses.
 
-    A compound statement, a handler or a case gives its header up to the colon, or the header's first row if
-    it has several. A method call whose name stands on a later row than the start of its chain begins at the name.
-    Numbers that the file does not have are left out. Raises CannotParse.
+    The extent of a compound statement, handler or case is its header up to the colon, or the first row of a longer
+    header. A method call whose name is on a later row than the start of its chain starts at the name. Unknown numbers
+    are left out. Raises CannotParse.
     """
     text = unix_text(source)
     try:
@@ -66,10 +66,10 @@ def _locate(tree: cst.Module, text: str, path: str, numbers: Collection[int]) ->
 
 
 class Layout(NamedTuple):
-    """Where everything stands in `text`, the file with line feeds as line ends, by offsets into it.
+    """Offsets of everything in `text`, the file with line feeds as line ends.
 
-    `extents` holds (start, end) for each node number: whole statements, without the blanks and parentheses around an
-    expression and the decorators of a definition. `within_strings` are the line feeds inside string literals.
+    `extents` has (start, end) for each node number: whole statements, expressions without surrounding blanks and
+    parentheses, definitions without decorators. `within_strings` are the line feeds inside string literals.
     """
 
     text: str
@@ -80,7 +80,7 @@ class Layout(NamedTuple):
 
 
 def layout(source: Source) -> Layout | None:
-    """The layout of a file; None where LibCST does not write it out exactly as it was. Raises CannotParse."""
+    """The layout of a file, None if LibCST cannot reproduce it exactly. Raises CannotParse."""
     text = unix_text(source)
     return with_tree(source, lambda tree: _lay_out(tree, text, source.path))
 
@@ -116,7 +116,7 @@ def _lay_out(tree: cst.Module, text: str, path: str) -> Layout | None:
 
 
 _BLANKS = " \t\f\\\n"
-"""What tokens between words are made of: blanks, line ends, and the backslash before a continued row."""
+"""Characters of tokens between words: blanks, line ends, and backslashes of continued rows."""
 
 
 # ------------------------------------------------------------------------------ which ends a node has
@@ -175,9 +175,9 @@ _WITH_BODY = (
 
 
 class _Recorder(CodegenState):
-    """Writes the file out again and notes at which token the marked nodes begin and end.
+    """Generates the code and notes the first and last tokens of marked nodes.
 
-    LibCST's PositionProvider does this for every node and costs five times as much.
+    LibCST's PositionProvider does this for every node, and takes five times as long.
     """
 
     def __init__(self, tree: cst.Module, marks: dict[int, dict[_Edge, int]]) -> None:
@@ -209,7 +209,7 @@ class _Recorder(CodegenState):
 
 
 class _TextRecorder(_Recorder):
-    """It, which notes the tokens that are the text of an f-string, too: they can look like blanks or comments."""
+    """Also notes the text tokens of f-strings, which can look like blanks or comments."""
 
     def __init__(self, tree: cst.Module, marks: dict[int, dict[_Edge, int]]) -> None:
         super().__init__(tree, marks)
@@ -227,7 +227,7 @@ _NOTHING = nullcontext()
 
 
 def _place(offsets: Sequence[int], marks: dict[int, dict[_Edge, int]], end: _End) -> int:
-    """The offset of an end. LibCST takes back the last token of a file without a line end."""
+    """The offset of an edge. LibCST drops the last token of a file without a final line end."""
     return offsets[min(_mark(marks, end), len(offsets) - 1)]
 
 
@@ -244,10 +244,10 @@ def _mark(marks: dict[int, dict[_Edge, int]], end: _End) -> int:
 
 
 def _offsets(tokens: Sequence[str], text: str) -> list[int]:
-    """Where each token begins in the text, and where the last one ends."""
+    """Start of each token in the text, and end of the last."""
     if "".join(tokens) == text:
         return [0, *accumulate(map(len, tokens))]
-    # LibCST drops form feeds and continued blank lines in front of a statement: look each token up.
+    # LibCST drops form feeds and continued blank lines before a statement: search for each token.
     offsets = []
     position = 0
     for token in tokens:

@@ -1,4 +1,4 @@
-"""Running work that recurses deeper than an ordinary thread's stack allows."""
+"""Running code that recurses deeper than an ordinary thread's stack allows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 
 class ProcessSetting(Generic[T]):
-    """A setting that belongs to the process: threads that need another value may overlap, and when the last of them
-    is done it is as it was."""
+    """A process-wide setting that threads change temporarily: it is restored when the last of overlapping users is
+    done."""
 
     def __init__(self, read: Callable[[], T], write: Callable[[T], object]) -> None:
         self._read = read
@@ -27,7 +27,7 @@ class ProcessSetting(Generic[T]):
 
     @contextmanager
     def changed(self, change: Callable[[T], T]) -> Iterator[None]:
-        """Within it the setting is what `change` makes of the present value."""
+        """Set the value to `change` of the present one within the context."""
         with self._lock:
             present = self._read()
             if not self._users:
@@ -43,7 +43,7 @@ class ProcessSetting(Generic[T]):
                     self._write(self._before)
 
     def _renew(self) -> None:
-        """In a forked process the threads that changed it, or held the lock, are gone."""
+        """Reset in a forked process, which lacks the threads that changed the value or held the lock."""
         self._lock = threading.Lock()
         if self._users:
             self._users = 0
@@ -51,16 +51,16 @@ class ProcessSetting(Generic[T]):
 
 
 FRAME_SLOTS = 1 << 20
-"""Slots of the frame below all others on such a stack: CPython takes a chunk twice that large for it, and what runs on
-the other half asks for none."""
+"""Slots of the bottom frame on such a stack: CPython allocates a chunk of twice that size, and the frames above use the
+other half."""
 
 
 def _on_one_chunk(work: Callable[[], None]) -> None:
-    """Call `work` where frames have a large chunk of memory to stand on.
+    """Call `work` on top of one large chunk of memory for frames.
 
-    CPython (3.11 and later) keeps Python frames in chunks of 16 KiB, and gives the last one back to the system whenever
-    the stack sinks below it: code that goes up and down there maps and unmaps memory with each call. A chunk is made as
-    large as its first frame needs (`push_chunk` in Python/pystate.c). Only the pages that are touched take memory.
+    CPython (3.11 and later) allocates Python frames in chunks of 16 KiB, and unmaps the last one when the stack shrinks
+    below it: code at that boundary maps and unmaps memory with each call. A chunk is as large as its first frame needs
+    (`push_chunk` in Python/pystate.c). Only pages that are touched take memory.
     """
     work()
 
@@ -72,9 +72,9 @@ _stack = ProcessSetting(threading.stack_size, threading.stack_size)
 
 
 def on_stack(work: Callable[[], T], size: int, recursion: int, name: str | None = None) -> T:
-    """What `work` gives on a thread of its own with at least `size` bytes of stack and `recursion` Python frames.
+    """The result of `work` on a new thread with at least `size` bytes of stack and `recursion` Python frames.
 
-    Raises what `work` raises. May be called by several threads at once.
+    Raises what `work` raises. Thread-safe.
     """
     outcome: list[T] = []
     failure: list[BaseException] = []
@@ -82,7 +82,7 @@ def on_stack(work: Callable[[], T], size: int, recursion: int, name: str | None 
     def run() -> None:
         try:
             outcome.append(work())
-        except BaseException as error:  # handed on to the caller's thread
+        except BaseException as error:  # re-raised on the caller's thread
             failure.append(error)
 
     with _recursion.changed(lambda limit: max(limit, recursion)):

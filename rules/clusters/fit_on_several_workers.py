@@ -76,10 +76,9 @@ class FitOnSeveralWorkers(Rule):
     def __init__(self) -> None:
         self._clusters: list[events.StrategyBuilt] = []
 
-    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
+    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> None:
         if event.strategy.kind == "multi_worker" and has_cluster(event, plan):
             self._clusters.append(event)
-        return iter(())
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         if not plan.runs_keras_3:

@@ -77,31 +77,25 @@ class HorovodUnpinned(Rule):
     why = "every process takes the first GPU"
     instead = "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')` right after it"
 
-    def __init__(self) -> None:
-        self._started: list[events.LibraryCalled] = []
-        self._pinned = False
-
-    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
-        if event.name.startswith("horovod.") and event.name.endswith(".init") and is_run_by_program(event.where):
-            self._started.append(event)
-        return iter(())
-
-    def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
-        if event.what == "visible_devices" and is_run_by_program(event.where):
-            self._pinned = True
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        started = [
+            event
+            for event in self.all(events.LibraryCalled)
+            if event.name.startswith("horovod.") and event.name.endswith(".init") and is_run_by_program(event.where)
+        ]
         elsewhere = ("CUDA_VISIBLE_DEVICES", "visible_device_list", "gpu_options", "HIP_VISIBLE_DEVICES")
-        if plan.may_hide("set_visible_devices"):
+        if not started or plan.may_hide("set_visible_devices") or any(plan.mentions(word) for word in elsewhere):
             return
-        if self._pinned or not self._started or any(plan.mentions(word) for word in elsewhere):
+        if any(
+            event.what == "visible_devices" and is_run_by_program(event.where)
+            for event in self.all(events.RuntimeConfigured)
+        ):
             return
         if not trains(plan) and not any(
             plan.mentions(word) for word in ("DistributedGradientTape", "DistributedOptimizer")
         ):
             return
-        for event in self._started:
+        for event in started:
             yield Report(
                 event.site,
                 "no process is given a GPU of its own",

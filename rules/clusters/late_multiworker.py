@@ -82,18 +82,16 @@ class LateMultiworker(Rule):
         self._late: list[tuple[events.StrategyBuilt, Site, bool]] = []
         self._sets_cluster = False
 
-    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
+    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> None:
         self._sets_cluster = self._sets_cluster or event.key == "TF_CONFIG"
-        return iter(())
 
-    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
+    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> None:
         if event.strategy.kind != "multi_worker":
-            return iter(())
+            return
         self._made.add(event.site)
         if event.state == "yes" and event.since is not None and event.since not in self._made:
             if has_cluster(event, plan):
                 self._late.append((event, event.since, self._sets_cluster))
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event, since, has_set_cluster in self._late:

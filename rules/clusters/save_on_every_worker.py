@@ -84,42 +84,17 @@ class SaveOnEveryWorker(Rule):
     why = "the workers write over each other"
     instead = "let the chief write, and the others to a path of their own"
 
-    def __init__(self) -> None:
-        self._workers: list[events.Event] = []
-        self._writes: list[tuple[events.Event, values.Value | None]] = []
-        self._fits: list[events.ModelFitted] = []
-
-    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        if event.strategy.kind == "multi_worker" and has_cluster(event, plan):
-            self._workers.append(event)
-        return iter(())
-
-    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
-        if event.name.startswith("horovod.") and event.name.endswith(".init"):
-            self._workers.append(event)
-        elif event.name in WRITERS:
-            path = event.arguments.get(WRITERS[event.name], 0)
-            self._writes.append((event, path))
-        elif event.name in METHODS:
-            self._writes.append((event, _directory(event)))
-        return iter(())
-
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        self._fits.append(event)
-        return iter(())
-
-    def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
-        if event.how in ("save", "save_weights", "export"):
-            self._writes.append((event, event.arguments.get("filepath", 0)))
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        if not self._workers:
+        workers = [
+            event for event in self.all(events.StrategyBuilt, events.LibraryCalled) if _starts_workers(event, plan)
+        ]
+        if not workers:
             return
-        for event, path in self._writes:
+        for event in self.all(events.LibraryCalled, events.WeightsUsed):
+            path = _written_path(event)
             if path is None or _is_of_worker(path, event.where):
                 continue
-            started = next((one for one in self._workers if _is_before(one, event)), None)
+            started = next((one for one in workers if _is_before(one, event)), None)
             if started is None or _is_guarded(_chosen(event.where), started.where):
                 continue
             if _is_guarded_by_keras(event, started, plan):
@@ -141,12 +116,28 @@ class SaveOnEveryWorker(Rule):
         made = Symbol(("call", ("external", event.name), given))
         ways = [
             path
-            for fit in self._fits
+            for fit in self.all(events.ModelFitted)
             if (callbacks := fit.arguments.get("callbacks")) is not None
             for path, option in alternatives(callbacks, EVERYWHERE)
             if any(symbol_of(leaf) == made for leaf in leaves(option))
         ]
         return bool(ways) and all(_is_guarded(path, started) for path in ways) and not is_complete(ways)
+
+
+def _starts_workers(event: events.StrategyBuilt | events.LibraryCalled, plan: Plan) -> bool:
+    """Whether from here on the program is one of several workers."""
+    if isinstance(event, events.StrategyBuilt):
+        return event.strategy.kind == "multi_worker" and has_cluster(event, plan)
+    return event.name.startswith("horovod.") and event.name.endswith(".init")
+
+
+def _written_path(event: events.LibraryCalled | events.WeightsUsed) -> values.Value | None:
+    """The path that a call writes to, None if it writes none."""
+    if isinstance(event, events.WeightsUsed):
+        return event.arguments.get("filepath", 0) if event.how in ("save", "save_weights", "export") else None
+    if event.name in WRITERS:
+        return event.arguments.get(WRITERS[event.name], 0)
+    return _directory(event) if event.name in METHODS else None
 
 
 def _is_guarded_by_keras(event: events.Event, started: events.Event, plan: Plan) -> bool:

@@ -80,10 +80,9 @@ class TfConfigMissing(Rule):
             if not any(_counts_workers(literal) for literal in event.where.path):
                 self._alone.append(event)
 
-    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
+    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> None:
         if event.how != "attribute":
             self._used.add(id(event.strategy))
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._alone:

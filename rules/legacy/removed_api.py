@@ -85,9 +85,6 @@ class RemovedApi(Rule):
     why = "it raises when the program gets there"
     instead = "use what has taken its place"
 
-    def __init__(self) -> None:
-        self._used: dict[str, list[events.RemovedNameUsed]] = defaultdict(list)
-
     @staticmethod
     def own_words(text: str, words: frozenset[str]) -> frozenset[str]:
         imported = {name for line in _IMPORT.findall(text) for name in re.findall(r"\w+", line)}
@@ -109,18 +106,17 @@ class RemovedApi(Rule):
                 found.add(name)
         return frozenset(found)
 
-    def on_removed_name_used(self, event: events.RemovedNameUsed, plan: Plan) -> Iterator[Report]:
-        is_gone = release(event.since) <= plan.release_of_target
-        own = event.site.path == plan.path or event.of_object
-        if is_gone and own and not _is_checked(event):
-            self._used[event.site.path].append(event)
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        if not self._used:
+        used_in: dict[str, list[events.RemovedNameUsed]] = defaultdict(list)
+        for event in self.all(events.RemovedNameUsed):
+            is_gone = release(event.since) <= plan.release_of_target
+            own = event.site.path == plan.path or event.of_object
+            if is_gone and own and not _is_checked(event):
+                used_in[event.site.path].append(event)
+        if not used_in:
             return
         legacy_keras = plan.may_run_keras_2
-        for used in self._used.values():
+        for used in used_in.values():
             found = [event for event in used if not (event.of_object and _may_have(event, plan))]
             told: set[str] = set()
             found.sort(key=lambda event: event.site.node)
@@ -147,11 +143,11 @@ class RemovedApi(Rule):
                 if more >= OFTEN:
                     told.add(name)
                 if event.name in removed.only_tf():
-                    own = event.name.removeprefix("tensorflow.")
+                    name = event.name.removeprefix("tensorflow.")
                     yield Report(
                         event.site,
-                        f"`{own}` is gone since Keras 3"
-                        + (f" (and {more} more uses of what `{own.rpartition('.')[0]}` had)" if more >= OFTEN else ""),
+                        f"`{name}` is gone since Keras 3"
+                        + (f" (and {more} more uses of what `{name.rpartition('.')[0]}` had)" if more >= OFTEN else ""),
                         instead="have it from `tensorflow.keras`, which still has it",
                         confidence=confidence(event.where),
                     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gpulint.api import (
     CLEARS_SESSION,
@@ -95,73 +95,35 @@ class ModelInLoop(Rule):
     why = "the graphs of each model stay in memory with its variables"
     instead = "give each round a process of its own, or reset the weights of one model; at least call `clear_session()`"
 
-    def __init__(self) -> None:
-        self._built: list[events.ModelBuilt] = []
-        self._used: set[int] = set()
-        self._fitted: set[int] = set()
-        self._kept: set[int] = set()
-        self._cleared: set[Site] = set()
-        self._collected: set[Site] = set()
-        self._eager: set[int] = set()
-        self._is_eager = False
-
-    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
-        if event.where.context.loops and event.where.context.traced is None:
-            self._built.append(event)
-        return iter(())
-
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        self._used.add(id(event.model))
-        self._fitted.add(id(event.model))
-        return iter(())
-
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
-        eager = event.how == "variables" and event.where.context.traced is None
-        if event.where.context.loops and event.how != "call" and not eager:
-            self._used.add(id(event.model))
-        return iter(())
-
-    def on_model_kept(self, event: events.ModelKept, plan: Plan) -> Iterator[Report]:
-        self._kept.add(id(event.model))
-        return iter(())
-
-    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
-        if known(event.arguments.get("run_eagerly", 5)) is True:
-            self._eager.add(id(event.model))
-        return iter(())
-
-    def on_eager_mode_set(self, event: events.EagerModeSet, plan: Plan) -> Iterator[Report]:
-        if known(event.value) is True:
-            self._eager.add(id(event.model))
-        return iter(())
-
-    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
-        if event.name in CLEARS_SESSION:
-            self._cleared.update(loop.site for loop in event.where.context.loops)
-        elif event.name in RUNS_EAGERLY and switched(event) is True:
-            self._is_eager = True
-        elif event.name == "gc.collect":
-            self._collected.update(loop.site for loop in event.where.context.loops)
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        if self._is_eager or plan.may_hide("clear_session(", "collect(", "Process(", "Pool("):
+        built = [
+            event
+            for event in self.all(events.ModelBuilt)
+            if event.where.context.loops and event.where.context.traced is None
+        ]
+        library_calls = [*self.all(events.LibraryCalled)] if built else []
+        is_eager = any(event.name in RUNS_EAGERLY and switched(event) is True for event in library_calls)
+        if not built or is_eager or plan.may_hide("clear_session(", "collect(", "Process(", "Pool("):
             return
-        kept = {_in_loop(event) for event in self._built if id(event.model) in self._kept}
-        graphs_of = self._used - self._eager
+        kept_models = {id(event.model) for event in self.all(events.ModelKept)}
+        kept = {_in_loop(event) for event in built if id(event.model) in kept_models}
+        fitted = {id(event.model) for event in self.all(events.ModelFitted)}
+        graphs_of = (fitted | self._called()) - self._eager()
+        cleared = _loops_around(event for event in library_calls if event.name in CLEARS_SESSION)
+        collected = _loops_around(event for event in library_calls if event.name == "gc.collect")
         told: set[Site] = set()
-        for event in self._built:
+        for event in built:
             loop = event.where.context.loops[-1]
             if _in_loop(event) in kept or id(event.model) not in graphs_of:
                 continue
-            freed = self._cleared if id(event.model) in self._fitted else self._cleared | self._collected
-            if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, self._built):
+            freed = cleared if id(event.model) in fitted else cleared | collected
+            if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, built):
                 continue
             if (
-                is_sought(event, loop, self._built)
+                is_sought(event, loop, built)
                 or _is_ensemble(loop, event.where)
-                or any(_is_change(one.where) for one in self._built if one.site == event.site)
-                or self._is_view(event)
+                or any(_is_change(one.where) for one in built if one.site == event.site)
+                or _is_view(event, built)
                 or any(one.site in freed for one in event.where.context.loops)
             ):
                 continue
@@ -179,15 +141,36 @@ class ModelInLoop(Rule):
                 fix=unsafe("Clear the session in each round: older models go", _cleared, loop.site),
             )
 
-    def _is_view(self, event: events.ModelBuilt) -> bool:
-        """Whether a model is made of the layers of another one, which is there before the loop around it and stays: it
-        shows what that computes on the way, or puts a new head on it."""
-        part_of = event.model.part_of
-        if part_of is None:
-            return False
-        loop = event.where.context.loops[-1].site
-        inside = [one for one in self._built if any(around.site == loop for around in one.where.context.loops)]
-        return all(one.model.symbol != part_of for one in inside)
+    def _called(self) -> set[int]:
+        """The models, by id, that are called in loops through a graph."""
+        return {
+            id(event.model)
+            for event in self.all(events.ModelCalled)
+            if event.where.context.loops
+            and event.how != "call"
+            and not (event.how == "variables" and event.where.context.traced is None)
+        }
+
+    def _eager(self) -> set[int]:
+        """The models, by id, that Keras runs eagerly."""
+        compiled = (one for one in self.all(events.ModelCompiled) if known(one.arguments.get("run_eagerly", 5)) is True)
+        switched_on = (one for one in self.all(events.EagerModeSet) if known(one.value) is True)
+        return {*(id(one.model) for one in compiled), *(id(one.model) for one in switched_on)}
+
+
+def _loops_around(several: Iterable[events.Event]) -> set[Site]:
+    return {loop.site for event in several for loop in event.where.context.loops}
+
+
+def _is_view(event: events.ModelBuilt, built: Iterable[events.ModelBuilt]) -> bool:
+    """Whether a model reuses the layers of another one that outlives the loop, to show an intermediate result or with a
+    new head."""
+    part_of = event.model.part_of
+    if part_of is None:
+        return False
+    loop = event.where.context.loops[-1].site
+    inside = [one for one in built if any(around.site == loop for around in one.where.context.loops)]
+    return all(one.model.symbol != part_of for one in inside)
 
 
 def _is_change(where: Where) -> bool:

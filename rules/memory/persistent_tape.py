@@ -75,22 +75,17 @@ class PersistentTape(Rule):
     why = "all activations stay in memory until the tape is deleted"
     instead = "leave `persistent=True` out"
 
-    def __init__(self) -> None:
-        self._uses: dict[Site, list[events.GradientTaken]] = defaultdict(list)
-        self._taken: set[Site] = set()
-
-    def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
-        self._taken.add(event.site)
-        if event.tape is not None and event.tape.is_persistent:
-            self._uses[event.tape.site].append(event)
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for tape, uses in self._uses.items():
+        uses_of: dict[Site, list[events.GradientTaken]] = defaultdict(list)
+        for event in self.all(events.GradientTaken):
+            if event.tape is not None and event.tape.is_persistent:
+                uses_of[event.tape.site].append(event)
+        taken = {event.site for event in self.all(events.GradientTaken)}
+        for tape, uses in uses_of.items():
             again = any(
                 len(use.where.context.loops) > len(use.tape.where.context.loops) for use in uses if use.tape is not None
             )
-            elsewhere = {site for use in uses for site in use.written} - self._taken
+            elsewhere = {site for use in uses for site in use.written} - taken
             alone = all(use.tape is not None and use.tape.is_persistent for use in uses)
             if alone and len({use.site for use in uses}) == 1 and not again and not elsewhere:
                 yield Report(

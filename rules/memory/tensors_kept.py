@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from gpulint.api import (
     COUNTER,
@@ -114,41 +114,29 @@ class TensorsKept(Rule):
     why = "each tensor stays in device memory, so memory grows with every step"
     instead = "keep a metric on the device, or read the values once per epoch and clear the list"
 
-    def __init__(self) -> None:
-        self._kept: list[events.TensorKept] = []
-        self._cleared: set[int] = set()
-        self._trained: set[Site] = set()
-        """The innermost loops around updates."""
-
-    def on_tensor_kept(self, event: events.TensorKept, plan: Plan) -> Iterator[Report]:
-        self._kept.append(event)
-        return iter(())
-
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        if event.where.context.loops:
-            self._trained.add(event.where.context.loops[-1].site)
-        return iter(())
-
-    def on_container_cleared(self, event: events.ContainerCleared, plan: Plan) -> Iterator[Report]:
-        self._cleared.add(id(event.container))
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if plan.may_hide(".clear(", ".pop(", ".popleft("):
             return
-        loops = step_loops(plan) if self._kept else frozenset()
-        loops |= {one.site for event in self._kept for one in event.where.context.loops if goes_over_data(one.iterable)}
-        for event in self._kept:
+        kept = [*self.all(events.TensorKept)]
+        loops = step_loops(plan) if kept else frozenset()
+        loops |= {one.site for event in kept for one in event.where.context.loops if goes_over_data(one.iterable)}
+        cleared = {id(event.container) for event in self.all(events.ContainerCleared)}
+        trained = {
+            event.where.context.loops[-1].site
+            for event in self.all(events.GradientsApplied)
+            if event.where.context.loops
+        }
+        for event in kept:
             container = event.container
             loop = loop_around(event.where, loops)
-            if loop is None or _is_made_anew(container, event.where) or id(container) in self._cleared:
+            if loop is None or _is_made_anew(container, event.where) or id(container) in cleared:
                 continue
-            if are_few(event.where.context.loops) or is_rare(event.where, loop) or self._is_limited(event):
+            if are_few(event.where.context.loops) or is_rare(event.where, loop) or _is_limited(event, kept):
                 continue
-            if not in_every_turn(event, loop, self._kept):
+            if not in_every_turn(event, loop, kept):
                 continue
-            trains = loop.site in self._trained
-            if self._goes_once(event.where, loop, trains=trains) or (not trains and _is_after_an_epoch(event.where)):
+            trains = loop.site in trained
+            if _goes_once(event.where, loop, trained) or (not trains and _is_after_an_epoch(event.where)):
                 continue
             yield Report(
                 event.site,
@@ -157,25 +145,28 @@ class TensorsKept(Rule):
                 related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
             )
 
-    def _goes_once(self, where: Where, loop: Loop, *, trains: bool) -> bool:
-        """Whether a loop goes once over what there is: it is the outermost one, or none of those around it goes over
-        something more than once or trains."""
-        around = where.context.loops[: where.context.loops.index(loop)]
-        return _is_one_pass(loop, trains=trains) and not (
-            any(trains or one.site in self._trained or not _is_one_pass(one, trains=False) for one in around)
-        )
 
-    def _is_limited(self, event: events.TensorKept) -> bool:
-        """Whether the length of the container, or a count, decides that more is put into it, in some round."""
-        return any(
-            one.site == event.site
-            and (
-                literal.condition.subject in (length_of(symbol_of(one.container)), *_counted_to(event.site, self._kept))
-                or _is_below(literal)
-            )
-            for one in self._kept
-            for literal in one.where.path
+def _goes_once(where: Where, loop: Loop, trained: Collection[Site]) -> bool:
+    """Whether a loop iterates once over its data: it is the outermost one, or no loop around it trains or iterates more
+    than once. `trained` are the innermost loops around updates."""
+    trains = loop.site in trained
+    around = where.context.loops[: where.context.loops.index(loop)]
+    return _is_one_pass(loop, trains=trains) and not (
+        any(trains or one.site in trained or not _is_one_pass(one, trains=False) for one in around)
+    )
+
+
+def _is_limited(event: events.TensorKept, kept: Sequence[events.TensorKept]) -> bool:
+    """Whether the length of the container, or a counter, decides in some iteration that more is added."""
+    return any(
+        one.site == event.site
+        and (
+            literal.condition.subject in (length_of(symbol_of(one.container)), *_counted_to(event.site, kept))
+            or _is_below(literal)
         )
+        for one in kept
+        for literal in one.where.path
+    )
 
 
 def _is_made_anew(container: values.Items | values.Mapping, where: Where) -> bool:
@@ -192,7 +183,7 @@ def _is_below(literal: Literal) -> bool:
     return counts and literal.condition.operator in (">", ">=") and not literal.holds
 
 
-def _counted_to(site: Site, kept: list[events.TensorKept]) -> list[object]:
+def _counted_to(site: Site, kept: Sequence[events.TensorKept]) -> list[object]:
     """What is compared with another number in each round in which something is kept at a place: the end of a count."""
     numbers: dict[object, set[object]] = defaultdict(set)
     for event in kept:

@@ -103,7 +103,7 @@ def _all(
 def _loses(kind: str, name: str, value: values.Value) -> bool:
     """Whether an argument loses the kernel for certain."""
     if name in _KEEPING:
-        if isinstance(value, values.External):
+        if isinstance(value, values.LibraryName):
             module, _, function = value.name.rpartition(".")
             return module.startswith("tensorflow") and function not in _KEEPING[name]
         return isinstance(value, values.Constant) and value.value not in _KEEPING[name]

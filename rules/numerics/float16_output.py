@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gpulint.api import (
     POLICY_WORDS,
     Draft,
     Edit,
+    Offer,
     Plan,
     Report,
     Rule,
     Severity,
     Site,
+    Where,
     calls,
     computes_in,
     confidence,
@@ -82,44 +83,42 @@ class Float16Output(Rule):
     why = "float16 has no small probabilities and rounds large logits: losses and gradients become 0, infinite or NaN"
     instead = 'give the last layer `dtype="float32"`'
 
-    def __init__(self) -> None:
-        self._made: dict[Site, set[int]] = defaultdict(set)
-        self._trained: dict[Site, set[int]] = defaultdict(set)
-        self._outputs: dict[Site, dict[int, tuple[Report, tuple[Site, ...]]]] = defaultdict(dict)
-
-    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
-        self._made[event.layer.site].add(event.layer.serial)
-        return iter(())
-
-    def on_output_trained(self, event: events.OutputTrained, plan: Plan) -> Iterator[Report]:
-        layer = event.layer
-        policies = possible(layer.policy, layer.where)
-        if (
-            _gives_numbers(layer)
-            and any(computes_in(one, "float16") for one in policies)
-            and together(event.where, layer.where)
-        ):
-            sites = (layer.site, *(one.site for one in event.through))
-            report = Report(
-                layer.site,
-                "an output in float16 goes into the loss",
-                confidence=confidence(layer.where),
-                related=((event.site, "here"),),
-                fix=unsafe('Add `dtype="float32"`: labels in float16 must become float32, too', _in_float32, *sites)
-                if plan.mentions(".float16")
-                else safe('Add `dtype="float32"`', _in_float32, *sites),
-            )
-            for one in (layer, *event.through):
-                self._trained[one.site].add(one.serial)
-            self._outputs[layer.site].setdefault(layer.serial, (report, sites))
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """A place that makes other layers, too, cannot be told to make them all in float32."""
-        for reports in self._outputs.values():
-            for report, sites in reports.values():
-                alone = all(self._made[one] <= self._trained[one] for one in sites)
-                yield report if alone else replace(report, fix=None)
+        built: dict[Site, set[int]] = defaultdict(set)
+        for layer_built in self.all(events.LayerBuilt):
+            built[layer_built.layer.site].add(layer_built.layer.serial)
+        outputs = [event for event in self.all(events.OutputTrained) if _is_in_float16(event.layer, event.where)]
+        trained: dict[Site, set[int]] = defaultdict(set)
+        for event in outputs:
+            for layer in (event.layer, *event.through):
+                trained[layer.site].add(layer.serial)
+        first: dict[Site, dict[int, events.OutputTrained]] = defaultdict(dict)
+        for event in outputs:
+            first[event.layer.site].setdefault(event.layer.serial, event)
+        for event in (event for of_site in first.values() for event in of_site.values()):
+            sites = (event.layer.site, *(one.site for one in event.through))
+            alone = all(built[one] <= trained[one] for one in sites)
+            yield Report(
+                event.layer.site,
+                "an output in float16 goes into the loss",
+                confidence=confidence(event.layer.where),
+                related=((event.site, "here"),),
+                fix=_fix(sites, plan) if alone else None,
+            )
+
+
+def _is_in_float16(layer: values.Layer, where: Where) -> bool:
+    policies = possible(layer.policy, layer.where)
+    return (
+        _gives_numbers(layer) and any(computes_in(one, "float16") for one in policies) and together(where, layer.where)
+    )
+
+
+def _fix(layers: tuple[Site, ...], plan: Plan) -> Offer:
+    if plan.mentions(".float16"):
+        return unsafe('Add `dtype="float32"`: labels in float16 must become float32, too', _in_float32, *layers)
+    return safe('Add `dtype="float32"`', _in_float32, *layers)
 
 
 def _gives_numbers(layer: values.Layer) -> bool:

@@ -14,7 +14,6 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    Where,
     calls,
     confidence,
     events,
@@ -76,36 +75,38 @@ class Float64OnGpu(Rule):
     why = "float64 is up to twice as slow on a CPU, and far more on a GPU with few units for it"
     instead = "train in float32"
 
-    def __init__(self) -> None:
-        self._found: list[tuple[Site, Where, str]] = []
-
-    def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
-        if (event.name in SETS_FLOATX or event.name.endswith("_policy")) and any(
-            _is_double(value) for value in event.arguments.all()
-        ):
-            self._found.append((event.site, event.where, "float64 is set for everything"))
-        return iter(())
-
-    def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
-        if any(_is_double(value) for value in possible(event.arguments.get("dtype"), event.where)):
-            self._found.append((event.site, event.where, "the layer computes in float64"))
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        if self._found and trains(plan):
-            for site, where, message in self._found:
+        found = [
+            (event, message)
+            for event in self.all(events.LibraryCalled, events.LayerBuilt)
+            if (message := _sets_double(event))
+        ]
+        if found and trains(plan):
+            for event, message in found:
                 yield Report(
-                    site,
+                    event.site,
                     message,
-                    confidence=confidence(where),
+                    confidence=confidence(event.where),
                     fix=unsafe(
-                        "Replace it with float32: 7 digits, and float64 arrays no longer mix with it", _single, site
+                        "Replace it with float32: 7 digits, and float64 arrays no longer mix with it",
+                        _single,
+                        event.site,
                     ),
                 )
 
 
+def _sets_double(event: events.LibraryCalled | events.LayerBuilt) -> str:
+    """Message for a call that selects float64, "" for any other."""
+    if isinstance(event, events.LayerBuilt):
+        is_double = any(_is_double(value) for value in possible(event.arguments.get("dtype"), event.where))
+        return "the layer computes in float64" if is_double else ""
+    is_setter = event.name in SETS_FLOATX or event.name.endswith("_policy")
+    is_double = is_setter and any(_is_double(value) for value in event.arguments.all())
+    return "float64 is set for everything" if is_double else ""
+
+
 def _is_double(value: values.Value) -> bool:
-    if isinstance(value, values.External):
+    if isinstance(value, values.LibraryName):
         return value.name.rpartition(".")[2] in ("float64", "double")
     return known(value) == "float64"
 

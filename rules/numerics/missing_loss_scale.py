@@ -93,36 +93,33 @@ class MissingLossScale(Rule):
     why = "small gradients are zero in float16, and a LossScaleOptimizer divides by its scale in any case"
     instead = "take the gradient of `optimizer.scale_loss(loss)`, with a LossScaleOptimizer"
 
-    def __init__(self) -> None:
-        self._taken: list[events.GradientTaken] = []
-        self._applied: dict[Site, bool] = {}
-        self._summed: dict[int, set[Site]] = defaultdict(set)
-
-    def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
-        if event.tape is not None:
-            self._taken.append(event)
-        return iter(())
-
-    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
-        if event.gradient is not None and event.gradient.gradient is not None:
-            self._summed[event.target.serial].add(event.gradient.gradient.site)
-        return iter(())
-
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        scales = isinstance(event.optimizer, values.Optimizer) and event.optimizer.scales
-        if scales is None:
-            return iter(())
-        taken = {tensor.gradient.site for tensor in event.gradients if tensor.gradient is not None}
-        for site in taken.union(*(self._summed[variable.serial] for variable in event.accumulators)):
-            self._applied[site] = scales or self._applied.get(site, False)
-        return iter(())
+    def _applied(self) -> dict[Site, bool]:
+        """The gradients that an optimizer applies, directly or summed in a variable, with whether it scales them."""
+        summed: dict[int, set[Site]] = defaultdict(set)
+        applied: dict[Site, bool] = {}
+        for event in self.all(events.StateUpdated, events.GradientsApplied):
+            if isinstance(event, events.StateUpdated):
+                if event.gradient is not None and event.gradient.gradient is not None:
+                    summed[event.target.serial].add(event.gradient.gradient.site)
+                continue
+            scales = isinstance(event.optimizer, values.Optimizer) and event.optimizer.scales
+            if scales is None:
+                continue
+            gradients = {tensor.gradient.site for tensor in event.gradients if tensor.gradient is not None}
+            for site in gradients.union(*(summed[variable.serial] for variable in event.accumulators)):
+                applied[site] = scales or applied.get(site, False)
+        return applied
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        scaled = [event for event in self._taken if _is_scaled(event)]
-        for event in self._taken:
+        taken = [event for event in self.all(events.GradientTaken) if event.tape is not None]
+        if not taken:
+            return
+        applied = self._applied()
+        scaled = [event for event in taken if _is_scaled(event)]
+        for event in taken:
             if any(one.site == event.site or not together(one.where, event.where) for one in scaled):
                 continue  # scaled where it must be: this is the way without
-            by_scaling_optimizer = self._applied.get(event.site)
+            by_scaling_optimizer = applied.get(event.site)
             in_float16 = any(computes_in(policy, "float16") for policy in possible(event.policy, event.where))
             divided = by_scaling_optimizer and plan.runs_keras_3
             if by_scaling_optimizer is None or not (in_float16 or divided) or _may_be_scaled(event, plan):

@@ -80,18 +80,10 @@ class CacheAfterShuffle(Rule):
     why = "the cache is filled once: every epoch is like the first"
     instead = "cache first, then shuffle, augment and repeat"
 
-    def __init__(self) -> None:
-        self._once: set[Site] = set()
-
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        epochs = event.arguments.get("epochs", 3)
-        if not event.where.context.loops and not event.arguments.open and known(epochs) == 1:
-            self._once.add(event.site)
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        once = {event.site for event in self.all(events.ModelFitted) if _is_one_epoch(event)}
         for event in pipelines.made_for_training(plan):
-            if event.site in self._once:
+            if event.site in once:
                 continue
             for chain in pipelines.chains(event.dataset):
                 for index, step in enumerate(chain):
@@ -108,6 +100,12 @@ class CacheAfterShuffle(Rule):
                             related=((cause.site, "this comes before it"), pipelines.reader(event)),
                             fix=unsafe("Cache first: epochs then differ", _first, step.site, cause.site),
                         )
+
+
+def _is_one_epoch(event: events.ModelFitted) -> bool:
+    """Whether a call of `fit` trains one epoch and is called once."""
+    epochs = known(event.arguments.get("epochs", 3))
+    return not event.where.context.loops and not event.arguments.open and epochs == 1
 
 
 def _frozen(

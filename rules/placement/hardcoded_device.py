@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
@@ -17,6 +18,7 @@ from gpulint.api import (
     confidence,
     events,
     is_test,
+    known,
     statements,
     unsafe,
     values,
@@ -76,54 +78,22 @@ class HardcodedDevice(Rule):
     instead = "leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU"
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107", "GPU211")
 
-    def __init__(self) -> None:
-        self._of_pipelines: set[Site] = set()
-        self._reports: list[Report] = []
-        self._only_gpu: set[Site] = set()
-        self._devices: dict[Site, set[DeviceName | None]] = {}
-        self._done_in: dict[DeviceScope, set[str]] = {}
-        """The operations that are called in each scope."""
-        self._trains = False
-
-    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
-        if (scope := event.where.context.device) is not None:
-            self._done_in.setdefault(scope, set()).add(event.name)
-        return iter(())
-
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        self._trains = True
-        return iter(())
-
-    def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
-        if event.gpus == 1:
-            self._only_gpu.add(event.call)
-        return iter(())
-
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        self._trains = True
-        return iter(())
-
-    def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> None:
-        device = event.scope.device
-        self._devices.setdefault(event.site, set()).add(device)
-        if device is None or not device.is_gpu or device.index is None or event.scope.chosen:
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        entered = [*self.all(events.DeviceEntered)]
+        pinned = [event for event in entered if _is_pinned(event, plan)]
+        if not pinned:
             return
-        if event.where.context.mapped is not None:  # there nothing else puts an operation on a GPU
-            self._of_pipelines.add(event.site)
-        if (
-            is_test(event.site.path)
-            or not plan.referenced.isdisjoint(PER_PROCESS)
-            or event.where.context.strategy is not None
-            or any(words(name) & _OF_DEVICES for name in words_of(event.where.path | plan.demanded))
-            or event.where.context.catches({"RuntimeError"})
-        ):
-            return
-        around = event.where.context.devices[:-1]
-        if isinstance(event.argument, values.Constant) and not (around and around[-1].device == device):
-            self._reports.append(
-                Report(
+        devices: dict[Site, set[DeviceName | None]] = defaultdict(set)
+        for event in entered:
+            devices[event.site].add(event.scope.device)
+        silent = {event.site for event in entered if _names_gpu(event) and event.where.context.mapped is not None}
+        silent |= {event.call for event in self.all(events.DeviceNamed) if event.gpus == 1}
+        silent |= self._compared()
+        for event in pinned:
+            if event.site not in silent and len(devices[event.site]) == 1:
+                yield Report(
                     event.site,
-                    f"operations are pinned to `{event.argument.value}`",
+                    f"operations are pinned to `{known(event.argument)}`",
                     confidence=confidence(event.where),
                     fix=unsafe(
                         "Take the block out of `tf.device`: TensorFlow places its operations",
@@ -131,21 +101,41 @@ class HardcodedDevice(Rule):
                         event.site,
                     ),
                 )
-            )
-
-    def on_end(self, plan: Plan) -> Iterator[Report]:
-        silent = self._of_pipelines | self._only_gpu | self._compared()
-        return (
-            report for report in self._reports if report.site not in silent and len(self._devices[report.site]) == 1
-        )
 
     def _compared(self) -> set[Site]:
-        """Where a program that trains nothing does what it does on a CPU, too: it measures the two."""
+        """The scopes of a program that does the same on a CPU and trains nothing: it measures the two."""
+        if any(self.all(events.GradientsApplied, events.ModelFitted)):
+            return set()
+        done_in: dict[DeviceScope, set[str]] = defaultdict(set)
+        for event in self.all(events.OpCalled):
+            if (scope := event.where.context.device) is not None:
+                done_in[scope].add(event.name)
         on_cpu: set[str] = set()
-        for scope, names in self._done_in.items():
+        for scope, names in done_in.items():
             if scope.device is not None and scope.device.is_cpu:
                 on_cpu |= names
-        return {scope.site for scope, names in self._done_in.items() if names <= on_cpu and not self._trains}
+        return {scope.site for scope, names in done_in.items() if names <= on_cpu}
+
+
+def _names_gpu(event: events.DeviceEntered) -> bool:
+    """Whether the program names one GPU, by a number that it did not choose at run time."""
+    device = event.scope.device
+    return device is not None and device.is_gpu and device.index is not None and not event.scope.chosen
+
+
+def _is_pinned(event: events.DeviceEntered, plan: Plan) -> bool:
+    if not _names_gpu(event):
+        return False
+    if (
+        is_test(event.site.path)
+        or not plan.referenced.isdisjoint(PER_PROCESS)
+        or event.where.context.strategy is not None
+        or any(words(name) & _OF_DEVICES for name in words_of(event.where.path | plan.demanded))
+        or event.where.context.catches({"RuntimeError"})
+    ):
+        return False
+    around = event.where.context.devices[:-1]
+    return isinstance(event.argument, values.Constant) and not (around and around[-1].device == event.scope.device)
 
 
 _OF_DEVICES = frozenset({"devices", "gpu", "gpus", "placement", "cuda"})

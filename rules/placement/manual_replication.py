@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.api import (
@@ -80,45 +81,15 @@ class ManualReplication(Rule):
     itself = DEVICE_NAMES
     on_by_default = False
 
-    def __init__(self) -> None:
-        self._entered: dict[tuple[Site, Site, Caller], set[Symbol | None]] = {}
-        """(the loop, the device scope, the way to it) → the devices that it was entered for; None among them where the
-        loop chooses."""
-        self._built: list[events.ModelBuilt] = []
-        self._trains = False
-
-    def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> Iterator[Report]:
-        context, caller = event.where.context, event.where.caller
-        for loop in context.loops:
-            devices = self._entered.setdefault((loop.site, event.site, caller), set())
-            devices.add(symbol_of(event.argument))
-            if _is_of_round(event.argument, loop):
-                devices.add(None)
-        return iter(())
-
-    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
-        scope = event.where.context.device
-        if scope is not None and scope.device is not None and scope.device.is_gpu:
-            self._built.append(event)
-        return iter(())
-
-    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
-        self._trains = True
-        return iter(())
-
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        self._trains = True
-        return iter(())
-
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        self._trains = True
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in self._built if self._trains else ():
+        if not any(self.all(events.ModelCompiled, events.ModelFitted, events.GradientsApplied)):
+            return
+        devices = self._devices()
+        for event in self.all(events.ModelBuilt):
             scope = event.where.context.device
-            assert scope is not None, "as above"
-            loop = self._loop_over_devices(event, scope.site)
+            if scope is None or scope.device is None or not scope.device.is_gpu:
+                continue
+            loop = _loop_over_devices(event, scope.site, devices)
             if loop is not None:
                 yield Report(
                     loop.site,
@@ -130,14 +101,29 @@ class ManualReplication(Rule):
                     ),
                 )
 
-    def _loop_over_devices(self, event: events.ModelBuilt, scope: Site) -> Loop | None:
-        """The innermost loop over devices in whose rounds the scope of a model is entered for different ones."""
-        ways = [*callers(event.where.caller)]
-        for loop in reversed(event.where.context.loops):
-            several = any(len(self._entered.get((loop.site, scope, way), ())) > 1 for way in ways)
-            if several and _goes_over_devices(loop.iterable):
-                return loop
-        return None
+    def _devices(self) -> _Devices:
+        entered: _Devices = defaultdict(set)
+        for event in self.all(events.DeviceEntered):
+            for loop in event.where.context.loops:
+                devices = entered[loop.site, event.site, event.where.caller]
+                devices.add(symbol_of(event.argument))
+                if _is_of_round(event.argument, loop):
+                    devices.add(None)
+        return entered
+
+
+_Devices = dict[tuple[Site, Site, Caller], set["Symbol | None"]]
+"""The devices for which a scope is entered, by loop, scope and the way to it; None if the loop chooses the device."""
+
+
+def _loop_over_devices(event: events.ModelBuilt, scope: Site, devices: _Devices) -> Loop | None:
+    """The innermost loop over devices whose iterations enter the scope of a model for different devices."""
+    ways = [*callers(event.where.caller)]
+    for loop in reversed(event.where.context.loops):
+        several = any(len(devices.get((loop.site, scope, way), ())) > 1 for way in ways)
+        if several and _goes_over_devices(loop.iterable):
+            return loop
+    return None
 
 
 def _is_of_round(device: values.Value, loop: Loop) -> bool:

@@ -77,29 +77,15 @@ class GrowthOneGpu(Rule):
     speaks_of = CONFIG_WORDS
     yields_to = ("GPU301",)
 
-    def __init__(self) -> None:
-        self._growth: list[tuple[events.RuntimeConfigured, values.ListedDevice]] = []
-        self._moot: list[events.Event] = []
-        """What leaves one GPU, or makes logical devices, for which growth is not looked at."""
-
-    def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
-        if event.what in ("visible_devices", "logical_devices"):
-            self._moot.append(event)
-        enabled = event.arguments.get("enable", 1)
-        if event.what == "memory_growth" and isinstance(event.device, values.ListedDevice):
-            if isinstance(enabled, values.Constant) and enabled.value is True and event.device.list.type in ("GPU", ""):
-                self._growth.append((event, event.device))
-        return iter(())
-
-    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
-        mask = event.value.value if isinstance(event.value, values.Constant) else None
-        if event.key == "CUDA_VISIBLE_DEVICES" and not (isinstance(mask, str) and "," in mask):
-            self._moot.append(event)
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event, device in self._growth:
-            others = self._growth
+        growth = [
+            (event, event.device)
+            for event in self.all(events.RuntimeConfigured)
+            if isinstance(event.device, values.ListedDevice) and _grows(event) and event.device.list.type in ("GPU", "")
+        ]
+        moot = [event for event in self.all(events.RuntimeConfigured, events.EnvironmentSet) if _makes_moot(event)]
+        for event, device in growth:
+            others = growth
             if is_run_by_program(event.where):
                 others = [one for one in others if is_run_by_program(one[0].where)]
             if device.index is None or any(
@@ -109,13 +95,26 @@ class GrowthOneGpu(Rule):
             several = frozenset({Literal(Condition(">", length_of(device.list.symbol), 1), True)})
             alone = device.list.part is not None or not compatible(event.where.path, several)
             hidden = plan.may_hide("set_memory_growth", seen=1) or plan.may_hide(*_MOOT)
-            if not alone and not hidden and not any(together(event.where, other.where) for other in self._moot):
+            if not alone and not hidden and not any(together(event.where, other.where) for other in moot):
                 yield Report(
                     event.site,
                     f"memory growth set for GPU {device.index} only",
                     confidence=confidence(event.where),
                     fix=unsafe("Set it for all GPUs in a loop", _for_all, event.site),
                 )
+
+
+def _grows(event: events.RuntimeConfigured) -> bool:
+    enabled = event.arguments.get("enable", 1)
+    return event.what == "memory_growth" and isinstance(enabled, values.Constant) and enabled.value is True
+
+
+def _makes_moot(event: events.RuntimeConfigured | events.EnvironmentSet) -> bool:
+    """Whether a setting leaves one GPU, or makes logical devices, which have memory limits of their own."""
+    if isinstance(event, events.RuntimeConfigured):
+        return event.what in ("visible_devices", "logical_devices")
+    mask = event.value.value if isinstance(event.value, values.Constant) else None
+    return event.key == "CUDA_VISIBLE_DEVICES" and not (isinstance(mask, str) and "," in mask)
 
 
 _MOOT = ("set_visible_devices", "logical_device_configuration")

@@ -74,9 +74,8 @@ class LateDeviceConfig(Rule):
     def __init__(self) -> None:
         self._grows_anyway = False
 
-    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
+    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> None:
         self._grows_anyway = self._grows_anyway or event.key == "TF_FORCE_GPU_ALLOW_GROWTH"
-        return iter(())
 
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
         late = event.state == "yes" or (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gpulint.api import (
     RUNS_EAGERLY,
@@ -27,6 +28,14 @@ from gpulint.api import (
     words,
     words_of,
 )
+
+
+class _Setting(NamedTuple):
+    """Where a model's eager mode is set, and to what."""
+
+    event: events.ModelCompiled | events.EagerModeSet
+    place: Site
+    eager: object
 
 
 class EagerLeftOn(Rule):
@@ -87,23 +96,19 @@ class EagerLeftOn(Rule):
     why = "nothing is compiled: each operation is dispatched by Python"
     instead = "leave it out, or put it behind a debug flag"
 
-    def __init__(self) -> None:
-        self._set: list[tuple[events.ModelCompiled | events.EagerModeSet, Site, object]] = []
-        self._fitted: dict[int, int] = {}
-        """How many of those there were when a model, by its serial number, was last fitted."""
-
-    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
-        place = event.arguments.written.get("run_eagerly", event.site)
-        self._set.append((event, place, known(event.arguments.get("run_eagerly", 5))))
-        return iter(())
-
-    def on_eager_mode_set(self, event: events.EagerModeSet, plan: Plan) -> Iterator[Report]:
-        self._set.append((event, event.site, known(event.value)))
-        return iter(())
-
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        self._fitted[event.model.serial] = len(self._set)
-        return iter(())
+    def _settings(self) -> tuple[list[_Setting], dict[int, int]]:
+        """(all settings of eager mode, the number of those before the last `fit` of a model by its serial number)."""
+        settings: list[_Setting] = []
+        fitted: dict[int, int] = {}
+        for event in self.all(events.ModelCompiled, events.EagerModeSet, events.ModelFitted):
+            if isinstance(event, events.ModelFitted):
+                fitted[event.model.serial] = len(settings)
+            elif isinstance(event, events.EagerModeSet):
+                settings.append(_Setting(event, event.site, known(event.value)))
+            else:
+                place = event.arguments.written.get("run_eagerly", event.site)
+                settings.append(_Setting(event, place, known(event.arguments.get("run_eagerly", 5))))
+        return settings, fitted
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         kinds = (may_train, may_train_or_evaluate, *(() if converts(plan) else (computes_in_loop,)))
@@ -115,22 +120,23 @@ class EagerLeftOn(Rule):
                 confidence=confidence(event.where),
                 fix=unsafe("Remove it: Python code runs at tracing only", statements.without_statement, event.site),
             )
-        flags = {place for _, place, eager in self._set if eager is False}
-        ways = {one.where.path: one.where for one, _, eager in self._set if eager is not True and one.where.path}
+        settings, fitted = self._settings()
+        flags = {place for _, place, eager in settings if eager is False}
+        ways = {one.where.path: one.where for one, _, eager in settings if eager is not True and one.where.path}
         of_model: dict[int, list[int]] = defaultdict(list)
-        for index, (one, _, _) in enumerate(self._set):
+        for index, (one, _, _) in enumerate(settings):
             of_model[one.model.serial].append(index)
-        for index, (chosen, place, eager) in enumerate(self._set):
+        for index, (chosen, place, eager) in enumerate(settings):
             if eager is not True or place in flags or _is_guarded(chosen):
                 continue
             is_chosen = any(not together(other, chosen.where) for other in ways.values())
             later = any(
-                other > index and together(self._set[other][0].where, chosen.where)
+                other > index and together(settings[other][0].where, chosen.where)
                 for other in reversed(of_model[chosen.model.serial])
             )
             if later or is_chosen or plan.may_hide("run_eagerly", seen=1):
                 continue
-            if index < self._fitted.get(chosen.model.serial, 0):
+            if index < fitted.get(chosen.model.serial, 0):
                 yield Report(
                     place,
                     "the model is trained eagerly",

@@ -115,53 +115,45 @@ class EagerTrainStep(Rule):
         self._forward: set[int] = set()
         """Calls of functions, by id, in which a model or a layer of the program is called eagerly."""
 
-    def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> Iterator[Report]:
+    def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> None:
         if event.tape is not None:
             self._gradients[event.site] = event
             if event.is_of_moved:
                 found = [one for leaf in possible(event.result, event.where) for one in leaves(leaf)]
                 self._note(event, tuple(one for one in found if isinstance(one, values.Tensor)))
-        return iter(())
 
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         if event.how == "call":
             self._note_forward(event.where)
-        return iter(())
 
-    def on_function_entered(self, event: events.FunctionEntered, plan: Plan) -> Iterator[Report]:
+    def on_function_entered(self, event: events.FunctionEntered, plan: Plan) -> None:
         if event.function.name == "call":
             self._note_forward(event.where)
-        return iter(())
 
     def _note_forward(self, where: Where) -> None:
         if not where.context.may_be_traced:
             self._forward.update(id(caller) for caller in callers(where.caller))
 
-    def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
+    def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> None:
         context = event.where.context
         if context.decorated is not None and not context.guards and not context.flags:
             self._eager.add(context.decorated)
-        return iter(())
 
-    def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
+    def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> None:
         if (function := values.function_of(event.function)) is not None:
             self._wrapped.add(Site(function.module.path, function.definition.number))
-        return iter(())
 
-    def on_function_handed_over(self, event: events.FunctionHandedOver, plan: Plan) -> Iterator[Report]:
+    def on_function_handed_over(self, event: events.FunctionHandedOver, plan: Plan) -> None:
         """What a `tf.function` hands over is traced with it, as where a strategy that is not known runs it."""
         if event.where.context.may_be_traced:
             self._wrapped.add(Site(event.function.module.path, event.function.definition.number))
-        return iter(())
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         self._note(event, event.gradients)
-        return iter(())
 
-    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> None:
         if event.gradient is not None and event.is_move:
             self._note(event, (event.gradient,))
-        return iter(())
 
     def _note(self, event: events.Event, gradients: tuple[values.Tensor, ...]) -> None:
         context = event.where.context

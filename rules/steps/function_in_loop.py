@@ -11,7 +11,6 @@ from gpulint.api import (
     Report,
     Rule,
     Severity,
-    Site,
     Symbol,
     Where,
     are_few,
@@ -82,30 +81,22 @@ class FunctionInLoop(Rule):
     why = "it is traced again in each round"
     instead = "make it once, before the loop"
 
-    def __init__(self) -> None:
-        self._made: list[events.FunctionTraced] = []
-        self._builds: set[Site] = set()
-        self._called: set[tuple[Site, Site]] = set()
-        """Where functions are made and the loops in each round of which they are called, not only in loops of loops."""
-
-    def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> Iterator[Report]:
-        if event.where.context.loops and event.where.context.traced is None:
-            self._made.append(event)
-        return iter(())
-
-    def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> Iterator[Report]:
-        loops = event.where.context.loops
-        for index, loop in enumerate(loops):
-            if sum(rounds(inner) != 1 for inner in loops[index + 1 :]) < OF_A_RUN:
-                self._called.add((event.wrapped_at, loop.site))
-        return iter(())
-
-    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
-        self._builds.update(loop.site for loop in event.where.context.loops)
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in self._made:
+        made = [
+            event
+            for event in self.all(events.FunctionTraced)
+            if event.where.context.loops and event.where.context.traced is None
+        ]
+        if not made:
+            return
+        called = {  # functions, with the loops that call them in each iteration, not only in loops inside it
+            (event.wrapped_at, loop.site)
+            for event in self.all(events.TracedCalled)
+            for index, loop in enumerate(event.where.context.loops)
+            if sum(rounds(inner) != 1 for inner in event.where.context.loops[index + 1 :]) < OF_A_RUN
+        }
+        builds = {loop.site for event in self.all(events.ModelBuilt) for loop in event.where.context.loops}
+        for event in made:
             loop = event.where.context.loops[-1]
             if are_few(event.where.context.loops) or any(words(name) & _MUCH for name in loop.names):
                 continue
@@ -113,9 +104,9 @@ class FunctionInLoop(Rule):
                 continue
             if _may_be_kept(event.where, loop):
                 continue
-            if not in_every_turn(event, loop, self._made):
+            if not in_every_turn(event, loop, made):
                 continue
-            if (event.site, loop.site) in self._called and loop.site not in self._builds:
+            if (event.site, loop.site) in called and loop.site not in builds:
                 yield Report(
                     event.site,
                     "a `tf.function` is made and called in each round of a loop",

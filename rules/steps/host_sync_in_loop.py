@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
 
 from gpulint.api import (
     TRAINING_WORDS,
@@ -20,7 +22,6 @@ from gpulint.api import (
     loop_around,
     step_loops,
     updates,
-    values,
 )
 
 
@@ -105,47 +106,32 @@ class HostSyncInLoop(Rule):
     why = "the host waits for the GPU in every step, and then the GPU for the host"
     instead = "read it every hundred steps, or keep a metric on the device and read it once per epoch"
 
-    def __init__(self) -> None:
-        self._reads: dict[Site, list[events.TensorRead]] = defaultdict(list)
-        self._reads_of: dict[Site, list[events.TensorRead]] = defaultdict(list)
-        """For each tensor, by the place where it is made, where it is read."""
-        self._in_loop: dict[Site, list[events.TensorRead]] = {}
-        self._needed: dict[Site, set[Site]] = defaultdict(set)
-        """For each read, the loops around the places where the host works with it."""
-        self._added: dict[int, list[bool]] = defaultdict(list)
-        """For each variable, whether the changes of it are by numbers that Python knows."""
-
-    def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
-        self._reads[event.site].append(event)
-        self._reads_of[event.tensor.site].append(event)
-        return iter(())
-
-    def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> Iterator[Report]:
-        for read in event.reads:
-            self._needed[read].update(loop.site for loop in event.where.context.loops)
-        return iter(())
-
-    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
-        self._added[event.target.serial].append(event.by_number)
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        loops, steps = (step_loops(plan), updates(plan)) if self._reads else (frozenset(), [])
+        reads_at: dict[Site, list[events.TensorRead]] = defaultdict(list)
+        reads_of: dict[Site, list[events.TensorRead]] = defaultdict(list)
+        for event in self.all(events.TensorRead):
+            reads_at[event.site].append(event)
+            reads_of[event.tensor.site].append(event)
+        if not reads_at:
+            return
+        needs = self._needs()
+        unneeded_in = cache(lambda loop: _unneeded(loop, reads_at, needs))
+        loops, steps = step_loops(plan), updates(plan)
         guarded: set[tuple[Site, Site, int, int]] = set()
         """Places at which a tensor is read in a round of a loop, and is so only on some ways as far as is known."""
-        for event in (event for alike in self._reads.values() for event in alike):
-            alike = [*self._reads[event.site], *self._reads_of[event.tensor.site]]
+        for event in (event for alike in reads_at.values() for event in alike):
+            alike = [*reads_at[event.site], *reads_of[event.tensor.site]]
             loop = every_step(event, loops, steps, alike)
             if loop is None and (around := loop_around(event.where, loops)) is not None:
                 place = (event.site, event.tensor.site, around.entry, around.turn)
                 if place not in guarded and len(event.where.context.flags) <= around.flags:
-                    alike += self._other_reads(around.site)
+                    alike += unneeded_in(around.site)
                     loop = every_step(event, loops, steps, alike)
                     if loop is None:
                         guarded.add(place)
             if loop is None or not in_every_turn(event, loop, alike):
                 continue
-            if self._is_needed(event, loop.site):
+            if needs.include(event, loop.site):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
@@ -156,29 +142,40 @@ class HostSyncInLoop(Rule):
                 related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
             )
 
-    def _other_reads(self, loop: Site) -> list[events.TensorRead]:
-        """What is read in a loop though the host does not need it: of what is read alike on the same way, the first."""
-        if loop not in self._in_loop:
-            found = {
-                (event.site, event.tensor.site, around.turn, event.where.path): event
-                for alike in self._reads.values()
-                for event in reversed(alike)
-                for around in event.where.context.loops
-                if around.site == loop and not self._is_needed(event, loop)
-            }
-            self._in_loop[loop] = list(found.values())
-        return self._in_loop[loop]
+    def _needs(self) -> _Needs:
+        needed: dict[Site, set[Site]] = defaultdict(set)
+        for use in self.all(events.HostValueUsed):
+            for read in use.reads:
+                needed[read].update(loop.site for loop in use.where.context.loops)
+        added: dict[int, list[bool]] = defaultdict(list)
+        for update in self.all(events.StateUpdated):
+            added[update.target.serial].append(update.by_number)
+        return _Needs(needed, {serial for serial, by_number in added.items() if all(by_number)})
 
-    def _is_needed(self, event: events.TensorRead, loop: Site) -> bool:
-        return loop in self._needed[event.site] and not self._counts(event.tensor.state)
 
-    def _counts(self, variable: values.Variable | None) -> bool:
-        """Whether Python could count as well what a variable counts: the steps of an optimizer, or numbers that the
-        program adds."""
-        if variable is None:
-            return False
-        added = self._added.get(variable.serial, [])
-        return variable.counts_steps or (bool(added) and all(added))
+class _Needs(NamedTuple):
+    """Which reads the host needs: the loops in which it works with the value, by the place of the read, and the
+    variables, by serial number, that only numbers known to Python are added to."""
+
+    loops: Mapping[Site, Collection[Site]]
+    counters: Collection[int]
+
+    def include(self, event: events.TensorRead, loop: Site) -> bool:
+        variable = event.tensor.state
+        counts = variable is not None and (variable.counts_steps or variable.serial in self.counters)
+        return loop in self.loops.get(event.site, ()) and not counts
+
+
+def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], needs: _Needs) -> list[events.TensorRead]:
+    """The reads in a loop that the host does not need; of equal ones on the same path, the first."""
+    found = {
+        (event.site, event.tensor.site, around.turn, event.where.path): event
+        for alike in reads_at.values()
+        for event in reversed(alike)
+        for around in event.where.context.loops
+        if around.site == loop and not needs.include(event, loop)
+    }
+    return list(found.values())
 
 
 _HOW = {

@@ -103,42 +103,24 @@ class NumpyRoundtrip(Rule):
     why = "the data goes to the host and back, and both sides wait"
     instead = "use the operation of TensorFlow"
 
-    def __init__(self) -> None:
-        self._made: list[tuple[events.OpCalled, tuple[Site, ...]]] = []
-        self._needed: set[Site] = set()
-        self._read_in: dict[Site, set[Site]] = defaultdict(set)
-        self._weights: dict[str, list[events.WeightsUsed]] = defaultdict(list)
-
-    def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
-        if event.where.context.loops and event.how in ("get_weights", "set_weights"):
-            if event.how == "get_weights" or event.are_got:
-                self._weights[event.how].append(event)
-        return iter(())
-
-    def on_tensor_read(self, event: events.TensorRead, plan: Plan) -> Iterator[Report]:
-        self._read_in[event.site].update(loop.site for loop in event.where.context.loops)
-        return iter(())
-
-    def on_host_value_used(self, event: events.HostValueUsed, plan: Plan) -> Iterator[Report]:
-        if event.by == "step":
-            self._needed.update(event.reads)
-        return iter(())
-
-    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
-        context = event.where.context
-        if context.loops and not context.may_be_traced and not _is_of_host(event):
-            if reads := tuple(dict.fromkeys(read for value in event.inputs for read in round_trip(value))):
-                self._made.append((event, reads))
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        loops = step_loops(plan) if self._made or self._weights["set_weights"] else frozenset()
-        yield from self._of_weights(plan, loops)
-        for event, reads in self._made:
+        made = [(event, reads) for event in self.all(events.OpCalled) if (reads := _reads_into(event))]
+        given = [
+            event for event in self.all(events.WeightsUsed) if event.how == "set_weights" and _is_of_weights(event)
+        ]
+        if not made and not given:
+            return
+        loops = step_loops(plan)
+        yield from self._of_weights(plan, loops, given)
+        needed = {read for event in self.all(events.HostValueUsed) if event.by == "step" for read in event.reads}
+        read_in: dict[Site, set[Site]] = defaultdict(set)
+        for one in self.all(events.TensorRead):
+            read_in[one.site].update(loop.site for loop in one.where.context.loops)
+        for event, reads in made:
             loop = loop_around(event.where, loops)
-            if loop is None or is_rare(event.where, loop) or not self._needed.isdisjoint(reads):
+            if loop is None or is_rare(event.where, loop) or not needed.isdisjoint(reads):
                 continue
-            if any(loop.site in self._read_in[read] for read in reads):
+            if any(loop.site in read_in[read] for read in reads):
                 yield Report(
                     event.site,
                     "a tensor is made again of what was read from one",
@@ -147,9 +129,8 @@ class NumpyRoundtrip(Rule):
                     supersedes=reads,
                 )
 
-    def _of_weights(self, plan: Plan, loops: frozenset[Site]) -> Iterator[Report]:
+    def _of_weights(self, plan: Plan, loops: frozenset[Site], given: list[events.WeightsUsed]) -> Iterator[Report]:
         steps = updates(plan) if loops else []
-        given = self._weights["set_weights"]
         for event in given:
             loop = every_step(event, loops, steps, given)
             if loop is None or is_rare(event.where, loop):
@@ -158,8 +139,8 @@ class NumpyRoundtrip(Rule):
                 continue
             got = [
                 one.site
-                for one in self._weights["get_weights"]
-                if any(around.site == loop.site for around in one.where.context.loops)
+                for one in self.all(events.WeightsUsed)
+                if one.how == "get_weights" and any(around.site == loop.site for around in one.where.context.loops)
             ]
             if got:
                 yield Report(
@@ -169,6 +150,19 @@ class NumpyRoundtrip(Rule):
                     confidence=confidence(event.where),
                     related=((got[0], "they are read into NumPy here"), (loop.site, "the step loop")),
                 )
+
+
+def _is_of_weights(event: events.WeightsUsed) -> bool:
+    """Whether weights that `get_weights` gave are set in a loop."""
+    return bool(event.where.context.loops) and event.are_got
+
+
+def _reads_into(event: events.OpCalled) -> tuple[Site, ...]:
+    """The reads of tensors whose values go back into an eager operation of a loop."""
+    context = event.where.context
+    if not context.loops or context.may_be_traced or _is_of_host(event):
+        return ()
+    return tuple(dict.fromkeys(read for value in event.inputs for read in round_trip(value)))
 
 
 def _is_of_host(event: events.OpCalled) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from gpulint.api import (
     MODEL_WORDS,
@@ -90,57 +90,35 @@ class PredictInLoop(Rule):
     why = "each call makes a dataset, an iterator and callbacks anew: some 50 ms"
     instead = "predict all samples in one call, or use `model.predict_on_batch(x)` or `model(x, training=False)`"
 
-    def __init__(self) -> None:
-        self._calls: list[events.ModelCalled] = []
-        self._fits: set[Site] = set()
-        self._awaits: list[events.PersonAwaited] = []
-        self._of_data: set[int] = set()
-        """Tensors that operations made of the batches of a dataset."""
-
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
-        if event.how in _INSTEAD and event.where.context.loops:
-            self._calls.append(event)
-        return iter(())
-
-    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
-        if event.where.context.loops and any(map(self._is_of_data, event.inputs)):
-            self._of_data.add(id(event.result))
-        return iter(())
-
-    def _is_of_data(self, value: values.Value) -> bool:
-        return isinstance(value, values.Tensor) and (value.from_data or id(value) in self._of_data)
-
-    def on_person_awaited(self, event: events.PersonAwaited, plan: Plan) -> Iterator[Report]:
-        self._awaits.append(event)
-        return iter(())
-
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        if event.where.context.loops:
-            self._fits.add(event.where.context.loops[-1].site)
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        steps = step_loops(plan) if self._calls else frozenset()
+        made = [event for event in self.all(events.ModelCalled) if event.how in _INSTEAD and event.where.context.loops]
+        if not made:
+            return
+        steps = step_loops(plan)
+        fits = {
+            event.where.context.loops[-1].site for event in self.all(events.ModelFitted) if event.where.context.loops
+        }
+        of_data = self._results_of_data()
         fitted_on_samples = {
             loop.site
-            for event in self._calls
+            for event in made
             if any(_is_one(value) for value in _given(event))
             for loop in (_loop(event),)
-            if loop.site in self._fits and not any(words(name) & _ROUNDS for name in loop.names)
+            if loop.site in fits and not any(words(name) & _ROUNDS for name in loop.names)
         }
-        for event in self._calls:
+        for event in made:
             loop = _loop(event, steps)
             if are_few(event.where.context.loops) or is_rare(event.where, loop):
                 continue
-            if not in_every_turn(event, loop, self._calls) or self._waits(event, loop):
+            if not in_every_turn(event, loop, made) or self._waits(event, loop):
                 continue
-            if self._is_of_another_model(event, loop):
+            if _is_of_another_model(event, loop, made):
                 continue
             given = _given(event)
             one = any(_is_one(value) for value in given)
-            batch = _is_in_one(event) and any(map(self._is_of_data, given))
+            batch = _is_in_one(event) and any(_is_of_data(value, of_data) for value in given)
             in_step = event.how == "predict" and (
-                loop.site in fitted_on_samples or (loop.site in steps and loop.site not in self._fits)
+                loop.site in fitted_on_samples or (loop.site in steps and loop.site not in fits)
             )
             acts = event.how == "predict" and any(is_observed(value) for value in given)
             part = any(is_small_part(value) for value in given)
@@ -148,7 +126,7 @@ class PredictInLoop(Rule):
                 continue
             if event.how == "predict_on_batch" and not any(is_single(value) and is_given(value) for value in given):
                 continue
-            per_epoch = not in_step and (loop.site in self._fits or any(words(name) & _ROUNDS for name in loop.names))
+            per_epoch = not in_step and (loop.site in fits or any(words(name) & _ROUNDS for name in loop.names))
             if per_epoch and not any(varies(value) for value in given):
                 continue
             yield Report(
@@ -170,22 +148,35 @@ class PredictInLoop(Rule):
         """Whether the rounds of a loop wait for a person, too."""
         return any(
             loop.site in {around.site for around in one.where.context.loops} and one.where.path <= event.where.path
-            for one in self._awaits
+            for one in self.all(events.PersonAwaited)
         )
 
-    def _is_of_another_model(self, event: events.ModelCalled, loop: Loop) -> bool:
-        """Whether each round makes a model of its own and asks it for the same."""
-        if all(around.site != loop.site for around in event.model.where.context.loops):
-            return False
-        given = [symbol_of(value) for value in _given(event)]
-        return any(
-            other.site == event.site
-            and around.entry == loop.entry
-            and around.turn != loop.turn
-            and [symbol_of(value) for value in _given(other)] == given
-            for other in self._calls
-            for around in other.where.context.loops
-        )
+    def _results_of_data(self) -> set[int]:
+        """The tensors, by id, that operations in loops compute from the batches of a dataset."""
+        found: set[int] = set()
+        for event in self.all(events.OpCalled):
+            if event.where.context.loops and any(_is_of_data(value, found) for value in event.inputs):
+                found.add(id(event.result))
+        return found
+
+
+def _is_of_data(value: values.Value, results: Container[int]) -> bool:
+    return isinstance(value, values.Tensor) and (value.from_data or id(value) in results)
+
+
+def _is_of_another_model(event: events.ModelCalled, loop: Loop, made: Iterable[events.ModelCalled]) -> bool:
+    """Whether each iteration creates a model of its own and passes it the same data."""
+    if all(around.site != loop.site for around in event.model.where.context.loops):
+        return False
+    given = [symbol_of(value) for value in _given(event)]
+    return any(
+        other.site == event.site
+        and around.entry == loop.entry
+        and around.turn != loop.turn
+        and [symbol_of(value) for value in _given(other)] == given
+        for other in made
+        for around in other.where.context.loops
+    )
 
 
 def _loop(event: events.ModelCalled, steps: frozenset[Site] = frozenset()) -> Loop:

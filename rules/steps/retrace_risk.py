@@ -127,7 +127,7 @@ class RetraceRisk(Rule):
 
     def _changes(self, place: tuple[object, ...], loop: Loop, value: values.Value, plan: Plan) -> bool:
         """Whether a value is a Python number that is another one than in the round before."""
-        if changing_number(value, loop, plan):
+        if changing_number(value, loop, plan.counted):
             return True
         if not isinstance(value, (values.Unknown, values.Constant)):
             return False

@@ -115,18 +115,16 @@ class AccumulateApplies(Rule):
         self._sums: dict[Site, list[tuple[Where, frozenset[values.Summand]]]] = defaultdict(list)
         self._repeated: dict[Site, Report] = {}
 
-    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
+    def on_op_called(self, event: events.OpCalled, plan: Plan) -> None:
         if event.name == "operator./" and len(event.inputs) == 2 and _speaks_of_accumulation(event.inputs[1]):
             self._divided.add(event.result.serial)
-        return iter(())
 
-    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> None:
         self._updates[id(event.target)].append(event)
         if event.is_move and event.gradient is not None and event.gradient.gradient is not None:
             self._note_sums(event, [event.gradient.gradient])
-        return iter(())
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         self._applied.append(event)
         self._note_sums(event, [tensor.gradient for tensor in event.gradients if tensor.gradient is not None])
         for tensor in event.gradients:
@@ -143,7 +141,6 @@ class AccumulateApplies(Rule):
                         related=((gradient.site, "the gradients are taken here"),),
                     ),
                 )
-        return iter(())
 
     def _note_sums(self, event: events.Event, found: list[values.Gradient]) -> None:
         """A sum that grows from round to round of a loop, and is applied in each. What an inner loop adds up grows only

@@ -58,9 +58,8 @@ class AccumulationUnderStrategy(Rule):
     def __init__(self) -> None:
         self._compiled: dict[int, list[values.Value]] = {}
 
-    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> None:
         self._compiled[id(event.model)] = possible(event.arguments.get("optimizer", 0), event.where)
-        return iter(())
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         strategy = event.model.where.context.strategy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gpulint.api import (
     STRATEGY_WORDS,
@@ -25,6 +26,16 @@ from gpulint.api import (
     values,
     words,
 )
+
+
+class _Batch(NamedTuple):
+    """A batch size that a strategy divides, the place to blame, and where it is written."""
+
+    event: events.Event
+    strategy: values.Strategy
+    size: values.Value
+    place: Site
+    batched: Site
 
 
 class BatchNotScaled(Rule):
@@ -87,45 +98,31 @@ class BatchNotScaled(Rule):
     why = "the batch is split over the replicas: each gets 1/N of it"
     instead = "multiply the per-replica size by `strategy.num_replicas_in_sync`"
 
-    def __init__(self) -> None:
-        self._batches: list[tuple[events.Event, values.Strategy, values.Value, Site, Site]] = []
-        self._global: list[values.Value] = []
-
-    def on_global_size_used(self, event: events.GlobalSizeUsed, plan: Plan) -> Iterator[Report]:
-        self._global += possible(event.size, event.where)
-        return iter(())
-
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        strategy = event.model.where.context.strategy
-        if strategy is not None:
-            if event.batch_size is not None:
-                place = event.arguments.sites.get("batch_size", event.site)
-                self._batches.append((event, strategy, event.batch_size, place, place))
-            self._keep(event, strategy, event.data)
-            for data in possible(event.data, event.where):
-                if isinstance(data, values.Instance):
-                    for size, written in _sizes_of_own(data):
-                        self._batches.append((event, strategy, size, data.site, written))
-        return iter(())
-
-    def on_dataset_distributed(self, event: events.DatasetDistributed, plan: Plan) -> Iterator[Report]:
-        if event.how == "experimental_distribute_dataset":
-            self._keep(event, event.strategy, event.dataset)
-        return iter(())
-
-    def _keep(self, event: events.Event, strategy: values.Strategy, data: values.Value | None) -> None:
-        for dataset in possible(data, event.where):
-            if isinstance(dataset, values.Dataset) and dataset.batch is not None and not dataset.batch.evaluates:
-                batch = dataset.batch
-                passed = isinstance(batch.size, values.Constant) and batch.size.is_passed
-                place = batch.blame if passed and batch.blame is not None else batch.site
-                self._batches.append((event, strategy, batch.size, place, batch.site))
+    def _batches(self) -> Iterator[_Batch]:
+        for event in self.all(events.ModelFitted, events.DatasetDistributed):
+            if isinstance(event, events.DatasetDistributed):
+                if event.how == "experimental_distribute_dataset":
+                    yield from _of_datasets(event, event.strategy, event.dataset)
+            elif (strategy := event.model.where.context.strategy) is not None:
+                if event.batch_size is not None:
+                    place = event.arguments.sites.get("batch_size", event.site)
+                    yield _Batch(event, strategy, event.batch_size, place, place)
+                yield from _of_datasets(event, strategy, event.data)
+                for data in possible(event.data, event.where):
+                    if isinstance(data, values.Instance):
+                        for size, written in _sizes_of_own(data):
+                            yield _Batch(event, strategy, size, data.site, written)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        known = [size for size in self._global if isinstance(size, values.Constant)]
+        known = [
+            size
+            for event in self.all(events.GlobalSizeUsed)
+            for size in possible(event.size, event.where)
+            if isinstance(size, values.Constant)
+        ]
         treated = {name for size in known for name in size.named}
         sizes = {size.value for size in known}
-        for event, strategy, size, place, batched in self._batches:
+        for event, strategy, size, place, batched in self._batches():
             if not strategy.is_multi_replica or strategy.kind == "tpu" or not together(event.where, strategy.where):
                 continue
             if strategy.alone:
@@ -154,6 +151,15 @@ class BatchNotScaled(Rule):
                     strategy.site,
                 ),
             )
+
+
+def _of_datasets(event: events.Event, strategy: values.Strategy, data: values.Value | None) -> Iterator[_Batch]:
+    for dataset in possible(data, event.where):
+        if isinstance(dataset, values.Dataset) and dataset.batch is not None and not dataset.batch.evaluates:
+            batch = dataset.batch
+            passed = isinstance(batch.size, values.Constant) and batch.size.is_passed
+            place = batch.blame if passed and batch.blame is not None else batch.site
+            yield _Batch(event, strategy, batch.size, place, batch.site)
 
 
 def _sizes_of_own(data: values.Instance) -> Iterator[tuple[values.Value, Site]]:

@@ -97,10 +97,9 @@ class DatasetNotDistributed(Rule):
         self._trains: set[Site] = set()
         """Where replicas are run that apply gradients."""
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         if event.where.context.replica is not None:
             self._trains.add(event.where.context.replica.site)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         yield from (report for event, report in self._given_whole if event.site in self._trains)

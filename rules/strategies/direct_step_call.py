@@ -113,18 +113,15 @@ class DirectStepCall(Rule):
         self._fits: set[Site] = set()
         """Where Keras calls the `train_step` of a model."""
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         self._fits.add(event.site)
-        return iter(())
 
-    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
+    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> None:
         self._runs.add(event.site)
-        return iter(())
 
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         if event.how == "variables":
             self._trained[id(event.where.caller)].append(event.model)
-        return iter(())
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         made = self._made(event)

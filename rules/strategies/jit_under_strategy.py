@@ -76,11 +76,10 @@ class JitUnderStrategy(Rule):
     def __init__(self) -> None:
         self._compiled: list[events.ModelCompiled] = []
 
-    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> None:
         jit = event.arguments.get("jit_compile")
         if isinstance(jit, values.Constant) and jit.value is True:
             self._compiled.append(event)
-        return iter(())
 
     def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
         yield from self._in_jitted(event, event.strategy)

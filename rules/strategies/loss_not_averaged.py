@@ -106,35 +106,37 @@ class LossNotAveraged(Rule):
     why = "gradients are summed over replicas, so each step is replicas × too large"
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"
 
-    def __init__(self) -> None:
-        self._suspects: list[tuple[events.GradientsApplied, Report]] = []
-        self._scaled: dict[Site, list[Where]] = defaultdict(list)
-
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        replica = event.where.context.replica
-        if replica is None or event.reduced_already:
-            return iter(())
-        for tensor in event.gradients:
-            gradient = tensor.gradient
-            for loss in possible(gradient.loss, event.where) if gradient is not None else ():
-                reduced = loss.reduced if isinstance(loss, values.Tensor) else None
-                if gradient is None or reduced is None:
-                    continue
-                if gradient.scaled or reduced.how == "scaled":
-                    self._scaled[event.site].append(event.where)
-                elif text := _problem(reduced, plan.has_keras_3):
-                    places = ((gradient.site, "its gradient is taken here"), (replica.site, "each replica runs this"))
-                    sure = confidence(event.where, replica.strategy.where)
-                    report = Report(reduced.site, text, confidence=sure, related=places)
-                    self._suspects.append((event, report))
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """A loss that is scaled on some other path is left to its author, who knows; not one that another call of the
         same function scales."""
-        for event, report in self._suspects:
-            if all(_is_another_call(event.where, scaled) for scaled in self._scaled[event.site]):
-                yield report
+        scaled: dict[Site, list[Where]] = defaultdict(list)
+        suspects: list[tuple[events.GradientsApplied, values.Gradient, values.Reduced, str]] = []
+        for event in self.all(events.GradientsApplied):
+            if event.where.context.replica is None or event.reduced_already:
+                continue
+            for gradient, reduced in _losses(event):
+                if gradient.scaled or reduced.how == "scaled":
+                    scaled[event.site].append(event.where)
+                elif text := _problem(reduced, plan.has_keras_3):
+                    suspects.append((event, gradient, reduced, text))
+        for event, gradient, reduced, text in suspects:
+            replica = event.where.context.replica
+            if replica is not None and all(_is_another_call(event.where, one) for one in scaled[event.site]):
+                yield Report(
+                    reduced.site,
+                    text,
+                    confidence=confidence(event.where, replica.strategy.where),
+                    related=((gradient.site, "its gradient is taken here"), (replica.site, "each replica runs this")),
+                )
+
+
+def _losses(event: events.GradientsApplied) -> Iterator[tuple[values.Gradient, values.Reduced]]:
+    """The gradients that are applied, each with how its loss was reduced to a number."""
+    for tensor in event.gradients:
+        if (gradient := tensor.gradient) is not None:
+            for loss in possible(gradient.loss, event.where):
+                if isinstance(loss, values.Tensor) and loss.reduced is not None:
+                    yield gradient, loss.reduced
 
 
 def _is_another_call(one: Where, other: Where) -> bool:

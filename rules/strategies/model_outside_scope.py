@@ -89,22 +89,18 @@ class ModelOutsideScope(Rule):
         self._unknown: list[events.UnknownFitted | events.ModelFitted] = []
         self._makers: frozenset[Site] | None = None
 
-    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
+    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> None:
         if event.how != "attribute" and event.strategy.is_multi_replica and event.strategy not in self._used:
             self._used.append(event.strategy)
-        return iter(())
 
-    def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> Iterator[Report]:
+    def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> None:
         self._scoping |= {caller.site for caller in callers(event.where.caller)}
-        return iter(())
 
-    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
+    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> None:
         self._built.add(event.model.serial)
-        return iter(())
 
-    def on_unknown_fitted(self, event: events.UnknownFitted, plan: Plan) -> Iterator[Report]:
+    def on_unknown_fitted(self, event: events.UnknownFitted, plan: Plan) -> None:
         self._unknown.append(event)
-        return iter(())
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
         yield from self._inside(event, event.model, "compiled", plan)
@@ -118,10 +114,9 @@ class ModelOutsideScope(Rule):
             self._unknown.append(event)
         yield from self._inside(event, event.model, "fitted", plan)
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         if (now := event.where.context.strategy) is not None:
             self._trained.append((now, event.where))
-        return iter(())
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         if event.where.context.replica is not None and event.built == "outside":

@@ -91,15 +91,13 @@ class OptimizerOutsideScope(Rule):
         """Models whose variables replicas make."""
         self._compiled: list[events.ModelCompiled] = []
 
-    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> Iterator[Report]:
+    def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> None:
         self._models.append(event.model)
-        return iter(())
 
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         replica = event.where.context.replica
         if replica is not None and event.built == "no" and event.how == "call":
             self._made.append((event.model, replica.strategy))
-        return iter(())
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
         strategy = event.model.where.context.strategy
@@ -116,11 +114,10 @@ class OptimizerOutsideScope(Rule):
             if isinstance(optimizer, values.Optimizer):
                 yield from self._outside(event, optimizer, strategy, plan)
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         replica = event.where.context.replica
         if replica is not None and isinstance(event.optimizer, values.Optimizer):
             self._applied.append((event, event.optimizer, replica.strategy))
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         trained = trained_models(plan)

@@ -70,9 +70,8 @@ class PerReplicaRead(Rule):
     def __init__(self) -> None:
         self._runs: set[Site] = set()
 
-    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
+    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> None:
         self._runs.add(event.site)
-        return iter(())
 
     def on_replica_value_read(self, event: events.ReplicaValueRead, plan: Plan) -> Iterator[Report]:
         value = event.value

@@ -69,33 +69,19 @@ class ScopeNotEntered(Rule):
     why = "a scope that is not entered does nothing: what follows is built outside the strategy"
     instead = "write `with strategy.scope():`"
 
-    def __init__(self) -> None:
-        self._made: dict[Site, events.ScopeMade] = {}
-        self._entered: set[Site] = set()
-        self._dropped: dict[Site, events.ScopeDropped] = {}
-
-    def on_scope_made(self, event: events.ScopeMade, plan: Plan) -> Iterator[Report]:
-        self._made.setdefault(event.site, event)
-        return iter(())
-
-    def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> Iterator[Report]:
-        self._entered.add(event.made)
-        return iter(())
-
-    def on_scope_dropped(self, event: events.ScopeDropped, plan: Plan) -> Iterator[Report]:
-        self._dropped.setdefault(event.site, event)
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        entered = {event.made for event in self.all(events.ScopeEntered)}
+        made: dict[Site, events.ScopeMade] = {}
+        for scope in self.all(events.ScopeMade):
+            made.setdefault(scope.site, scope)
+        dropped: dict[Site, events.ScopeDropped] = {}
+        for lost in self.all(events.ScopeDropped):
+            dropped.setdefault(lost.site, lost)
         left: list[events.ScopeMade | events.ScopeDropped] = []
         if plan.is_complete:
             is_passed_by = cache(plan.is_passed_by)
-            left += [
-                made
-                for site, made in self._made.items()
-                if site not in self._entered and not _is_passed_by(made, is_passed_by)
-            ]
-        left += [dropped for dropped in self._dropped.values() if dropped.made in self._entered]
+            left += [one for site, one in made.items() if site not in entered and not _is_passed_by(one, is_passed_by)]
+        left += [one for one in dropped.values() if one.made in entered]
         making = makers(plan) if left else frozenset()
         for event in left:
             yield Report(

@@ -91,44 +91,31 @@ class StrategyRunOutsideFunction(Rule):
     why = "every operation of every replica is dispatched from Python"
     instead = "call it from a function decorated with `@tf.function`"
 
-    def __init__(self) -> None:
-        self._eager: list[events.StrategyRun] = []
-        self._traced_inside: set[Site] = set()
-        self._works: set[Site] = set()
-
-    def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
-        context = event.where.context
-        if context.traced is not None:
-            self._traced_inside.add(event.site)
-        if event.strategy.is_multi_replica and context.loops and not context.may_be_traced:
-            if all(_is_plain(function) for function in possible(event.function, event.where)):
-                self._eager.append(event)
-        return iter(())
-
-    def on_traced_called(self, event: events.TracedCalled, plan: Plan) -> Iterator[Report]:
-        if event.where.context.replica is not None:
-            self._traced_inside.add(event.where.context.replica.site)
-        return iter(())
-
-    def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
-        return self._work(event)
-
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
-        if event.how in _COMPILED and event.where.context.replica is not None:
-            self._traced_inside.add(event.where.context.replica.site)
-        return self._work(event)
-
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        return self._work(event)
-
-    def _work(self, event: events.Event) -> Iterator[Report]:
-        if event.where.context.replica is not None:
-            self._works.add(event.where.context.replica.site)
-        return iter(())
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in self._eager:
-            if event.site in self._works and event.site not in self._traced_inside:
+        eager = [
+            event
+            for event in self.all(events.StrategyRun)
+            if event.strategy.is_multi_replica
+            and event.where.context.loops
+            and not event.where.context.may_be_traced
+            and all(_is_plain(function) for function in possible(event.function, event.where))
+        ]
+        if not eager:
+            return
+        works = {
+            event.where.context.replica.site
+            for event in self.all(events.OpCalled, events.ModelCalled, events.GradientsApplied)
+            if event.where.context.replica is not None
+        }
+        traced_inside = {event.site for event in self.all(events.StrategyRun) if event.where.context.traced is not None}
+        traced_inside |= {
+            event.where.context.replica.site
+            for event in self.all(events.TracedCalled, events.ModelCalled)
+            if event.where.context.replica is not None
+            and (isinstance(event, events.TracedCalled) or event.how in _COMPILED)
+        }
+        for event in eager:
+            if event.site in works and event.site not in traced_inside:
                 yield Report(
                     event.site,
                     "`strategy.run` is called in a loop without `tf.function`",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import dropwhile
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, together
+from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events, together
 
 
 class StrategyUnused(Rule):
@@ -54,43 +55,25 @@ class StrategyUnused(Rule):
     why = "training runs on one GPU: a strategy that is never entered changes nothing"
     instead = "build and compile the model inside `with strategy.scope():`"
 
-    def __init__(self) -> None:
-        self._built: list[events.StrategyBuilt] = []
-        self._used: set[Site] = set()
-        self._training: list[tuple[int, events.Event]] = []
-
-    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        if event.strategy.is_multi_replica:
-            self._built.append(event)
-        return iter(())
-
-    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
-        if event.how != "attribute":
-            self._used.add(event.strategy.site)
-        return iter(())
-
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        if event.model.where.context.is_outside:
-            self._train(event)
-        return iter(())
-
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        if event.where.context.is_outside:
-            self._train(event)
-        return iter(())
-
-    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
-        if event.is_move and event.where.context.is_outside:
-            self._train(event)
-        return iter(())
-
-    def _train(self, event: events.Event) -> None:
-        self._training.append((len(self._built), event))
-
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if not plan.is_complete:
             return
-        for number, event in enumerate(self._built):
-            trains = any(made > number and together(event.where, other.where) for made, other in self._training)
-            if event.strategy.site not in self._used and trains:
+        used = {event.strategy.site for event in self.all(events.StrategyUsed) if event.how != "attribute"}
+        built = [event for event in self.all(events.StrategyBuilt) if event.strategy.is_multi_replica]
+        for event in built:
+            if event.strategy.site not in used and self._trains_after(event):
                 yield Report(event.site, "the strategy is never entered", confidence=confidence(event.where))
+
+    def _trains_after(self, built: events.StrategyBuilt) -> bool:
+        """Whether a model is trained outside of any strategy once this one is there."""
+        kinds = (events.StrategyBuilt, events.ModelFitted, events.GradientsApplied, events.StateUpdated)
+        later = dropwhile(lambda event: event is not built, self.all(*kinds))
+        return any(_trains_outside(event) and together(built.where, event.where) for event in later)
+
+
+def _trains_outside(event: events.Event) -> bool:
+    if isinstance(event, events.ModelFitted):
+        return event.model.where.context.is_outside
+    if isinstance(event, events.StateUpdated):
+        return event.is_move and event.where.context.is_outside
+    return isinstance(event, events.GradientsApplied) and event.where.context.is_outside

@@ -80,50 +80,42 @@ class TwoStrategies(Rule):
         self._choices: dict[tuple[Site, int], set[values.Strategy]] = defaultdict(set)
         """The strategies that one use of one run of a function can be of: the program has one of them."""
 
-    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> Iterator[Report]:
+    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> None:
         self._choices[event.site, id(event.where.caller)].add(event.strategy)
-        return iter(())
 
-    def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> Iterator[Report]:
+    def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> None:
         scopes = event.where.context.scopes
         if not event.escaped and len(scopes) > 1:
             outer = scopes[-2].strategy
             text = "a scope is entered inside that of another strategy"
             self._meet(_Mixed(event, outer, event.strategy, text, ()))
-        return iter(())
 
-    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> Iterator[Report]:
+    def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> None:
         self._use(event, event.model)
         for value in event.arguments.all():
             items = value.items if isinstance(value, values.Items) else (value,)
             for item in items or ():
                 if isinstance(item, (values.Optimizer, values.Metric)):
                     self._use(event, item, event.model.where.context.strategy)
-        return iter(())
 
-    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         self._use(event, event.model)
-        return iter(())
 
-    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         replica = event.where.context.replica
         if event.how == "variables" and replica is not None:
             self._trained[replica].append(event.model)
         elif event.how not in ("call", "variables") and replica is None:
             self._use(event, event.model)
-        return iter(())
 
-    def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
+    def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> None:
         self._use(event, event.owner)
-        return iter(())
 
-    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
+    def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         self._applied.append(event)
-        return iter(())
 
-    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
+    def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> None:
         self._use(event, event.target)
-        return iter(())
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in self._applied:

@@ -10,7 +10,7 @@ from gpulint.linting import pack
 from gpulint.linting.rule import Rule
 from gpulint.output.rule_page import fixes, page, summary
 from gpulint.output.site import SITE, url
-from gpulint.probe.verdicts import DECIDERS
+from gpulint.probe.verdicts import VERDICTS
 
 FAMILIES = {
     "GPU0": "The tool itself",
@@ -59,7 +59,7 @@ def index(rules: pack.Pack) -> str:
 
 def _row(rule: type[Rule]) -> str:
     severity = rule.severity.value if rule.on_by_default else f"{rule.severity.value}, off"
-    probe = "yes" if rule.code in DECIDERS else "–"
+    probe = "yes" if rule.code in VERDICTS else "–"
     fix = ", ".join(fixes(rule)) or "–"
     return f"| {rule.code} | [{rule.name}]({rule.name}.md) | {summary(rule)} | {severity} | {fix} | {probe} |"
 
@@ -70,7 +70,7 @@ def rule_page(rule: type[Rule]) -> str:
     facts = [
         f"Fix: {', '.join(fixes(rule)) or 'none'}.",
         "A run under `gpulint probe` [confirms or refutes](../probe.md#findings-confirmed-or-refuted) its findings."
-        if rule.code in DECIDERS
+        if rule.code in VERDICTS
         else "No run decides about its findings.",
         f"Silence one: `# gpulint: ignore[{rule.code}] reason` ([how](../suppressions.md)).",
     ]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gpulint.cli.config import meaning
+from gpulint.output.settings_text import written
 from gpulint.settings import OPTIONS, TABLES, Option, Settings
-from gpulint.settings_text import written
-from gpulint.settings_values import KINDS
+from gpulint.settings.kinds import KINDS
 
 EXAMPLES = {
     "exclude": '["build", "notebooks/old"]',

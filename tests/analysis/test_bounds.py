@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gpulint.analysis import Plan, Project, analyse
-from gpulint.analysis.events import DeviceEntered
-from gpulint.analysis.values import known
-from gpulint.linting.engine import on_deep_stack
+from gpulint.analysis.domain.values.base import known
+from gpulint.analysis.plan.events import DeviceEntered
+from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.sources.decoding import decode
 from gpulint.sources.source import Source
 

@@ -10,8 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.analysis.paths import Condition, Literal, Path, compatible, forget, is_complete, length_of, one_of
-from gpulint.analysis.symbols import Symbol, distance, symbol
+from gpulint.analysis.domain.path_conditions import (
+    Condition,
+    Literal,
+    Path,
+    compatible,
+    forget,
+    is_complete,
+    length_of,
+    one_of,
+)
+from gpulint.analysis.domain.symbolic import Symbol, distance, symbol
 
 N = symbol(("name", "n"))
 TRAIN, EVAL = symbol(("external", "modes.Mode.TRAIN")), symbol(("external", "modes.Mode.EVAL"))
@@ -213,3 +222,19 @@ def test_paths_are_complete_where_one_of_them_is_known_to_be_taken() -> None:
     assert is_complete(ways, known)
     assert not is_complete(ways[:1], known)
     assert not is_complete([ways[0], ways[1] | path((">", 1, True))], known)
+
+
+class Colliding(frozenset[Path]):
+    """Paths whose hash is that of all others."""
+
+    def __hash__(self) -> int:
+        return 7
+
+
+def test_conditions_of_one_hash_are_told_apart() -> None:
+    literals = [Literal(Condition("truth", symbol(("name", name))), True) for name in "abcd"]
+    first, second = (Colliding([frozenset({one}), frozenset({other})]) for one, other in (literals[:2], literals[2:]))
+    kept = Literal(Condition("any", "", first), True), Literal(Condition("any", "", second), True)
+    assert kept[0] is not kept[1]
+    assert Literal(Condition("any", "", first), True) is kept[0]
+    assert Literal(Condition("any", "", second), True) is kept[1]

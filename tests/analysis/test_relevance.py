@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.analysis import Project
-from gpulint.analysis.relevance import Relevance, Subject, calls_at_import
+from gpulint.analysis.project.slicing import Relevance, Subject, calls_at_import
 from gpulint.sources.decoding import decode
 from gpulint.sources.source import Source
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.interpreter import Interpreter
-from gpulint.analysis.modules import ModuleScope, Project
-from gpulint.analysis.plan import Plan
+from gpulint.analysis.project.modules import Project
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.parse import parse
@@ -15,8 +13,7 @@ def test_a_definition_is_not_taken_for_one_that_is_gone() -> None:
     for number in range(200):
         text = f"def step(self):\n    self.kept_{number} = read_{number}\n"
         module = parse(Source("train.py", text.encode(), text, "utf-8"))
-        interp = Interpreter(project, ModuleScope(module, "__main__", False), Plan("train.py", "2.21"))
         (definition,) = module.body
         assert isinstance(definition, ir.FunctionDef)
-        assert f"read_{number}" in interp.words_of(definition)
-        assert f".kept_{number}" in interp.uses_of(definition).filled
+        assert f"read_{number}" in project.words_of(definition)
+        assert f".kept_{number}" in project.uses_of(definition).filled

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.paths import Condition, Literal, Path
-from gpulint.analysis.state import MAX_ALTERNATIVES, join
-from gpulint.analysis.symbols import symbol
-from gpulint.analysis.values import Join, Tensor, Unknown, Value
+from gpulint.analysis.domain.path_conditions import Condition, Literal, Path
+from gpulint.analysis.domain.store import MAX_ALTERNATIVES, join
+from gpulint.analysis.domain.symbolic import symbol
+from gpulint.analysis.domain.values.base import Union, Unknown, Value
+from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.places import Site
 
 
@@ -24,7 +25,7 @@ def tensor(number: int, **known: object) -> Tensor:
 
 
 def test_few_tensors_stay_apart() -> None:
-    assert isinstance(of_branches([tensor(1), tensor(2)]), Join)
+    assert isinstance(of_branches([tensor(1), tensor(2)]), Union)
 
 
 def test_many_tensors_become_one_of_which_is_known_what_all_agree_on() -> None:

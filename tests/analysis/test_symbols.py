@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.symbols import MAX_WORDS, symbol
+from gpulint.analysis.domain.symbolic import MAX_WORDS, symbol
 
 
 def test_the_words_that_are_kept_are_the_same_in_each_run() -> None:

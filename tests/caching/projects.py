@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import Any
 
 from gpulint.checking import Checking
-from gpulint.linting.pack import load
+from gpulint.discovery import discover
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import SettingsFinder, apply
-from gpulint.sources.discovery import discover
+from tests.checking import PACK, findings_of
 
-CATALOGUE = Catalogue(load(installed=False))
+CATALOGUE = Catalogue(PACK)
 
 HELPERS = (
     "import tensorflow as tf\n\n\ndef place(d):\n    with tf.device(d):\n        return tf.zeros(4)\n",
@@ -111,7 +111,9 @@ def check(
     checking = Checking(finder, settings, cache_directory="" if remembers else None, edits=edits)
     checking.__dict__["catalogue"] = catalogue
     found = discover([str(path) for name in paths or (".",) if (path := root / name).exists()], finder)
-    return checking(found, {}).result
+    result = checking(found, {}).result
+    findings_of(result)
+    return result
 
 
 def essence(result: CheckResult) -> dict[str, Any]:

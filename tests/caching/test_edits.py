@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from gpulint.api import Plan, Report, Rule, Severity, Site
 from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
+from gpulint.linting.provenance import MadeFrom
 from gpulint.linting.selection import Catalogue
 from gpulint.sources.modules import Lookup
-from gpulint.sources.states import MadeFrom
 from tests.caching.projects import CALLERS, CATALOGUE, FILES, HELPERS, LIBRARY, MAIN, check, essence, make, write
 
 edits = st.sampled_from(sorted(FILES)).flatmap(
@@ -26,7 +26,7 @@ edits = st.sampled_from(sorted(FILES)).flatmap(
 subsets = st.sampled_from([(), (), ("main.py",), ("helpers.py",), ("pkg",)])
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from([MAIN, LIBRARY]), st.lists(st.tuples(edits, subsets), min_size=1, max_size=12))
 def test_any_edits_give_the_same_findings_with_and_without_a_cache(
     first: Mapping[str, str], steps: list[tuple[tuple[str, str | None], tuple[str, ...]]]

@@ -185,7 +185,7 @@ def test_a_cache_that_somebody_else_wrote_runs_nothing_and_breaks_nothing(projec
     assert run().stdout == first.stdout
     for path in records(project / ".gpulint_cache"):
         content = json.dumps([[{}, []], ["not", {"what": "it"}, 1]]).encode()
-        from gpulint.sources.states import digest
+        from gpulint.linting.provenance import digest
 
         path.write_bytes(digest(content).encode() + b"\n" + content)
     assert run().stdout == first.stdout

@@ -87,6 +87,14 @@ def test_every_format_without_cells_has_the_row_of_the_file(form: str) -> None:
     assert shown[form] in out
 
 
+def test_reviewdog_counts_the_bytes_of_the_file() -> None:
+    write("a.ipynb", IMPORT, "é = '日本'; x = tf.device('/gpu:0')\nwith x: y = tf.zeros(4)")
+    (found,) = json.loads(run("check", "--output-format", "rdjson").stdout)["diagnostics"]
+    start, end = (found["location"]["range"][end] for end in ("start", "end"))
+    row = Path("a.ipynb").read_bytes().split(b"\n")[start["line"] - 1]
+    assert row[start["column"] - 1 : end["column"] - 1] == b"tf.device('/gpu:0')"
+
+
 def test_since_knows_the_rows_of_cells(project: Path) -> None:
     write("a.ipynb", IMPORT, PINNED)
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.probe.launched import until
+from tests.probe.launch.launched import until
 
 BEGINNING = """import json, os, signal, sys, time
 config = json.loads(os.environ["TF_CONFIG"])
@@ -128,7 +128,7 @@ def test_one_that_works_keeps_the_others_from_hanging(tmp_path: Path) -> None:
 
 
 def test_a_run_that_takes_too_long_is_stopped_as_a_whole(tmp_path: Path) -> None:
-    done = probe(tmp_path, "time.sleep(600)\n", "--local-workers", "2", "--timeout", "2")
+    done = probe(tmp_path, "time.sleep(600)\n", "--local-workers", "2", "--timeout", "6")
     assert done.returncode == 124
     assert b"worker 0: stopped (timeout) at a.py:4; worker 1: stopped (timeout) at a.py:4" in done.stdout
 

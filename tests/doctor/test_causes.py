@@ -15,7 +15,7 @@ from gpulint.doctor.child import Answer
 from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Library
 from gpulint.doctor.machine import BusCard
-from gpulint.doctor.report import Report, render
+from gpulint.doctor.report import MachineReport, render
 from gpulint.linting.finding import Severity
 from gpulint.probe.measures.cards import NOT_KNOWN, Row
 from tests.doctor.situations import (
@@ -61,7 +61,7 @@ class TestInstallation:
             on(NO_HARDWARE, interpreter={"package": "", "distributions": ()}, asked_tensorflow=Answer("not asked"))
         )
         assert (one[0].id, one[0].severity) == ("no-tensorflow", Severity.ERROR)
-        assert one[0].mend == "/venv/bin/python -m pip install 'tensorflow[and-cuda]==2.21.0'"
+        assert one[0].fix == "/venv/bin/python -m pip install 'tensorflow[and-cuda]==2.21.0'"
 
     @pytest.mark.parametrize(("name", "kind"), [("tensorflow.py", "module"), ("tensorflow", "package")])
     def test_a_local_file_or_directory_of_that_name(self, name: str, kind: str) -> None:
@@ -70,7 +70,7 @@ class TestInstallation:
             on(interpreter={"package": f"/home/user/work/{name}", "kind": kind}, asked_tensorflow=failed, **NO_GPUS)
         )
         assert found.id == "tensorflow-shadowed" and found.severity is Severity.ERROR
-        assert found.mend == f"mv /home/user/work/{name} /home/user/work/my_{name}"
+        assert found.fix == f"mv /home/user/work/{name} /home/user/work/my_{name}"
 
     @pytest.mark.parametrize("answer", [Answer("crashed", "import", "SIGSEGV"), Answer("timeout", "import")])
     def test_a_local_file_explains_that_it_crashes_or_hangs(self, answer: Answer) -> None:
@@ -80,7 +80,7 @@ class TestInstallation:
             **NO_GPUS,
         )
         assert only(evidence).id == "tensorflow-shadowed"
-        text = render("text", Report(evidence, diagnose(evidence)), False)
+        text = render("text", MachineReport(evidence, diagnose(evidence)), False)
         assert "\ntensorflow in /home/user/work/tensorflow.py, which is not TensorFlow\n" in text
 
     def test_an_environment_below_the_working_directory_is_not_in_the_way(self) -> None:
@@ -91,13 +91,13 @@ class TestInstallation:
     def test_what_is_left_of_a_removed_tensorflow(self) -> None:
         failed = Answer("failed", "import", "AttributeError: module 'tensorflow' has no attribute 'config'")
         one = only(on(interpreter={"kind": "namespace", "distributions": ()}, asked_tensorflow=failed, **NO_GPUS))
-        assert one.id == "tensorflow-leftover" and "--force-reinstall" in one.mend
+        assert one.id == "tensorflow-leftover" and "--force-reinstall" in one.fix
 
     def test_two_distributions_over_each_other(self) -> None:
         both = (Distribution("tensorflow", "2.21.0", SITE), Distribution("tensorflow-cpu", "2.20.0", SITE))
         one = only(on(interpreter={"distributions": both}))
         assert one.id == "two-tensorflows" and "tensorflow-cpu 2.20.0" in one.seen
-        assert "pip uninstall --yes tensorflow tensorflow-cpu &&" in one.mend
+        assert "pip uninstall --yes tensorflow tensorflow-cpu &&" in one.fix
 
     def test_a_distribution_that_another_one_brings_along(self) -> None:
         both = (Distribution("tensorflow", "2.15.0", SITE), Distribution("tensorflow-intel", "2.15.0", SITE))
@@ -107,8 +107,8 @@ class TestInstallation:
         cpu = (Distribution("tensorflow-cpu", "2.21.0", SITE),)
         one = only(on(interpreter={"distributions": cpu}, build=Build(), **NO_GPUS))
         assert one.id == "cpu-wheel" and one.severity is Severity.ERROR
-        assert one.mend.startswith("/venv/bin/python -m pip uninstall --yes tensorflow-cpu && ")
-        assert one.mend.endswith("'tensorflow[and-cuda]==2.21.0'")
+        assert one.fix.startswith("/venv/bin/python -m pip uninstall --yes tensorflow-cpu && ")
+        assert one.fix.endswith("'tensorflow[and-cuda]==2.21.0'")
 
     def test_a_wheel_without_cuda_where_there_is_nothing_to_miss(self) -> None:
         cpu = (Distribution("tensorflow-cpu", "2.21.0", SITE),)
@@ -124,7 +124,7 @@ class TestInstallation:
 
     def test_aarch64(self) -> None:
         one = only(on(machine={"architecture": "aarch64"}, build=Build(), **NO_GPUS))
-        assert one.id == "cpu-wheel" and "nvcr.io" in one.mend
+        assert one.id == "cpu-wheel" and "nvcr.io" in one.fix
 
     @pytest.mark.parametrize(
         ("architecture", "metal", "severities"),
@@ -144,7 +144,7 @@ class TestInstallation:
 
 class TestImporting:
     @pytest.mark.parametrize(
-        ("name", "expected", "mend"),
+        ("name", "expected", "fix"),
         [
             ("protobuf-3.19", "protobuf", "'protobuf<8.0.0,>=6.31.1'"),
             ("protobuf-3.19-2.16", "protobuf", "'protobuf<8.0.0,>=6.31.1'"),
@@ -161,7 +161,7 @@ class TestImporting:
             ("dll", "visual-c", "winget install"),
         ],
     )
-    def test_known_texts(self, name: str, expected: str, mend: str) -> None:
+    def test_known_texts(self, name: str, expected: str, fix: str) -> None:
         text = log(f"import-{name}.txt")
         crashed = name == "libprotobuf"
         asked = (
@@ -170,18 +170,18 @@ class TestImporting:
             else Answer("failed", "import", text.strip().splitlines()[-1], traceback=text)
         )
         one = only(on(asked_tensorflow=asked, **NO_GPUS))
-        assert one.id == expected and mend in one.mend
+        assert one.id == expected and fix in one.fix
         assert one.seen.startswith("`import tensorflow` fails: ")
 
     def test_another_implementation_of_protobuf(self) -> None:
         error = "ImportError: cannot import name '_message' from 'google.protobuf.pyext' (/x/__init__.py)"
         one = only(on(asked_tensorflow=Answer("failed", "import", error), **NO_GPUS))
-        assert one.mend == "unset PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
+        assert one.fix == "unset PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
 
     def test_an_unknown_failure_is_told_in_its_own_words(self) -> None:
         error = "ModuleNotFoundError: No module named 'absl'"
         one = only(on(asked_tensorflow=Answer("failed", "import", error), **NO_GPUS))
-        assert one.id == "import-fails" and error in one.seen and "--force-reinstall" in one.mend
+        assert one.id == "import-fails" and error in one.seen and "--force-reinstall" in one.fix
 
     @pytest.mark.parametrize(("signal", "expected"), [("SIGILL", "instruction-set"), ("SIGSEGV", "import-crashes")])
     def test_a_crash(self, signal: str, expected: str) -> None:
@@ -190,20 +190,20 @@ class TestImporting:
 
     def test_a_hang(self) -> None:
         one = only(on(asked_tensorflow=Answer("timeout", "import", seconds=60.0), **NO_GPUS))
-        assert one.id == "import-hangs" and one.mend == "gpulint doctor --timeout 300"
+        assert one.id == "import-hangs" and one.fix == "gpulint doctor --timeout 300"
 
     def test_a_flag_that_xla_does_not_know(self) -> None:
         asked = Answer("crashed", "import", "SIGABRT", log=log("2.21-xla-flag.log"))
         one = only(on(asked_tensorflow=asked, messages=said("2.21-xla-flag.log"), **NO_GPUS))
-        assert one.id == "unknown-xla-flag" and one.mend == "unset TF_XLA_FLAGS"
+        assert one.id == "unknown-xla-flag" and one.fix == "unset TF_XLA_FLAGS"
 
 
 class TestContainer:
     @pytest.mark.parametrize(
-        ("kind", "mend"),
+        ("kind", "fix"),
         [("Docker", "--gpus all"), ("Podman", "nvidia.com/gpu=all"), ("Kubernetes", "nvidia.com/gpu=1")],
     )
-    def test_started_without_gpus(self, kind: str, mend: str) -> None:
+    def test_started_without_gpus(self, kind: str, fix: str) -> None:
         evidence = on(
             machine={"container": kind, "device_files": {}},
             cards=(),
@@ -214,7 +214,7 @@ class TestContainer:
             **NO_GPUS,
         )
         one = only(evidence)
-        assert one.id == "container-without-gpu" and mend in one.mend
+        assert one.id == "container-without-gpu" and fix in one.fix
 
     def test_an_image_for_gpus_on_a_machine_that_shows_none(self) -> None:
         one = only(on(NO_HARDWARE, machine={"container": "Docker", "environment": {"NVIDIA_VISIBLE_DEVICES": "all"}}))
@@ -231,9 +231,7 @@ class TestContainer:
             **NO_GPUS,
         )
         one = only(evidence)
-        assert (
-            one.id == "container-capabilities" and "compute" in one.why and "capabilities=compute,utility" in one.mend
-        )
+        assert one.id == "container-capabilities" and "compute" in one.why and "capabilities=compute,utility" in one.fix
 
     def test_device_files_of_somebody_else(self) -> None:
         one = only(on(machine={"device_files": {**MACHINE.device_files, "/dev/nvidia1": False}}))
@@ -243,7 +241,7 @@ class TestContainer:
 class TestHardware:
     def test_no_gpu_is_no_error(self) -> None:
         one = only(NO_HARDWARE)
-        assert (one.id, one.severity, one.mend) == ("no-gpu", Severity.INFO, "")
+        assert (one.id, one.severity, one.fix) == ("no-gpu", Severity.INFO, "")
 
     @pytest.mark.parametrize("variable", ["CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"])
     def test_no_gpu_where_one_was_asked_for(self, variable: str) -> None:
@@ -267,14 +265,14 @@ class TestHardware:
 
 class TestDriver:
     @pytest.mark.parametrize(
-        ("holder", "words", "mend"),
+        ("holder", "words", "fix"),
         [
             ("", "without a driver", "ubuntu-drivers"),
             ("nouveau", "nouveau", "ubuntu-drivers"),
             ("vfio-pci", "vfio", "driverctl"),
         ],
     )
-    def test_no_driver(self, holder: str, words: str, mend: str) -> None:
+    def test_no_driver(self, holder: str, words: str, fix: str) -> None:
         one = only(
             on(
                 machine={"bus_cards": (BusCard("0000:01:00.0", holder),), "kernel_driver": "", "device_files": {}},
@@ -286,7 +284,7 @@ class TestDriver:
                 **NO_GPUS,
             )
         )
-        assert one.id == "driver-missing" and words in one.seen and mend in one.mend
+        assert one.id == "driver-missing" and words in one.seen and fix in one.fix
 
     def test_a_driver_that_is_too_old_for_the_cuda_of_the_wheel(self) -> None:
         one = only(on(machine={"kernel_driver": "470.82.01"}, cuda_driver="11.4", **NO_GPUS))
@@ -294,7 +292,7 @@ class TestDriver:
 
     def test_a_driver_was_updated_and_not_loaded(self) -> None:
         one = only(on(messages=said("issue-versions.log"), cards=(), memory=(), **NO_GPUS))
-        assert one.id == "driver-mismatch" and one.mend == "sudo reboot"
+        assert one.id == "driver-mismatch" and one.fix == "sudo reboot"
         assert "460.91.3" in one.seen and "470.57.2" in one.seen
 
     def test_nvml_says_so_too(self) -> None:
@@ -315,24 +313,24 @@ class TestDriver:
         stub = Library("libcuda.so.1", "/usr/local/cuda/lib64/stubs/libcuda.so.1")
         environment = {"LD_LIBRARY_PATH": "/usr/local/cuda/lib64/stubs:/usr/local/cuda/lib64"}
         one = only(on(environment=environment, libraries=(stub,), messages=said("issue-docker.log"), **NO_GPUS))
-        assert one.id == "driver-stub" and one.mend == "export LD_LIBRARY_PATH=/usr/local/cuda/lib64"
+        assert one.id == "driver-stub" and one.fix == "export LD_LIBRARY_PATH=/usr/local/cuda/lib64"
 
     def test_no_unified_memory(self) -> None:
         files = {name: True for name in MACHINE.device_files if "uvm" not in name}
         one = only(on(machine={"device_files": files}, messages=said("issue-docker.log"), **NO_GPUS))
-        assert one.id == "driver-uvm" and "nvidia-modprobe" in one.mend
+        assert one.id == "driver-uvm" and "nvidia-modprobe" in one.fix
 
     @pytest.mark.parametrize(
-        ("name", "words", "mend"),
+        ("name", "words", "fix"),
         [
             ("2.21-not-ready.log", "SYSTEM_NOT_READY", "fabricmanager"),
             ("issue-docker.log", "UNKNOWN ERROR (-1)", "nvidia_uvm"),
             ("2.21-no-device.log", "CUDA_ERROR_NO_DEVICE", "nvidia-smi"),
         ],
     )
-    def test_the_driver_refuses(self, name: str, words: str, mend: str) -> None:
+    def test_the_driver_refuses(self, name: str, words: str, fix: str) -> None:
         one = only(on(messages=said(name), **NO_GPUS))
-        assert one.id == "driver-refuses" and words in one.seen and mend in one.mend
+        assert one.id == "driver-refuses" and words in one.seen and fix in one.fix
 
     def test_the_driver_hangs_under_tensorflow(self) -> None:
         one = only(on(asked_tensorflow=Answer("timeout", "list", seconds=60.0), **NO_GPUS))
@@ -360,7 +358,7 @@ class TestVisibility:
     def test_every_gpu_is_hidden(self, value: str) -> None:
         one = only(on(environment={"CUDA_VISIBLE_DEVICES": value}, messages=said("2.21-no-device.log"), **NO_GPUS))
         assert one.id == "gpus-hidden" and one.severity is Severity.ERROR
-        assert one.mend == "unset CUDA_VISIBLE_DEVICES"
+        assert one.fix == "unset CUDA_VISIBLE_DEVICES"
 
     @pytest.mark.parametrize("value", ["0", "1,0", "GPU-aaaa", "GPU-bb,GPU-aa", "0,1,-1"])
     def test_gpus_that_exist(self, value: str) -> None:
@@ -383,7 +381,7 @@ class TestVisibility:
     def test_numbers_that_are_not_those_of_nvidia_smi(self) -> None:
         one = only(on(gpus=(replace(GPUS[0], bus="0000:87:00.0"), replace(GPUS[1], bus="0000:86:00.0"))))
         assert one.id == "device-order" and one.seen == "GPU:0 is card 1 of nvidia-smi, GPU:1 is card 0 of nvidia-smi"
-        assert one.mend == "export CUDA_DEVICE_ORDER=PCI_BUS_ID"
+        assert one.fix == "export CUDA_DEVICE_ORDER=PCI_BUS_ID"
 
 
 class TestLibraries:
@@ -398,7 +396,7 @@ class TestLibraries:
     def test_missing(self) -> None:
         one = only(self.closed())
         assert one.id == "library-missing" and one.seen == "libcudnn.so.9 cannot be opened"
-        assert one.mend.endswith("pip install 'tensorflow[and-cuda]==2.21.0'")
+        assert one.fix.endswith("pip install 'tensorflow[and-cuda]==2.21.0'")
         assert one.evidence[-1] == (
             f"looked in: {SITE}/nvidia/cudnn/lib, 1 directory that does not exist, the system's directories"
         )
@@ -409,23 +407,23 @@ class TestLibraries:
 
     def test_the_wheels_are_there_and_not_found(self) -> None:
         one = only(self.closed(elsewhere=(f"{SITE}/nvidia/cudnn/lib/libcudnn.so.9",)))
-        assert one.id == "wheels-not-found" and one.mend == f"export LD_LIBRARY_PATH={SITE}/nvidia/cudnn/lib"
+        assert one.id == "wheels-not-found" and one.fix == f"export LD_LIBRARY_PATH={SITE}/nvidia/cudnn/lib"
 
     def test_a_directory_that_is_not_searched(self) -> None:
         one = only(self.closed(elsewhere=("/usr/local/cuda-12.5/lib64/libcudnn.so.9",)))
-        assert one.id == "library-elsewhere" and one.mend == "export LD_LIBRARY_PATH=/usr/local/cuda-12.5/lib64"
+        assert one.id == "library-elsewhere" and one.fix == "export LD_LIBRARY_PATH=/usr/local/cuda-12.5/lib64"
 
     def test_a_damaged_file(self) -> None:
         one = only(self.closed(error=f"{SITE}/nvidia/cudnn/lib/libcudnn.so.9: file too short"))
         assert one.id == "library-broken" and one.evidence == (
             f"{SITE}/nvidia/cudnn/lib/libcudnn.so.9: file too short",
         )
-        assert one.mend == "/venv/bin/python -m pip install --force-reinstall 'nvidia-cudnn-cu12<10.0,>=9.3.0.75'"
+        assert one.fix == "/venv/bin/python -m pip install --force-reinstall 'nvidia-cudnn-cu12<10.0,>=9.3.0.75'"
 
     def test_a_damaged_file_that_ld_library_path_puts_first(self) -> None:
         evidence = self.closed(error="/opt/old/libcudnn.so.9: invalid ELF header")
         one = only(on(evidence, environment={"LD_LIBRARY_PATH": "/opt/old:/opt/new"}))
-        assert one.id == "library-broken" and one.mend == "export LD_LIBRARY_PATH=/opt/new"
+        assert one.id == "library-broken" and one.fix == "export LD_LIBRARY_PATH=/opt/new"
 
     def test_a_library_that_another_one_needs(self) -> None:
         error = "libnvJitLink.so.12: cannot open shared object file: No such file or directory"
@@ -447,7 +445,7 @@ class TestLibraries:
     def test_tensorflow_names_libraries_of_windows(self) -> None:
         evidence = on(libraries=(), messages=said("issue-windows.log"), machine={"system": "Windows"}, **NO_GPUS)
         one = only(on(evidence, messages=replace(evidence.messages, skipped=True)))
-        assert one.id == "library-missing" and one.mend.startswith("conda install")
+        assert one.id == "library-missing" and one.fix.startswith("conda install")
 
     def test_where_no_gpu_is_expected_they_are_not_missed(self) -> None:
         assert ids(on(NO_HARDWARE, libraries=(Library("libcudnn.so.9", error="no"),))) == ["no-gpu"]
@@ -466,7 +464,7 @@ class TestLibraries:
         wheels = (Distribution(name, version, SITE), Distribution("torch", "2.6.0", SITE))
         one = only(on(interpreter={"distributions": (*INTERPRETER.distributions, *wheels)}))
         assert one.id == "wheel-version" and one.severity is severity
-        assert f"{name} {version}" in one.seen and "torch 2.6.0" in one.why and f"'{name}<" in one.mend
+        assert f"{name} {version}" in one.seen and "torch 2.6.0" in one.why and f"'{name}<" in one.fix
 
     def test_wheels_of_the_versions_asked_for(self) -> None:
         wheels = (Distribution("nvidia-cudnn-cu12", "9.10.2.21", SITE),)
@@ -476,12 +474,12 @@ class TestLibraries:
         cudnn = Library("libcudnn.so.9", "/opt/old/libcudnn.so.9", version=90100)
         one = only(on(libraries=(cudnn,), environment={"LD_LIBRARY_PATH": "/opt/old"}))
         assert one.id == "cudnn-too-old" and "cuDNN 9.1.0 is loaded from /opt/old/libcudnn.so.9" in one.seen
-        assert one.mend == "export LD_LIBRARY_PATH=''"
+        assert one.fix == "export LD_LIBRARY_PATH=''"
 
     def test_tensorflow_says_that_cudnn_is_too_old(self) -> None:
         one = only(on(messages=said("issue-cudnn.log")))
         assert one.id == "cudnn-too-old" and "9.1.0" in one.seen and "9.3.0" in one.seen
-        assert one.mend == "/venv/bin/python -m pip install 'nvidia-cudnn-cu12<10.0,>=9.3.0.75'"
+        assert one.fix == "/venv/bin/python -m pip install 'nvidia-cudnn-cu12<10.0,>=9.3.0.75'"
 
 
 class TestCapability:
@@ -508,7 +506,7 @@ class TestCapability:
     def test_a_card_that_is_too_old(self, capability: tuple[int, int]) -> None:
         one = only(self.with_cards(capability))
         assert one.id == "capability-missing" and one.severity is Severity.ERROR
-        assert f"compute_{capability[0]}{capability[1]}" in one.mend
+        assert f"compute_{capability[0]}{capability[1]}" in one.fix
 
     def test_cards_that_tensorflow_alone_has_seen(self) -> None:
         found = ids(on(NO_HARDWARE, messages=said("2.21-new-card.log")))
@@ -519,7 +517,7 @@ class TestSelection:
     def test_a_small_card_beside_a_large_one(self) -> None:
         one = only(on(messages=said("2.21-few-cores.log"), gpus=GPUS[:1]))
         assert one.id == "gpu-ignored" and one.severity is Severity.WARNING
-        assert one.mend == "export TF_MIN_GPU_MULTIPROCESSOR_COUNT=5"
+        assert one.fix == "export TF_MIN_GPU_MULTIPROCESSOR_COUNT=5"
 
     def test_a_card_of_an_old_capability(self) -> None:
         found = diagnose(on(messages=said("2.21-old-card.log"), gpus=GPUS[:1]))
@@ -535,16 +533,16 @@ class TestSelection:
     def test_instances(self) -> None:
         cut = (replace(CARDS[0], mig=True, instances=("MIG-1", "MIG-2")),)
         one = only(on(cards=cut, memory=(), gpus=GPUS[:1]))
-        assert one.id == "mig" and one.mend == "export CUDA_VISIBLE_DEVICES=MIG-1"
+        assert one.id == "mig" and one.fix == "export CUDA_VISIBLE_DEVICES=MIG-1"
 
     def test_a_card_that_is_to_be_cut_and_is_not(self) -> None:
         cut = (replace(CARDS[0], mig=True),)
         one = only(on(cards=cut, memory=(), messages=said("2.21-no-device.log"), **NO_GPUS))
-        assert one.id == "mig-without-instance" and one.mend == "sudo nvidia-smi -i 0 -mig 0"
+        assert one.id == "mig-without-instance" and one.fix == "sudo nvidia-smi -i 0 -mig 0"
 
     def test_what_nothing_explains(self) -> None:
         one = only(on(**NO_GPUS))
-        assert one.id == "no-gpu-listed" and "VLOG" in one.mend
+        assert one.id == "no-gpu-listed" and "VLOG" in one.fix
 
 
 class TestRunning:
@@ -569,7 +567,7 @@ class TestRunning:
         text = log("2.21-new-card.log")
         asked = replace(ANSWERED, ended="failed", step="create", error=text.strip().splitlines()[-1], log=text)
         one = only(on(asked_tensorflow=asked))
-        assert one.id == "gpu-fails" and "runtime library" in one.why and "and-cuda" in one.mend
+        assert one.id == "gpu-fails" and "runtime library" in one.why and "and-cuda" in one.fix
 
     @pytest.mark.parametrize(("capability", "words"), [((9, 0), "hangs"), ((12, 0), "compiles")])
     def test_the_first_operation_does_not_come_back(self, capability: tuple[int, int], words: str) -> None:
@@ -587,12 +585,12 @@ class TestMemory:
     def test_others_hold_a_part(self) -> None:
         one = only(on(memory=(self.row(30, 29.5),)))
         assert one.id == "memory-held" and one.severity is Severity.WARNING and "29.5 of 80.0 GiB" in one.seen
-        assert one.mend == "export TF_FORCE_GPU_ALLOW_GROWTH=true"
+        assert one.fix == "export TF_FORCE_GPU_ALLOW_GROWTH=true"
 
     def test_others_hold_it_all(self) -> None:
         cards = (replace(CARDS[0], processes=(41, 42)), CARDS[1])
         one = only(on(memory=(self.row(79.5, 79),), cards=cards))
-        assert one.severity is Severity.ERROR and one.mend == "ps -o pid,user,etime,args -p 41,42"
+        assert one.severity is Severity.ERROR and one.fix == "ps -o pid,user,etime,args -p 41,42"
 
     def test_processes_that_a_container_does_not_show(self) -> None:
         assert only(on(memory=(self.row(30, -1),))).id == "memory-held"
@@ -605,7 +603,7 @@ class TestMemory:
     )
     def test_a_card_for_one_process(self, card: Card) -> None:
         one = only(on(cards=(card, CARDS[1])))
-        assert one.id == "compute-mode" and one.mend == "sudo nvidia-smi -i 0 -c DEFAULT"
+        assert one.id == "compute-mode" and one.fix == "sudo nvidia-smi -i 0 -c DEFAULT"
 
 
 class TestEnvironment:
@@ -619,7 +617,7 @@ class TestEnvironment:
 
     def test_legacy_keras_without_its_package(self) -> None:
         one = only(on(environment={"TF_USE_LEGACY_KERAS": "1"}))
-        assert one.id == "legacy-keras" and one.mend == "/venv/bin/python -m pip install 'tf_keras~=2.21.0'"
+        assert one.id == "legacy-keras" and one.fix == "/venv/bin/python -m pip install 'tf_keras~=2.21.0'"
         with_it = (*INTERPRETER.distributions, Distribution("tf-keras", "2.21.0", SITE))
         assert ids(on(environment={"TF_USE_LEGACY_KERAS": "1"}, interpreter={"distributions": with_it})) == []
 

@@ -89,7 +89,7 @@ class TestTensorFlowInAProcessOfItsOwn:
         site = tensorflow(tmp_path / "site", "raise TypeError('Descriptors cannot be created directly.\\nMore')\n")
         distribution(site, "tensorflow", "2.7.1", "protobuf (>=3.9.2)")
         first = diagnose(gathered(tmp_path, environment(site)))[0]
-        assert first.id == "protobuf" and "'protobuf (>=3.9.2)'" in first.mend
+        assert first.id == "protobuf" and "'protobuf (>=3.9.2)'" in first.fix
 
     def test_what_the_package_prints_does_not_disturb(self, tmp_path: Path) -> None:
         source = "import os\nprint('[1, 2]')\nos.write(1, b'noise')\n" + LISTING % "return []"
@@ -112,7 +112,7 @@ class TestTensorFlowInAProcessOfItsOwn:
             sys.executable, timeout=30, compute=False, environment=environment(site), root=tmp_path / "nothing"
         )
         assert [gpu.bus for gpu in evidence.gpus] == ["0000:86:00.0"]
-        assert evidence.wanted == "TensorFlow found 1 card"
+        assert evidence.gpu_expected == "TensorFlow found 1 card"
 
 
 class TestInterpreter:
@@ -131,7 +131,7 @@ class TestInterpreter:
         evidence = gathered(tmp_path / "nothing", environment(site))
         found = {one.name: one.version for one in evidence.interpreter.distributions}
         assert found["nvidia-cudnn-cu12"] == "9.1.0.70" and "requests" not in found
-        assert evidence.wanted == "nvidia-cudnn-cu12 9.1.0.70 is installed"
+        assert evidence.gpu_expected == "nvidia-cudnn-cu12 9.1.0.70 is installed"
         assert "wheel-version" in ids(evidence)
 
     def test_a_directory_of_that_name_where_the_user_is(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,14 +188,14 @@ class TestLibraries:
         evidence = gathered(tmp_path / "nothing", environment(site, **variables))
         found = {one.id: one for one in diagnose(evidence)}
         assert f"cuDNN 9.1.0 is loaded from {old}" in found["cudnn-too-old"].seen
-        assert found["cudnn-too-old"].mend == "export LD_LIBRARY_PATH=''"
+        assert found["cudnn-too-old"].fix == "export LD_LIBRARY_PATH=''"
 
     def test_in_a_wheel_of_another_directory(self, tmp_path: Path) -> None:
         site = self.site(tmp_path)
         path = library(tmp_path / "user" / "nvidia" / "cudnn" / "lib" / CUDNN)
         evidence = gathered(tmp_path / "nothing", environment(site, tmp_path / "user", CUDA_VISIBLE_DEVICES="0"))
         found = {one.id: one for one in diagnose(evidence)}
-        assert found["wheels-not-found"].mend == f"export LD_LIBRARY_PATH={path.parent}"
+        assert found["wheels-not-found"].fix == f"export LD_LIBRARY_PATH={path.parent}"
         looked = next(one.looked for one in evidence.libraries if one.name == CUDNN)
         assert looked == (str(site / "nvidia" / "cudnn" / "lib"),)
 
@@ -239,11 +239,11 @@ class TestLibraries:
 class TestManagementLibrary:
     """nvidia-ml-py on a stand-in for NVML."""
 
-    def asked(self, tmp_path: Path, **variables: str) -> Evidence:
+    def asked(self, tmp_path: Path, timeout: float = 60, **variables: str) -> Evidence:
         path = driver(tmp_path / "driver")
         site = tensorflow(tmp_path / "site", LISTING % "return []")
         variables = {"LD_LIBRARY_PATH": str(path), "CUDA_VISIBLE_DEVICES": "0", **variables}
-        return gathered(tmp_path / "nothing", environment(site, **variables), timeout=5.0)
+        return gathered(tmp_path / "nothing", environment(site, **variables), timeout=timeout)
 
     def test_a_driver_without_cards(self, tmp_path: Path) -> None:
         assert self.asked(tmp_path).no_cards == "the NVIDIA driver has no card"
@@ -251,9 +251,9 @@ class TestManagementLibrary:
     def test_a_driver_that_was_updated_and_not_loaded(self, tmp_path: Path) -> None:
         assert "driver-mismatch" in ids(self.asked(tmp_path, STANDIN_NVML="18"))
 
-    @pytest.mark.parametrize(("how", "ended"), [("hang", "timeout"), ("crash", "crashed")])
-    def test_a_driver_that_hangs_or_crashes(self, tmp_path: Path, how: str, ended: str) -> None:
-        evidence = self.asked(tmp_path, STANDIN_NVML=how)
+    @pytest.mark.parametrize(("how", "timeout", "ended"), [("hang", ENOUGH, "timeout"), ("crash", 60, "crashed")])
+    def test_a_driver_that_hangs_or_crashes(self, tmp_path: Path, how: str, timeout: float, ended: str) -> None:
+        evidence = self.asked(tmp_path, timeout, STANDIN_NVML=how)
         assert (evidence.asked_cards.ended, evidence.asked_cards.step) == (ended, "nvmlInit")
 
 

@@ -54,21 +54,21 @@ class TestWithoutCuda:
         (device / "class").write_text("0x030000\n")
         evidence = gather(sys.executable, timeout=120, compute=True, environment=environment(), root=tmp_path)
         assert "cpu-wheel" in found(evidence)
-        assert "tensorflow-cpu" in found(evidence)["cpu-wheel"].mend
+        assert "tensorflow-cpu" in found(evidence)["cpu-wheel"].fix
 
     @pytest.mark.parametrize("variable", ["TF_XLA_FLAGS"])
     def test_a_flag_that_ends_tensorflow(self, tmp_path: Path, variable: str) -> None:
         environ = environment(**{variable: "--no_such_flag"})
         evidence = gather(sys.executable, timeout=120, compute=True, environment=environ, root=tmp_path)
         assert evidence.asked_tensorflow.ended == "crashed"
-        assert found(evidence)["unknown-xla-flag"].mend == f"unset {variable}"
+        assert found(evidence)["unknown-xla-flag"].fix == f"unset {variable}"
 
     def test_an_implementation_of_protobuf_that_does_not_exist(self, tmp_path: Path) -> None:
         environ = environment(PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION="cpp")
         evidence = gather(sys.executable, timeout=120, compute=True, environment=environ, root=tmp_path)
         if evidence.asked_tensorflow.ended == "answered":
             pytest.skip("this protobuf falls back")
-        assert found(evidence)["protobuf"].mend == "unset PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
+        assert found(evidence)["protobuf"].fix == "unset PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
 
 
 def test_the_first_operations() -> None:
@@ -112,7 +112,7 @@ class TestWithCuda:
 
     def test_no_library_of_cuda(self, python: str, tmp_path: Path) -> None:
         evidence = self.gathered(python, tmp_path)
-        assert evidence.wanted == "TensorFlow found 1 card" and not evidence.gpus
+        assert evidence.gpu_expected == "TensorFlow found 1 card" and not evidence.gpus
         assert set(cuda.libraries(*VERSION)) <= set(evidence.messages.not_loaded)
         assert {"library-missing", "library-other-version"} & set(found(evidence))
 
@@ -126,7 +126,7 @@ class TestWithCuda:
 
     def test_a_card_that_is_left_out(self, python: str, tmp_path: Path) -> None:
         evidence = self.gathered(python, tmp_path, libraries=True, STANDIN_CARDS="2", STANDIN_CORES="5")
-        assert found(evidence)["gpu-ignored"].mend == "export TF_MIN_GPU_MULTIPROCESSOR_COUNT=5"
+        assert found(evidence)["gpu-ignored"].fix == "export TF_MIN_GPU_MULTIPROCESSOR_COUNT=5"
         mended = self.gathered(
             python, tmp_path, libraries=True, STANDIN_CARDS="2", STANDIN_CORES="5", TF_MIN_GPU_MULTIPROCESSOR_COUNT="5"
         )

@@ -9,7 +9,7 @@ import pytest
 from gpulint.doctor import messages
 from gpulint.doctor.causes import diagnose
 from gpulint.doctor.diagnosis import Diagnosis
-from gpulint.doctor.report import Report, render
+from gpulint.doctor.report import MachineReport, render
 from gpulint.linting.finding import Severity
 from tests.doctor.situations import COMPUTED, HEALTHY, NO_HARDWARE, log, on
 
@@ -39,7 +39,7 @@ error[gpus-hidden] CUDA_VISIBLE_DEVICES is "-1"
 
 def test_where_all_is_well() -> None:
     evidence = on(computed=COMPUTED)
-    report = Report(evidence, diagnose(evidence))
+    report = MachineReport(evidence, diagnose(evidence))
     assert render("text", report, False) == ALL_IS_WELL
     assert report.status == 0
 
@@ -48,13 +48,13 @@ def test_what_was_seen_why_it_matters_and_what_mends_it() -> None:
     evidence = on(
         environment={"CUDA_VISIBLE_DEVICES": "-1"}, messages=messages.read(log("2.21-no-device.log")), gpus=()
     )
-    report = Report(evidence, diagnose(evidence))
+    report = MachineReport(evidence, diagnose(evidence))
     assert render("text", report, False).endswith(HIDDEN)
     assert report.status == 1
 
 
 def test_a_machine_without_a_gpu_is_no_failure() -> None:
-    report = Report(NO_HARDWARE, diagnose(NO_HARDWARE))
+    report = MachineReport(NO_HARDWARE, diagnose(NO_HARDWARE))
     text = render("text", report, False)
     assert report.status == 0
     assert text.endswith("\nTensorFlow has no GPU here, and nothing says that it should.\n")
@@ -62,7 +62,7 @@ def test_a_machine_without_a_gpu_is_no_failure() -> None:
 
 def test_the_object_for_programs() -> None:
     evidence = on(environment={"CUDA_VISIBLE_DEVICES": "-1"}, gpus=())
-    content = json.loads(render("json", Report(evidence, diagnose(evidence)), False))
+    content = json.loads(render("json", MachineReport(evidence, diagnose(evidence)), False))
     assert (content["version"], content["status"], content["expected"]) == (1, 1, "the driver shows 2 cards")
     (finding,) = content["findings"]
     assert (finding["id"], finding["severity"], finding["mend"]) == (
@@ -77,15 +77,15 @@ def test_the_object_for_programs() -> None:
 
 def test_what_a_terminal_would_obey_is_taken_out() -> None:
     one = Diagnosis("import-fails", Severity.ERROR, "a \x1b[2J[bold]b", "c\nd", evidence=("\x07e",))
-    text = render("text", Report(HEALTHY, [one]), False)
+    text = render("text", MachineReport(HEALTHY, [one]), False)
     assert "\x1b" not in text and "\x07" not in text and "[bold]b" in text and "= why: c d" in text
 
 
 def test_colors_only_where_they_are_wanted() -> None:
-    report = Report(NO_HARDWARE, diagnose(NO_HARDWARE))
+    report = MachineReport(NO_HARDWARE, diagnose(NO_HARDWARE))
     assert "\x1b[" in render("text", report, True) and "\x1b[" not in render("text", report, False)
 
 
 def test_another_form_does_not_exist() -> None:
     with pytest.raises(KeyError):
-        render("xml", Report(HEALTHY, []), False)
+        render("xml", MachineReport(HEALTHY, []), False)

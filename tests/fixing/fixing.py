@@ -8,12 +8,12 @@ from pathlib import Path
 from gpulint.checking import Checked
 from gpulint.fixing.rounds import Fixed, Fixer
 from gpulint.linting.engine import Checker
-from gpulint.linting.pack import load
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import Settings, SettingsFinder
+from tests.checking import PACK, findings_of
 
-CATALOGUE = Catalogue(load(installed=False))
+CATALOGUE = Catalogue(PACK)
 
 
 def fixed(
@@ -31,6 +31,7 @@ def fixed(
     def check(names: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
         checker = Checker(finder, CATALOGUE)
         result = checker.check(names, {**(given or {}), **contents})
+        findings_of(result)
         if checks is not None:
             checks.append(result)
         return Checked(result, checker.files)
@@ -44,5 +45,4 @@ def fixed_text(text: str | bytes, directory: Path, unsafe: bool = True, select: 
     path = directory / "program.py"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     outcome = fixed([path], unsafe, select)
-    assert not outcome.checked.result.errors, outcome.checked.result.errors[0][1]
     return outcome.after[str(path)].text if outcome.after else path.read_bytes().decode()

@@ -10,8 +10,9 @@ import pytest
 
 from gpulint.linting.pack import load
 from gpulint.linting.rule import Rule
+from tests.checking import codes_in
 from tests.fixing.fixing import fixed, fixed_text
-from tests.test_rule_examples import BLOCK, codes_in
+from tests.test_rule_examples import BLOCK
 
 PACK = load(installed=False)
 FIXING = [rule for rule in PACK if "## Fix\n" in (rule.__doc__ or "")]
@@ -43,3 +44,27 @@ def test_the_page_says_whether_the_fix_is_safe(rule: type[Rule], tmp_path: Path)
     found = fixed([path], unsafe=False).fixed
     is_safe = any(finding.code == rule.code for finding in found)
     assert re.search(r"\b[Ss]afe\b" if is_safe else r"\b[Uu]nsafe\b", section)
+
+
+SCOPE = "import tensorflow as tf\n\nstrategy = tf.distribute.MirroredStrategy(['GPU:0', 'GPU:1'])\n"
+COMPILE = "with strategy.scope():\n{indent}model.compile('adam', 'mse')\n"
+
+
+def test_a_constant_between_a_model_and_its_layers_is_moved_with_them(tmp_path: Path) -> None:
+    parts = ("model = tf.keras.Sequential()\n", "UNITS = 4\n", "model.add(tf.keras.layers.Dense(UNITS))\n")
+    after = fixed_text(f"{SCOPE}{''.join(parts)}{COMPILE.format(indent='    ')}", tmp_path)
+    moved = "".join(f"    {part}" for part in (*parts, "model.compile('adam', 'mse')\n"))
+    assert after == f"{SCOPE}with strategy.scope():\n{moved}"
+
+
+def test_the_indentation_is_that_of_the_first_block_on_rows_of_its_own(tmp_path: Path) -> None:
+    before = f"{SCOPE}if strategy: WIDTH = 4\nfor name in 'ab':\n  print(name)\n"
+    made = "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+    after = fixed_text(f"{before}{made}{COMPILE.format(indent='  ')}", tmp_path)
+    assert after == f"{before}with strategy.scope():\n  {made}  model.compile('adam', 'mse')\n"
+
+
+def test_a_program_that_parses_and_does_not_compile_is_fixed(tmp_path: Path) -> None:
+    made = "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+    after = fixed_text(f"{SCOPE}{made}{COMPILE.format(indent='    ')}return\n", tmp_path)
+    assert after == f"{SCOPE}with strategy.scope():\n    {made}    model.compile('adam', 'mse')\nreturn\n"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.linting.engine import Checker, imports_tensorflow, speaks_of_tensorflow
+from gpulint.linting.engine import Checker
 from gpulint.linting.pack import load
+from gpulint.linting.screening import imports_tensorflow, speaks_of_tensorflow
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import Settings, SettingsFinder
 
@@ -36,7 +37,7 @@ def test_programs_by_what_they_import(helper: str, looked_at: bool, tmp_path: Pa
     (tmp_path / "helper.py").write_text(f"{helper}\n\n\ndef work():\n    pass\n")
     checker = Checker(SettingsFinder(Settings(root=str(tmp_path))), Catalogue(load(installed=False)))
     (examined,) = checker.examine([str(tmp_path / "main.py")], [str(tmp_path / "main.py")], {})
-    assert bool(examined.analysed) is looked_at
+    assert bool(examined.analysed) is looked_at and not examined.errors
 
 
 @pytest.mark.parametrize("text", [b"the tf of a search: TF_IDF = 3", b"# export the CUDA kernels"])

@@ -22,8 +22,8 @@ import multiprocessing
 import os
 import signal
 
-import gpulint.analysis.modules
-import gpulint.analysis.program
+import gpulint.analysis.project.modules
+import gpulint.analysis.driver.program
 from gpulint.api import Report, Rule, Severity
 from gpulint.syntax.parse import parse as real_parse
 
@@ -36,7 +36,7 @@ def parse(source):
     return real_parse(source)
 
 
-gpulint.analysis.modules.parse = gpulint.analysis.program.parse = parse
+gpulint.analysis.project.modules.parse = gpulint.analysis.driver.program.parse = parse
 if in_worker and os.path.exists("kill_all"):
     os._exit(3)
 if in_worker and os.path.exists("kill_once"):
@@ -70,7 +70,6 @@ class Deadly(Rule):
         for word in plan.referenced:
             if word.startswith("SIG"):
                 os.kill(os.getpid(), getattr(signal, word))
-        return iter(())
 '''
 
 PINNED = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'

@@ -10,6 +10,7 @@ from gpulint.linting.engine import Checker
 from gpulint.linting.pack import PackError, load
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import Settings, SettingsFinder
+from tests.checking import findings_of
 
 RULE = '''
 from collections.abc import Iterator
@@ -41,7 +42,7 @@ def test_a_rule_of_the_user_finds_what_it_looks_for(tmp_path: Path) -> None:
     program.write_text("import tensorflow as tf\n\nd = tf.data.Dataset.range(9).batch(4)\n")
     catalogue = Catalogue(load([str(tmp_path / "lint")], installed=False))
     result = Checker(SettingsFinder(Settings(root=str(tmp_path))), catalogue).check([str(program)])
-    assert [(one.code, one.span.row, one.message) for one in result.findings] == [("ACM001", 3, "a batch of 4")]
+    assert [(one.code, one.span.row, one.message) for one in findings_of(result)] == [("ACM001", 3, "a batch of 4")]
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,26 @@ def test_a_rule_that_crashes_costs_one_file_and_is_said(tmp_path: Path) -> None:
     result = Checker(SettingsFinder(Settings(root=str(tmp_path))), catalogue).check([str(bad), str(good)])
     assert [one.code for one in result.findings] == ["GPU101"]
     assert ["bad.py: internal error: ZeroDivisionError" in message for message, _ in result.errors] == [True]
+
+
+STRICTER = """
+from gpulint.rules.placement.hardcoded_device import HardcodedDevice
+
+
+class OurDevices(HardcodedDevice):
+    '''Device of one of our machines'''
+
+    code = "ACM001"
+    name = "our-devices"
+"""
+
+
+def test_a_rule_that_subclasses_one_that_ships_stands_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "stricter.py").write_text(STRICTER)
+    pack = load([str(tmp_path)], installed=False)
+    assert {"GPU101", "ACM001"} <= {rule.code for rule in pack} and len(pack) == len(load(installed=False)) + 1
+    program = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
+    result = Checker(SettingsFinder(Settings(root=str(tmp_path))), Catalogue(pack)).check(
+        ["a.py"], {"a.py": program.encode()}
+    )
+    assert [(one.code, one.span.row) for one in findings_of(result)] == [("ACM001", 3), ("GPU101", 3)]

@@ -10,6 +10,7 @@ from gpulint.linting.engine import Checker
 from gpulint.linting.pack import load
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import SettingsFinder
+from tests.checking import findings_of
 
 PROGRAM = '''import tensorflow as tf
 
@@ -48,4 +49,4 @@ def test_a_batch_that_is_said_to_be_global_is_left_alone(
     file = tmp_path / "train.py"
     file.write_text(PROGRAM.format(docstring=docstring, above=above, beside=beside), encoding="utf-8")
     checker = Checker(SettingsFinder(isolated=True), Catalogue(load([], installed=False)))
-    assert [finding.code for finding in checker.check([str(file)]).findings] == ["GPU209"] * found
+    assert [finding.code for finding in findings_of(checker.check([str(file)]))] == ["GPU209"] * found

@@ -39,7 +39,6 @@ class Deadly(Rule):
                 os.kill(os.getpid(), getattr(signal, word))
             if word == "leaves":
                 os._exit(7)
-        return iter(())
 '''
 
 PINNED = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'

@@ -102,7 +102,7 @@ def shown(form: str, result: CheckResult, line: str = "with tf.device('é'):  # 
 
 
 @given(results)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @pytest.mark.parametrize("form", ["text", "full", "concise", "grouped", "pylint"])
 def test_what_people_read_has_a_fixed_number_of_lines(form: str, result: CheckResult) -> None:
     lines = shown(form, result).split("\n")
@@ -118,7 +118,7 @@ def test_what_people_read_has_a_fixed_number_of_lines(form: str, result: CheckRe
 
 
 @given(results)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @pytest.mark.parametrize("form", ["json", "json-lines"])
 def test_json_gives_names_and_messages_back(form: str, result: CheckResult) -> None:
     text = shown(form, result)
@@ -129,7 +129,7 @@ def test_json_gives_names_and_messages_back(form: str, result: CheckResult) -> N
 
 
 @given(results)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_sarif_keeps_to_its_schema(result: CheckResult) -> None:
     document = json.loads(shown("sarif", result))
     jsonschema.Draft4Validator(SCHEMA).validate(document)
@@ -146,7 +146,7 @@ def test_sarif_keeps_to_its_schema(result: CheckResult) -> None:
 
 
 @given(results)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_github_reads_one_command_a_finding(result: CheckResult) -> None:
     commands = [github_command(line) for line in shown("github", result).split("\n")[:-1]]
     levels = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -159,7 +159,7 @@ def test_github_reads_one_command_a_finding(result: CheckResult) -> None:
 
 
 @given(results)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_azure_reads_one_command_a_finding(result: CheckResult) -> None:
     commands = [azure_command(line) for line in shown("azure", result).split("\n")[:-1]]
     assert len(commands) == len(result.findings)
@@ -174,7 +174,7 @@ def _bytes(name: str) -> bytes:
 
 
 @given(results)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_junit_has_a_failed_case_for_each_finding(result: CheckResult) -> None:
     root = ElementTree.fromstring(shown("junit", result))
     assert len(root.findall(".//failure")) == len(result.findings)
@@ -185,7 +185,7 @@ def test_junit_has_a_failed_case_for_each_finding(result: CheckResult) -> None:
 
 
 @given(results)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_gitlab_and_reviewdog_read_every_finding(result: CheckResult) -> None:
     issues = json.loads(shown("gitlab", result))
     assert [set(one) for one in issues] == [

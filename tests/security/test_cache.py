@@ -24,6 +24,7 @@ from gpulint.cli.main import main
 from gpulint.linting.engine import Checker
 from gpulint.settings import SettingsFinder
 from tests.caching.projects import CATALOGUE, MAIN, make
+from tests.checking import findings_of
 from tests.fuzzing import json_mutated
 
 PROGRAM = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
@@ -222,7 +223,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], object, 
     checker = Checker(SettingsFinder(root=str(root)), CATALOGUE)
     parts = checker.examine(files, files, {})
     result = Checker(SettingsFinder(root=str(root)), CATALOGUE).check(files)
-    assert result.findings
+    assert findings_of(result)
     known = [(set(part.readings), json.loads(json.dumps(of_examined(part)))) for part in parts]
     return files, json.loads(json.dumps(of_result(result))), known
 
@@ -288,4 +289,4 @@ def test_a_place_behind_the_end_of_its_file_is_not_shown(
         moved = json.loads(json.dumps(content).replace(f'["{path}", 3, 6, 3, 25', f'["{path}", {row}, 6, {row}, 25'))
         store.put(file.stem, [made_from, moved])
     again = Checking(finder, finder.of_directory(str(project)), cache_directory="", edits=False)([path], {})
-    assert [one.span.row for one in again.result.findings] == [3]
+    assert [one.span.row for one in findings_of(again.result)] == [3]

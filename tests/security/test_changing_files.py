@@ -14,6 +14,7 @@ from gpulint.cli.main import main
 from gpulint.linting.workers import Workers
 from gpulint.settings import SettingsFinder
 from gpulint.sources import writing
+from tests.checking import findings_of
 
 TAPE = "with tf.GradientTape(persistent=True) as tape:\n    loss = model(x)\n"
 BEFORE = f"import tensorflow as tf\n\nmodel = tf.keras.Sequential()\n{TAPE}g = tape.gradient(loss, model.variables)\n"
@@ -52,7 +53,9 @@ def check(project: Path, *names: str, edits: bool = True, remembers: bool = Fals
     finder = SettingsFinder(root=str(project))
     settings = finder.of_directory(str(project))
     checking = Checking(finder, settings, cache_directory="" if remembers else None, edits=edits)
-    return checking(names or ("train.py",), {})
+    checked = checking(names or ("train.py",), {})
+    findings_of(checked.result)
+    return checked
 
 
 def test_findings_are_those_of_the_rows_that_are_shown_with_them(

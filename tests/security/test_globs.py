@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import run_within
+
 LONG_NAME = "a" * 250 + ".py"
 PATTERNS = [
     "*a" * 60 + "*b",
@@ -39,7 +41,7 @@ def project(tmp_path: Path) -> Path:
 
 def check(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "gpulint", "check", *arguments]
-    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=30)
+    return run_within(30, command, cwd=project, capture_output=True, text=True)
 
 
 def files(done: subprocess.CompletedProcess[str]) -> list[str]:

@@ -15,12 +15,14 @@ from gpulint.linting.engine import Checker
 from gpulint.rewriting.draft import EDIT_SIZE, MAX_WRITTEN
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.source import Source
+from tests.checking import findings_of
 from tests.fixing.fixing import CATALOGUE
 from tests.fixing.test_rounds import Play, becomes, played
 from tests.notebooks import notebook
+from tests.processes import run_within
 
 HANG = 75
-"""Seconds until a process counts as hung. It takes a few if its cost is linear, and more than these if it is not."""
+"""Seconds of processor time: a check takes a few if its cost is linear, and more than these if it is not."""
 
 IMPORT = "import tensorflow as tf\n"
 
@@ -66,9 +68,8 @@ FILES = {
 def check(directory: Path, name: str, *options: str) -> subprocess.CompletedProcess[str]:
     (directory / name).write_text(FILES[name][0], encoding="utf-8")
     command = [sys.executable, "-m", "gpulint", "check", "--isolated", "--no-cache", "--select", "ALL"]
-    return subprocess.run(
-        [*command, "--extension", "md", *options, name], cwd=directory, capture_output=True, text=True, timeout=HANG
-    )
+    command += ["--extension", "md", *options, name]
+    return run_within(HANG, command, cwd=directory, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("name", ["models.py", "cell.ipynb", "function.ipynb", "block.md", "comments.md"])
@@ -100,7 +101,7 @@ assert chosen(reversed(fixes(rows=5))) == fixes(rows=5)[::5]
 
 
 def test_of_overlapping_fixes_some_are_chosen() -> None:
-    subprocess.run([sys.executable, "-c", CHOOSING], check=True, timeout=HANG)
+    assert run_within(HANG, [sys.executable, "-c", CHOOSING]).returncode == 0
 
 
 def test_the_fixes_of_a_file_have_a_maximum_size(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_the_fixes_of_a_file_have_a_maximum_size(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(f"{IMPORT}strategy = tf.distribute.MirroredStrategy()\n{made}", encoding="utf-8")
     finder = SettingsFinder(Settings(root=str(tmp_path), select=("GPU204",)))
-    found = Checker(finder, CATALOGUE).check([str(path)]).findings
+    found = findings_of(Checker(finder, CATALOGUE).check([str(path)]))
     edits = [edit for one in found if one.fix is not None for edit in one.fix.edits]
     assert len(found) == 600
     assert MAX_WRITTEN / 2 < sum(EDIT_SIZE + len(edit.content) for edit in edits) <= MAX_WRITTEN

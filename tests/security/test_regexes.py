@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import PATIENCE, run_within
+
 IMPORT = "import tensorflow as tf\n"
 FINDING = "with tf.device('/gpu:0'):\n    x = tf.ones(2)\n"
 """A finding of GPU101, at 1:6."""
@@ -91,7 +93,7 @@ def test_hostile_texts_take_no_longer_than_others(name: str, tmp_path: Path) -> 
     for file, text in files.items():
         (project / file).write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "gpulint", "check", "--no-cache", "."]
-    run = subprocess.run(command, capture_output=True, cwd=project, timeout=60, encoding="utf-8", errors="replace")
+    run = run_within(60, command, capture_output=True, cwd=project, encoding="utf-8", errors="replace")
     assert run.returncode == 1, run.stderr
     assert "main.py:2:6" in run.stdout
     assert len(run.stdout) < 2_000_000
@@ -100,7 +102,7 @@ def test_hostile_texts_take_no_longer_than_others(name: str, tmp_path: Path) -> 
 def test_the_time_of_no_pattern_grows_faster_than_the_text() -> None:
     try:
         run = subprocess.run(
-            [sys.executable, "-m", "tests.security.pumps"], capture_output=True, timeout=120, encoding="utf-8"
+            [sys.executable, "-m", "tests.security.pumps"], capture_output=True, timeout=PATIENCE, encoding="utf-8"
         )
     except subprocess.TimeoutExpired as error:
         slow = (error.stdout or b"").decode().splitlines()[-1:]

@@ -19,7 +19,8 @@ from gpulint.cli.main import main
 from gpulint.linting.pack import Sources
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import LIMITS, Settings, SettingsFinder, load, parse_override
-from gpulint.trust import CannotTrust, Trust, list_path, remember
+from gpulint.settings.trust import CannotTrust, Trust, list_path, remember
+from tests.checking import findings_of
 
 PROGRAM = "import tensorflow as tf\n\ndata = tf.data.Dataset.range(1000).batch(8)\n"
 
@@ -154,15 +155,15 @@ def test_completion_does_not_run_them(repository: Repository, monkeypatch: pytes
 
 def test_the_library_does_not_run_them(repository: Repository) -> None:
     with pytest.warns(UserWarning, match="rule-paths not loaded"):
-        assert gpulint.check_paths(["."]).findings == []
+        assert findings_of(gpulint.check_paths(["."])) == []
     assert not repository.ran
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for jobs in (1, 2):
-            assert [one.code for one in gpulint.check_paths(["."], trust=True, jobs=jobs).findings] == ["ACM001"]
+            assert [one.code for one in findings_of(gpulint.check_paths(["."], trust=True, jobs=jobs))] == ["ACM001"]
         own = Settings(root=str(repository.folder), rule_paths=("lint",))
-        assert [one.code for one in gpulint.check_paths(["."], own).findings] == ["ACM001"]
-        assert [one.code for one in gpulint.check_source(PROGRAM, settings=own).findings] == ["ACM001"]
+        assert [one.code for one in findings_of(gpulint.check_paths(["."], own))] == ["ACM001"]
+        assert [one.code for one in findings_of(gpulint.check_source(PROGRAM, settings=own))] == ["ACM001"]
 
 
 def test_settings_that_were_read_from_a_file_are_not_the_users_own(repository: Repository) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpulint.analysis import Project
-from gpulint.linting.engine import on_deep_stack
+from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.server.predictions import Predictions, predict
 from gpulint.sources.decoding import decode
 from gpulint.sources.source import Source

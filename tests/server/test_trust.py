@@ -9,7 +9,7 @@ import pytest
 from lsprotocol import types
 
 from gpulint.server.application import NOT_NOW, TRUST
-from gpulint.trust import list_path
+from gpulint.settings.trust import list_path
 from tests.security.test_trust import PROGRAM, Repository
 from tests.server.editor import Editor, capabilities, edit
 

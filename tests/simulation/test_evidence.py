@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpulint.probe.checks import stated
-from gpulint.probe.expectations.expectation import Expectation, Run, Status, Wanted
+from gpulint.probe.expectations.expectation import Expectation, Run, Status, UserExpectation
 from tests.simulation.conftest import Rehearse
 from tests.simulation.rehearsal import Rehearsed
 
@@ -45,7 +45,7 @@ def test_a_replica_that_gets_no_element_is_found(rehearse: Rehearse) -> None:
 
 def test_what_divides_a_dataset_among_replicas_is_no_work_of_the_host(rehearse: Rehearse) -> None:
     run = rehearse(UNEVEN, 2)
-    (share,) = stated.check(Run(run.capture, wanted=[Wanted("ops.on_gpu >= 90%", "--expect")]))
+    (share,) = stated.check(Run(run.capture, requested=[UserExpectation("ops.on_gpu >= 90%", "--expect")]))
     assert (share.status, share.observed) == (Status.PASS, "100%")
 
 
@@ -111,9 +111,9 @@ ASSIGN = "w.assign_add(1e-9 * x)"
 
 
 def test_what_a_loop_over_a_dataset_inside_a_function_runs_is_not_taken_for_seen(rehearse: Rehearse) -> None:
-    wanted = [Wanted(text, "--expect") for text in ("ops.on_gpu >= 90%", "copies.in_graphs == 0")]
+    wanted = [UserExpectation(text, "--expect") for text in ("ops.on_gpu >= 90%", "copies.in_graphs == 0")]
     inside = rehearse(LOOP.format(body=ASSIGN, run="epoch(data)"), 1)
-    share, copies = stated.check(Run(inside.capture, wanted=wanted))
+    share, copies = stated.check(Run(inside.capture, requested=wanted))
     assert (share.status, copies.status) == (Status.INCONCLUSIVE, Status.INCONCLUSIVE)
     row = LOOP[: LOOP.index("# loop")].count("\n") + 1
     assert share.observed == f"what the loop over a dataset in `epoch` on line {row} runs is not seen"
@@ -123,7 +123,7 @@ def test_what_a_loop_over_a_dataset_inside_a_function_runs_is_not_taken_for_seen
         "no graph was seen of the loop over a dataset in `epoch`",
     )
     outside = rehearse(LOOP.format(body=ASSIGN, run="for x in data: compiled(x)"), 1)
-    share, _ = stated.check(Run(outside.capture, wanted=wanted))
+    share, _ = stated.check(Run(outside.capture, requested=wanted))
     assert share.status is Status.FAIL
     assert the(outside, "expect-on").status is Status.FAIL
 
@@ -134,7 +134,7 @@ def test_steps_that_a_loop_inside_a_function_takes_are_not_counted(rehearse: Reh
         "    w.assign_sub(1e-9 * tape.gradient(loss, w))"
     )
     run = rehearse(LOOP.format(body=body, run="epoch(data)"), 2)
-    (steps,) = stated.check(Run(run.capture, wanted=[Wanted("steps == 5", "--expect")]))
+    (steps,) = stated.check(Run(run.capture, requested=[UserExpectation("steps == 5", "--expect")]))
     assert steps.status is Status.INCONCLUSIVE
     assert the(run, "gpu-idle").status is Status.INCONCLUSIVE
 
@@ -264,7 +264,7 @@ def test_steps_of_an_evaluation_are_no_training_steps_and_what_is_not_called_is_
     rehearse: Rehearse,
 ) -> None:
     run = rehearse(KERAS, 1)
-    (steps,) = stated.check(Run(run.capture, wanted=[Wanted("steps == 20", "--expect")]))
+    (steps,) = stated.check(Run(run.capture, requested=[UserExpectation("steps == 20", "--expect")]))
     assert (steps.status, steps.observed) == (Status.PASS, "20")
     assert not run.capture.compiled
     assert not judged(run, "xla-opaque")

@@ -7,7 +7,7 @@ import pytest
 from gpulint.probe.agent.internals import PRIVATE
 from gpulint.probe.checks import stated
 from gpulint.probe.checks.needs import NEEDED
-from gpulint.probe.expectations.expectation import Expectation, Run, Status, Wanted
+from gpulint.probe.expectations.expectation import Expectation, Run, Status, UserExpectation
 from tests.simulation.conftest import Rehearse
 from tests.simulation.rehearsal import Rehearsed
 
@@ -35,7 +35,7 @@ float(w[0, 0])
 
 
 def stated_of(run: Rehearsed, *texts: str) -> list[Expectation]:
-    return list(stated.check(Run(run.capture, wanted=[Wanted(text, "--expect") for text in texts])))
+    return list(stated.check(Run(run.capture, requested=[UserExpectation(text, "--expect") for text in texts])))
 
 
 @pytest.mark.parametrize("key", PRIVATE)

@@ -88,7 +88,7 @@ PLAIN_PATTERNS = (
 PATHS = st.lists(st.sampled_from(["a", "b", "ab", "ba", "a.b", "*", "-"]), min_size=1, max_size=5).map("/".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(PLAIN_PATTERNS, max_size=3), PATHS)
 def test_pathspec_agrees_on_files(patterns: list[str], path: str) -> None:
     assert Globs(patterns).covers(path) == pathspec.GitIgnoreSpec.from_lines(patterns).match_file(path)
@@ -141,7 +141,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.skipif(shutil.which("git") is None or sys.platform == "win32", reason="needs git, and names such as `*`")
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.lists(FILES, min_size=12, max_size=12))
 def test_git_agrees(repository: Path, files: list[list[str]]) -> None:
     files = [[pattern for pattern in patterns if not is_known_difference(pattern)] for patterns in files]

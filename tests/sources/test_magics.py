@@ -6,7 +6,7 @@ import ast
 from typing import NamedTuple
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpulint.sources.magics import code_of, compiled_rows
@@ -76,7 +76,6 @@ def is_python(text: str) -> bool:
     return True
 
 
-@settings(deadline=None)
 @given(st.lists(PIECES, max_size=8))
 def test_python_stays_in_its_place_and_the_rest_becomes_python(pieces: list[Piece]) -> None:
     text = "\n".join(piece.text for piece in pieces)
@@ -93,7 +92,6 @@ def test_python_stays_in_its_place_and_the_rest_becomes_python(pieces: list[Piec
         row += count
 
 
-@settings(deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=8))
 def test_ipython_agrees(pieces: list[Piece]) -> None:
     """The same cells are Python to it, and compiled rows are those of the cell."""
@@ -119,7 +117,6 @@ def test_a_program_without_magics_stays_as_it_is(program: object) -> None:
         assert masked(text) == text
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="ab=%!?'\"\\([{}])#\n ,;/.:-", max_size=60))
 def test_any_text_has_as_many_lines_as_before(text: str) -> None:
     code = code_of(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpulint.sources.markdown import python_blocks
@@ -55,7 +55,6 @@ def test_indented_code_and_inline_code_are_no_blocks() -> None:
     assert blocks("    x = 1\n\nuse `x` or\n\n    ```python\n    y\n    ```\n") == []
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="`~>py \n\t-1.x\r", max_size=60))
 def test_lines_of_blocks_are_those_of_the_file(text: str) -> None:
     rows = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpulint.sources.decoding import Undecodable
@@ -43,14 +43,12 @@ def read(text: str) -> Notebook:
     return read_notebook("a.ipynb", text.encode())
 
 
-@settings(deadline=None)
 @given(files())
 def test_cells_are_read_whatever_the_layout(made: tuple[list[str], bytes]) -> None:
     texts, data = made
     assert [cell.text for cell in read_notebook("a.ipynb", data).cells] == texts
 
 
-@settings(deadline=None)
 @given(files(), st.data())
 def test_only_the_sources_of_rewritten_cells_change(made: tuple[list[str], bytes], data: st.DataObject) -> None:
     texts, before = made
@@ -75,14 +73,12 @@ def _around(read: Notebook) -> list[str]:
     return [read.text[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True)]
 
 
-@settings(deadline=None)
 @given(files())
 def test_a_notebook_of_which_nothing_changes_stays_as_it_was(made: tuple[list[str], bytes]) -> None:
     texts, data = made
     assert with_texts(read_notebook("a.ipynb", data), dict(enumerate(texts))) == data
 
 
-@settings(deadline=None)
 @given(files(), st.data())
 def test_each_character_of_a_cell_is_found_in_the_file(made: tuple[list[str], bytes], data: st.DataObject) -> None:
     texts, written = made

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.requirements import pinned
-from tests.test_rule_examples import codes_in
+from tests.checking import codes_in
 
 NEWEST = "2.21"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpulint.places import Span
@@ -45,7 +45,6 @@ def test_cells_are_one_program_in_order() -> None:
 CELL = st.lists(st.sampled_from(["x = 1", "", "%time f(x)", "if x:\n    y = 2", "!ls", "# a", "  z"]), max_size=4)
 
 
-@settings(deadline=None)
 @given(st.lists(CELL.map("\n".join), min_size=1, max_size=5))
 def test_every_row_of_a_program_is_known_by_its_cell(cells: list[str]) -> None:
     programs = of(*cells)

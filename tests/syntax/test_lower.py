@@ -190,7 +190,7 @@ def test_both_parsers_give_the_same_nodes_for_library_modules(module: ModuleType
     _assert_parsers_agree(library_source(module))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(programs())
 def test_both_parsers_give_the_same_nodes_for_generated_programs(text: str) -> None:
     _assert_parsers_agree(source(text))
@@ -215,7 +215,7 @@ def test_library_modules_lower_to_what_cpython_parses(module: ModuleType) -> Non
     assert shapes.of_ir(_by_libcst(text).body) == shapes.of_ast(ast.parse(text.text).body)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(programs())
 def test_generated_programs_lower_to_what_cpython_parses(text: str) -> None:
     assert shapes.of_ir(_by_libcst(source(text)).body) == shapes.of_ast(ast.parse(text).body)

@@ -9,6 +9,7 @@ import pytest
 
 import gpulint
 from gpulint.syntax.search_path import folders
+from tests.checking import codes_of
 
 
 @pytest.mark.parametrize(
@@ -59,4 +60,4 @@ def test_a_module_in_a_folder_on_the_path(folder: str, expected: set[str], tmp_p
     for name, text in (("lib/deep/shelf.py", LOSSES), ("tools/train.py", TRAIN.format(folder=folder))):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(text)
-    assert {one.code for one in gpulint.check_paths([tmp_path]).findings} == expected
+    assert codes_of(gpulint.check_paths([tmp_path])) == expected

@@ -84,7 +84,7 @@ def test_spans_in_library_modules_are_those_of_cpython(module: ModuleType) -> No
     assert _ours(text) == _theirs(text)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(programs())
 def test_spans_in_generated_programs_are_those_of_cpython(text: str) -> None:
     if "f'" not in text:  # CPython up to 3.11 places the inside of f-strings wrongly

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from gpulint.linting.engine import RECURSION_LIMIT, on_deep_stack
+from gpulint.linting.deep_stack import RECURSION_LIMIT, on_deep_stack
 from gpulint.syntax.stack import on_stack
 
 Settings = tuple[int, int, tuple[int, int, int]]

@@ -1,4 +1,4 @@
-"""What can be in the way, one module for each group of causes, and which of them explain others."""
+"""The causes, one module for each group, and which of them explain others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CAUSES: tuple[Callable[[Evidence], Iterator[Diagnosis]], ...] = (
     memory.diagnose,
     environment.diagnose,
 )
-"""In the order in which one thing leads to the next: what stands first is mended first."""
+"""In the order of cause and effect: the first is to be fixed first."""
 
 _EXPLAINED = {
     "import-fails": (
@@ -67,16 +67,16 @@ _EXPLAINED = {
     ),
     "no-gpu": ("container-without-gpu", "wsl-driver"),
 }
-"""A diagnosis → those that explain it: beside one of them it says nothing."""
+"""A diagnosis → those that explain it: it is dropped beside one of them."""
 
 _LAST = "no-gpu-listed"
-"""The diagnosis for what nothing explains."""
+"""The diagnosis if nothing else explains it."""
 
 
 def diagnose(evidence: Evidence) -> Sequence[Diagnosis]:
-    """What is in the way, errors first, each group in the order of CAUSES.
+    """The diagnoses, errors first, each group in the order of CAUSES.
 
-    Where TensorFlow computed on every GPU that it lists there is no error: what was run outweighs what was looked up.
+    There are no errors if TensorFlow computed on every GPU that it lists: a successful run outweighs other evidence.
     """
     found = [one for cause in CAUSES for one in cause(evidence)]
     if evidence.works:

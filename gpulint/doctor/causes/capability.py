@@ -1,4 +1,4 @@
-"""Cards for which the wheel has no kernels (tensorflow#62320, #89272, #97387)."""
+"""Cards that the wheel has no kernels for (tensorflow#62320, #89272, #97387)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
 
 
 def _cards(evidence: Evidence) -> dict[tuple[int, int], str]:
-    """Capability → the names of the cards that have it, as TensorFlow or the driver tell."""
+    """Capability → names of the cards with it, from TensorFlow or the driver."""
     found: dict[tuple[int, int], list[str]] = {}
     named = [
         *((one.capability, one.card) for one in evidence.gpus),

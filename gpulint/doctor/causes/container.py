@@ -1,4 +1,4 @@
-"""A container that was started without the GPUs, or with a part of what they need (tensorflow#41785, #45011)."""
+"""A container started without GPUs, or without part of the driver (tensorflow#41785, #45011)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
     machine = evidence.machine
     files = machine.device_files
     reached = evidence.cards or evidence.messages.found or {"/dev/nvidiactl", "/dev/dxg"} & set(files)
-    if machine.container and evidence.wanted and not reached:
+    if machine.container and evidence.gpu_expected and not reached:
         asked = machine.variable("NVIDIA_VISIBLE_DEVICES")
         yield Diagnosis(
             "container-without-gpu",
             Severity.ERROR,
-            f"this {machine.container} container has no /dev/nvidia*, though {evidence.wanted}",
+            f"this {machine.container} container has no /dev/nvidia*, though {evidence.gpu_expected}",
             "it was started without GPUs, so the driver cannot be reached from inside",
             _STARTS[machine.container],
             (f"NVIDIA_VISIBLE_DEVICES={asked}",) if asked is not None else (),
@@ -47,9 +47,9 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
 
 
 def _capabilities(evidence: Evidence) -> Iterator[Diagnosis]:
-    """Which parts of the driver are put into the container."""
+    """The parts of the driver that are mounted into the container."""
     given = evidence.machine.variable("NVIDIA_DRIVER_CAPABILITIES")
-    if not given or not evidence.wanted:
+    if not given or not evidence.gpu_expected:
         return
     missing = {"compute", "utility"} - set(given.replace(" ", "").split(","))
     closed = {one.name for one in evidence.libraries if not one.path} & set(DRIVER_LIBRARIES)

@@ -1,4 +1,4 @@
-"""NVIDIA's driver: missing, too old, in pieces that do not fit, or it refuses, hangs or crashes."""
+"""NVIDIA's driver: missing, too old, with mismatched parts, or it refuses, hangs or crashes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _REFUSALS = (
         "sudo modprobe --remove nvidia_uvm && sudo modprobe nvidia_uvm",
     ),
 )
-"""Refusals of cuInit, why, and what mends them ("": the driver must be installed): the names are those of cuda.h."""
+"""Refusals of cuInit, the reason, and the fix ("": install the driver). Names as in cuda.h."""
 
 _MISMATCH = re.compile(r"LibRmVersionMismatch|Driver/library version mismatch")
 
@@ -67,14 +67,14 @@ def _missing(evidence: Evidence) -> Iterator[Diagnosis]:
     holders = sorted({one.driver for one in machine.bus_cards if one.driver})
     cards = ", ".join(one.bus for one in machine.bus_cards)
     if "vfio-pci" in holders:
-        seen, why, mend = "held by vfio-pci", "it is reserved for a virtual machine", "sudo driverctl list-overrides"
+        seen, why, fix = "held by vfio-pci", "it is reserved for a virtual machine", "sudo driverctl list-overrides"
     elif "nouveau" in holders:
-        seen, why, mend = "driven by nouveau", "CUDA needs NVIDIA's own driver", _install(evidence)
+        seen, why, fix = "driven by nouveau", "CUDA needs NVIDIA's own driver", _install(evidence)
     else:
-        seen, why, mend = "without a driver", "NVIDIA's kernel module is not loaded", _install(evidence)
+        seen, why, fix = "without a driver", "NVIDIA's kernel module is not loaded", _install(evidence)
     if machine.container:
         why += "; it belongs on the host, not into the container"
-    yield Diagnosis("driver-missing", Severity.ERROR, f"NVIDIA GPU {cards} is {seen}", why, mend)
+    yield Diagnosis("driver-missing", Severity.ERROR, f"NVIDIA GPU {cards} is {seen}", why, fix)
 
 
 def _libraries(evidence: Evidence) -> Iterator[Diagnosis]:
@@ -143,15 +143,15 @@ def _versions(evidence: Evidence) -> Iterator[Diagnosis]:
 
 def _refuses(evidence: Evidence) -> Iterator[Diagnosis]:
     refusal = evidence.messages.cuinit
-    if not refusal or not evidence.wanted:
+    if not refusal or not evidence.gpu_expected:
         return
-    fitting = ((why, mend) for pattern, why, mend in _REFUSALS if re.search(pattern, refusal))
-    why, mend = next(fitting, ("the driver is there and has no device for this process", "nvidia-smi"))
-    yield Diagnosis("driver-refuses", Severity.ERROR, f"the driver refuses: {refusal}", why, mend or _install(evidence))
+    fitting = ((why, fix) for pattern, why, fix in _REFUSALS if re.search(pattern, refusal))
+    why, fix = next(fitting, ("the driver is there and has no device for this process", "nvidia-smi"))
+    yield Diagnosis("driver-refuses", Severity.ERROR, f"the driver refuses: {refusal}", why, fix or _install(evidence))
 
 
 def _ends(evidence: Evidence) -> Iterator[Diagnosis]:
-    """Questions that the driver did not let come to an end."""
+    """Queries that the driver kept from finishing."""
     for what, asked in (
         ("listing GPUs", evidence.asked_tensorflow),
         ("NVML", evidence.asked_cards),

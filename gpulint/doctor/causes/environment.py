@@ -1,4 +1,4 @@
-"""Environment variables that end TensorFlow, or turn it, or Keras, away from the GPUs."""
+"""Environment variables that make TensorFlow fail, or keep it or Keras off the GPUs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             f"unset {flag[0]}",
         )
     allocator = variable("TF_GPU_ALLOCATOR") or ""
-    if allocator not in _ALLOCATORS and evidence.wanted:
+    if allocator not in _ALLOCATORS and evidence.gpu_expected:
         yield Diagnosis(
             "gpu-allocator",
             Severity.ERROR,
@@ -51,7 +51,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "tf.keras cannot be imported",
             pip_install(evidence, f"tf_keras~={release[0]}.{release[1]}.0"),
         )
-    if (level := variable("TF_CPP_MIN_LOG_LEVEL") or "0") > "1" and evidence.wanted and not evidence.gpus:
+    if (level := variable("TF_CPP_MIN_LOG_LEVEL") or "0") > "1" and evidence.gpu_expected and not evidence.gpus:
         yield Diagnosis(
             "log-level",
             Severity.INFO,

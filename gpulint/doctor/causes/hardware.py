@@ -1,4 +1,4 @@
-"""There is no GPU."""
+"""The machine has no GPU."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         return
     if evidence.has_hardware or evidence.gpus or machine.system == "Darwin":
         return
-    if evidence.wanted:
+    if evidence.gpu_expected:
         yield Diagnosis(
             "no-gpu",
             Severity.ERROR,
-            f"no NVIDIA GPU is to be seen, though {evidence.wanted}",
+            f"no NVIDIA GPU is to be seen, though {evidence.gpu_expected}",
             "neither the PCI bus, nor the driver, nor its device files show one",
             "lspci -d 10de:" if machine.system == "Linux" else "",
         )

@@ -1,8 +1,7 @@
-"""`import tensorflow` fails, crashes or does not come back.
+"""`import tensorflow` fails, crashes or hangs.
 
-The texts of protobuf 3.19, 4.25 and 5.29 and of NumPy 1.22 and 2.3 were seen under TensorFlow 2.16 and 2.21; the
-others are from tensorflow#56266, #62832, #98406, #25593, #17411 and
-rinongal/textual_inversion#91.
+Messages of protobuf 3.19, 4.25 and 5.29 and of NumPy 1.22 and 2.3 were seen with TensorFlow 2.16 and 2.21; the others
+are from tensorflow#56266, #62832, #98406, #25593, #17411 and rinongal/textual_inversion#91.
 """
 
 from __future__ import annotations
@@ -18,13 +17,14 @@ from gpulint.linting.finding import Severity
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A message that tells the cause. `package` is the one to install as TensorFlow requires it, `mend` another way."""
+    """A message that identifies the cause. `package` is to be installed in the version that TensorFlow requires;
+    `fix` is another fix."""
 
     pattern: str
     id: str
     why: str
     package: str = ""
-    mend: str = ""
+    fix: str = ""
 
 
 _TEXTS = (
@@ -32,7 +32,7 @@ _TEXTS = (
         r"cannot import name '_message' from 'google\.protobuf\.pyext'",
         "protobuf",
         "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION asks for an implementation that this protobuf does not have",
-        mend="unset PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION",
+        fix="unset PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION",
     ),
     _Text(
         r"Descriptors cannot (not )?be created directly"
@@ -55,13 +55,13 @@ _TEXTS = (
         r"version [`'](GLIBC|GLIBCXX|CXXABI)_[\d.]+' not found",
         "c-library",
         "this wheel needs a newer C or C++ library than the system has",
-        mend="docker run -it tensorflow/tensorflow:latest-gpu",
+        fix="docker run -it tensorflow/tensorflow:latest-gpu",
     ),
     _Text(
         r"DLL load failed",
         "visual-c",
         "Windows does not find a library that TensorFlow needs, most often Microsoft's C++ runtime",
-        mend="winget install Microsoft.VCRedist.2015+.x64",
+        fix="winget install Microsoft.VCRedist.2015+.x64",
     ),
     _Text(
         r"lib(cuda|cublas|cudart|cudnn|cufft|curand|cusolver|cusparse)\S*\.so\S*: cannot open shared object file",
@@ -86,7 +86,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         )
         return
     if evidence.messages.unknown_flag:
-        return  # told by its own cause
+        return  # has a cause of its own
     said = "\n".join((asked.error, asked.traceback, asked.log))
     for text in _TEXTS:
         if found := re.search(text.pattern, said):
@@ -96,7 +96,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
                 Severity.ERROR,
                 f"`import tensorflow` fails: {_short(line)}",
                 text.why,
-                text.mend or pip_install(evidence, _required(evidence, text.package)),
+                text.fix or pip_install(evidence, _required(evidence, text.package)),
                 _versions(evidence),
             )
             return
@@ -130,7 +130,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
 
 
 def _required(evidence: Evidence, package: str) -> str:
-    """The requirement as TensorFlow's own metadata have it."""
+    """The requirement in TensorFlow's own metadata."""
     if not package:
         return with_cuda(evidence)
     for text in evidence.interpreter.requires:

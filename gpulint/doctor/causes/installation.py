@@ -1,4 +1,4 @@
-"""The TensorFlow that is installed: none, another one, two of them, one without CUDA."""
+"""The installed TensorFlow: missing, shadowed, installed twice, or without CUDA."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpulint.doctor.evidence import Evidence, below, release_of
 from gpulint.linting.finding import Severity
 
 _COMPANIONS = frozenset({"tensorflow-aarch64", "tensorflow-cpu-aws", "tensorflow-intel", "tensorflow-macos"})
-"""Distributions that others install as their own content."""
+"""Distributions that others install as part of themselves."""
 
 
 def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
@@ -31,7 +31,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
 
 
 def is_shadowed(evidence: Evidence) -> bool:
-    """Whether what Python finds as `tensorflow` is a file or directory of the user's."""
+    """Whether Python finds a file or directory of the user's as `tensorflow`."""
     interpreter, path = evidence.interpreter, evidence.interpreter.package
     parent = os.path.realpath(os.path.dirname(path))
     installed = any(os.path.realpath(one.location) == parent for one in interpreter.tensorflows)
@@ -40,7 +40,7 @@ def is_shadowed(evidence: Evidence) -> bool:
 
 
 def _in_the_way(evidence: Evidence) -> Iterator[Diagnosis]:
-    """Something else that is called tensorflow."""
+    """Something else that is named tensorflow."""
     interpreter, path = evidence.interpreter, evidence.interpreter.package
     if is_shadowed(evidence):
         parent, name = os.path.split(path)
@@ -68,7 +68,7 @@ def _two(evidence: Evidence) -> Iterator[Diagnosis]:
     names = [one.name for one in found]
     yield Diagnosis(
         "two-tensorflows",
-        Severity.ERROR if evidence.wanted else Severity.WARNING,
+        Severity.ERROR if evidence.gpu_expected else Severity.WARNING,
         " and ".join(f"{one.name} {one.version}" for one in found) + " are installed over each other",
         "both write the package `tensorflow`: what runs is a mixture, and removing one breaks the other",
         shlex.join([evidence.python, "-m", "pip", "uninstall", "--yes", *names])
@@ -85,8 +85,8 @@ def _without_cuda(evidence: Evidence) -> Iterator[Diagnosis]:
         return
     if machine.system == "Darwin":
         yield from _macos(evidence)
-    elif not evidence.wanted:
-        return  # there is nothing to miss
+    elif not evidence.gpu_expected:
+        return  # no GPU to lose
     elif machine.system == "Windows" and release_of(evidence.version) >= (2, 11):
         yield Diagnosis(
             "windows-wheel",

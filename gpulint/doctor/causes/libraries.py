@@ -1,4 +1,4 @@
-"""CUDA's libraries: which cannot be opened, from where that was tried, where they are instead, and their versions."""
+"""CUDA's libraries: those that fail to open, where the loader looked, where they are, and their versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpulint.linting.finding import Severity
 
 
 def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
-    if not evidence.build.cuda or not evidence.wanted:
+    if not evidence.build.cuda or not evidence.gpu_expected:
         return
     closed = [one for one in evidence.libraries if not one.path and one.name not in cuda.DRIVER_LIBRARIES]
     needed = [one for one in closed if one.name != cuda.NCCL]
@@ -29,7 +29,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         and not name.startswith(("libnvinfer", "libnvidia-ml", "libcuda."))
     ]
     yield from _closed(evidence, needed)
-    apart = cuda.wheel(cuda.NCCL, evidence.build.cuda_version) in _asked(evidence)  # before 2.14 it was linked in
+    apart = cuda.wheel(cuda.NCCL, evidence.build.cuda_version) in _required_wheels(evidence)  # linked in before 2.14
     if apart and len(evidence.cards) > 1 and any(one.name == cuda.NCCL for one in closed):
         yield Diagnosis(
             "nccl-missing",
@@ -43,7 +43,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
 
 
 def _closed(evidence: Evidence, closed: Sequence[Library]) -> Iterator[Diagnosis]:
-    """One diagnosis for all libraries with the same remedy."""
+    """One diagnosis for all libraries with the same fix."""
     broken = [one for one in closed if _is_broken(one)]
     in_wheels = [one for one in closed if one not in broken and _wheel_path(evidence, one)]
     elsewhere = [one for one in closed if one.elsewhere and one not in broken and one not in in_wheels]
@@ -89,13 +89,13 @@ def _closed(evidence: Evidence, closed: Sequence[Library]) -> Iterator[Diagnosis
 
 
 def _is_broken(one: Library) -> bool:
-    """Whether the loader found the file, going by its reason."""
+    """Whether the loader found the file, according to its message."""
     absent = (f"{one.name}: cannot open shared object file: No such file", f"{one.name} not found")  # Linux, Windows
     return bool(one.error) and not one.error.startswith(absent)
 
 
 def _repair(evidence: Evidence, one: Library) -> str:
-    """The loader's reason begins with the path of what it could not load, or the name of what it could not find."""
+    """The loader's message begins with the path of the file that failed to load, or the name it could not find."""
     path = one.error.partition(": ")[0]
     given = [part for part in (evidence.machine.variable("LD_LIBRARY_PATH") or "").split(":") if part]
     shadowing = [part for part in given if os.path.isabs(path) and below(path, part)]
@@ -107,7 +107,7 @@ def _repair(evidence: Evidence, one: Library) -> str:
 
 
 def _install(evidence: Evidence) -> str:
-    """The command that brings CUDA's libraries; on Windows, where the last TensorFlow with CUDA is 2.10, not by pip."""
+    """The command that installs CUDA's libraries; not pip on Windows, where 2.10 is the last TensorFlow with CUDA."""
     if evidence.machine.system != "Windows":
         return pip_install(evidence, with_cuda(evidence))
     build = evidence.build
@@ -141,14 +141,14 @@ def _library_path(evidence: Evidence, paths: Sequence[str]) -> str:
 
 
 def _requirement(evidence: Evidence, library: str) -> str:
-    """The wheel that has a library, with the versions that TensorFlow asks for."""
+    """The wheel with a library, in the versions that TensorFlow requires."""
     name = cuda.wheel(library, evidence.build.cuda_version)
-    asked = _asked(evidence).get(name)
-    return f"{name}{asked.specifier}" if asked is not None else name or with_cuda(evidence)
+    required = _required_wheels(evidence).get(name)
+    return f"{name}{required.specifier}" if required is not None else name or with_cuda(evidence)
 
 
-def _asked(evidence: Evidence) -> dict[str, Requirement]:
-    """NVIDIA's wheels as TensorFlow's extra `and-cuda` asks for them."""
+def _required_wheels(evidence: Evidence) -> dict[str, Requirement]:
+    """NVIDIA's wheels as required by TensorFlow's extra `and-cuda`."""
     found = {}
     for text in evidence.interpreter.requires:
         try:
@@ -161,12 +161,12 @@ def _asked(evidence: Evidence) -> dict[str, Requirement]:
 
 
 def _wheels(evidence: Evidence) -> Iterator[Diagnosis]:
-    """Wheels whose version is not what TensorFlow asks for; with cuDNN the first convolution fails."""
+    """Wheels in a version that TensorFlow does not support; with a wrong cuDNN the first convolution fails."""
     wrong = []
-    for name, asked in sorted(_asked(evidence).items()):
+    for name, required in sorted(_required_wheels(evidence).items()):
         has = evidence.interpreter.installed(name)
-        if has is not None and not _fits(has.version, asked):
-            wrong.append((has, asked))
+        if has is not None and not _fits(has.version, required):
+            wrong.append((has, required))
     if not wrong:
         return
     serious = any("cudnn" in has.name for has, _ in wrong)
@@ -174,31 +174,31 @@ def _wheels(evidence: Evidence) -> Iterator[Diagnosis]:
     yield Diagnosis(
         "wheel-version",
         Severity.ERROR if serious else Severity.WARNING,
-        "; ".join(f"{has.name} {has.version}, TensorFlow asks for {asked.specifier}" for has, asked in wrong),
+        "; ".join(f"{has.name} {has.version}, TensorFlow asks for {required.specifier}" for has, required in wrong),
         "TensorFlow was built against other versions"
         + ("; cuDNN must be at least as new as that (tensorflow#60913)" if serious else "")
         + (f"; torch {torch.version} has pinned its own" if torch else ""),
-        pip_install(evidence, *(f"{has.name}{asked.specifier}" for has, asked in wrong)),
+        pip_install(evidence, *(f"{has.name}{required.specifier}" for has, required in wrong)),
     )
 
 
-def _fits(version: str, asked: Requirement) -> bool:
+def _fits(version: str, required: Requirement) -> bool:
     try:
-        return asked.specifier.contains(version, prereleases=True)
+        return required.specifier.contains(version, prereleases=True)
     except InvalidVersion:
-        return True  # nothing can be said of it
+        return True  # not a version: cannot be compared
 
 
 def _loaded_cudnn(evidence: Evidence) -> Iterator[Diagnosis]:
-    """The cuDNN that is really loaded, which LD_LIBRARY_PATH may have put before the one that was installed."""
+    """The cuDNN that is actually loaded: LD_LIBRARY_PATH may put another before the installed one."""
     said = evidence.messages.cudnn
     one = next((one for one in evidence.libraries if one.name.startswith("libcudnn.") and one.path), None)
-    asked = _asked(evidence).get(cuda.wheel("libcudnn", evidence.build.cuda_version))
+    required = _required_wheels(evidence).get(cuda.wheel("libcudnn", evidence.build.cuda_version))
     if said:
         loaded, needed = said
-    elif one is not None and one.version and asked is not None:
+    elif one is not None and one.version and required is not None:
         loaded = ".".join(map(str, cuda.cudnn_version(one.version)))
-        needed = next((spec.version for spec in asked.specifier if spec.operator == ">="), "")
+        needed = next((spec.version for spec in required.specifier if spec.operator == ">="), "")
         needed = ".".join(needed.split(".")[:3])
     else:
         return

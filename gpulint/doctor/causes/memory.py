@@ -1,4 +1,4 @@
-"""Cards whose memory others hold, or that only one process may use (tensorflow#9400, #25138)."""
+"""Cards whose memory is in use by other processes, or that only one process may use (tensorflow#9400, #25138)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gpulint.linting.finding import Severity
 from gpulint.probe.measures.cards import on_bus
 
 _LEAST = 1 << 30
-"""Bytes that must be free: below that CUDA's context, cuBLAS and cuDNN leave nothing for a model."""
+"""Bytes that must be free: below this CUDA's context, cuBLAS and cuDNN leave nothing for a model."""
 
 _SHARE = 0.1
-"""Share of a card that others hold from which on it is told of."""
+"""Share of a card used by others that is reported."""
 
 
 def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:

@@ -1,4 +1,4 @@
-"""GPUs that TensorFlow lists but on which the first operations fail, crash or do not come back."""
+"""GPUs that TensorFlow lists and whose first operations fail, crash or hang."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         )
         return
     said = f"{asked.error}\n{asked.log}"
-    why, mend = "the driver, the card or a library of CUDA's does not work", "nvidia-smi -q"
+    why, fix = "the driver, the card or a library of CUDA's does not work", "nvidia-smi -q"
     for pattern, reason, command in _REASONS:
         if re.search(pattern, asked.error) or (asked.ended == "crashed" and re.search(pattern, said)):
-            why, mend = reason, command
+            why, fix = reason, command
             break
-    if mend == "install":
-        mend = pip_install(evidence, with_cuda(evidence))
+    if fix == "install":
+        fix = pip_install(evidence, with_cuda(evidence))
     ended = f"was ended by {asked.error}" if asked.ended == "crashed" else f"failed: {asked.error.splitlines()[0]}"
-    yield Diagnosis("gpu-fails", Severity.ERROR, f"{what} {ended}", why, mend, _errors(asked.log))
+    yield Diagnosis("gpu-fails", Severity.ERROR, f"{what} {ended}", why, fix, _errors(asked.log))
 
 
 def _errors(log: str) -> tuple[str, ...]:
-    """The last messages of level error or fatal, each once."""
+    """The last messages of level error or fatal, without repetitions."""
     found = re.findall(r"^(?:[EF]\d{4} |\S+ \S+: [EF] ).*?\] (.+)$", log, re.MULTILINE)
     return tuple(dict.fromkeys(found))[-3:]

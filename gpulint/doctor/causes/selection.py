@@ -1,4 +1,4 @@
-"""Cards that are there and visible but no GPU of TensorFlow's: left out, cut into instances, or lost."""
+"""Visible cards that are not GPUs of TensorFlow: left out, partitioned (MIG), or lost."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
     if not evidence.listed or not (evidence.build.cuda or evidence.build.rocm):
         return
     yield from _unlisted(evidence)
-    if not evidence.gpus and evidence.wanted:
+    if not evidence.gpus and evidence.gpu_expected:
         yield Diagnosis(
             "no-gpu-listed",
             Severity.ERROR,
-            f"TensorFlow lists no GPU, though {evidence.wanted}",
+            f"TensorFlow lists no GPU, though {evidence.gpu_expected}",
             "nothing that was looked at explains it; TensorFlow's own messages may",
             "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_MAX_VLOG_LEVEL=1 "
             f"{evidence.python} -c \"import tensorflow; tensorflow.config.list_physical_devices('GPU')\"",
@@ -69,8 +69,7 @@ def _instances(evidence: Evidence) -> Iterator[Diagnosis]:
 
 
 def _unlisted(evidence: Evidence) -> Iterator[Diagnosis]:
-    """NVML's cards beside TensorFlow's list, joined by the PCI bus; those that are hidden or left out are told of
-    elsewhere."""
+    """NVML's cards missing from TensorFlow's list, by PCI bus id; hidden and ignored ones have their own causes."""
     ignored = {found[1].lower() for text in evidence.messages.ignored if (found := _BUS.search(text))}
     listed = {one.bus for one in evidence.gpus if one.bus}
     hidden = evidence.machine.variable("CUDA_VISIBLE_DEVICES") is not None

@@ -1,8 +1,8 @@
 """Which cards CUDA shows to a process, and in which order: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER.
 
-CUDA reads the list up to the first entry that it does not have; all behind it are hidden, too (CUDA C++ Programming
-Guide, environment variables). Its order is fastest first unless CUDA_DEVICE_ORDER is PCI_BUS_ID; that of NVML and
-nvidia-smi is always that of the bus (tensorflow#152).
+CUDA reads the list up to the first invalid entry and hides everything after it (CUDA C++ Programming Guide, environment
+variables). Its order is fastest first unless CUDA_DEVICE_ORDER is PCI_BUS_ID; NVML and nvidia-smi always use bus order
+(tensorflow#152).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpulint.linting.finding import Severity
 
 
 def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
-    if not evidence.wanted:
+    if not evidence.gpu_expected:
         return
     yield from _hidden(evidence)
     yield from _order(evidence)
@@ -33,7 +33,7 @@ def _hidden(evidence: Evidence) -> Iterator[Diagnosis]:
         return
     entry = entries[shown]
     if shown and entry.startswith("-") and shown == len(entries) - 1:
-        return  # it ends the list, and nothing stands behind it
+        return  # ends the list deliberately, as the last entry
     reason = "is empty" if not value.strip() else f'is "{value}"'
     cards = evidence.cards or evidence.machine.bus_cards
     if not value.strip() or entry.startswith("-"):
@@ -54,7 +54,7 @@ def _hidden(evidence: Evidence) -> Iterator[Diagnosis]:
 
 
 def _is_card(evidence: Evidence, entries: list[str], place: int) -> bool:
-    """Whether CUDA has what an entry names; what cannot be told counts as there."""
+    """Whether CUDA has the card of an entry; unknown counts as yes."""
     entry = entries[place]
     if not entry or entry.startswith("-") or entry in entries[:place]:
         return False
@@ -68,7 +68,7 @@ def _is_card(evidence: Evidence, entries: list[str], place: int) -> bool:
 
 
 def _order(evidence: Evidence) -> Iterator[Diagnosis]:
-    """TensorFlow's GPUs beside nvidia-smi's, joined by the PCI bus."""
+    """TensorFlow's GPUs next to nvidia-smi's, by PCI bus id."""
     index = {one.bus: one.index for one in evidence.cards}
     pairs = [(place, index[one.bus]) for place, one in enumerate(evidence.gpus) if one.bus in index]
     if evidence.machine.variable("CUDA_DEVICE_ORDER") == "PCI_BUS_ID" or len(pairs) < 2:

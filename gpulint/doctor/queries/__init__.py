@@ -1,5 +1,5 @@
-"""What is asked in processes of their own: modules with `ask(write, **options)`.
+"""Queries that run in child processes: modules with `ask(write, **options)`.
 
-They run in the interpreter that is examined, which may have no gpulint and may be as old as Python 3.8: nothing here
-imports gpulint (but `cards`, which always runs in ours), and nothing but the standard library is taken for granted.
+They run in the examined interpreter, which may lack gpulint and be as old as Python 3.8: nothing here imports gpulint
+(except `cards`, which always runs in ours) or requires more than the standard library.
 """

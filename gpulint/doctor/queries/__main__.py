@@ -1,7 +1,7 @@
-"""Answers one question: `python __main__.py QUESTION ANSWERS OPTIONS`.
+"""Runs one query: `python __main__.py QUESTION ANSWERS OPTIONS`.
 
 QUESTION is a module of this directory, OPTIONS are its keyword arguments as JSON. ANSWERS is a file to which rows
-`[name, value]` of JSON are appended, each at once, so that what was known when the process died is there.
+`[name, value]` of JSON are appended one by one, so that they survive a crash.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def main(question: str, path: str, options: dict[str, Any]) -> None:
     others = [entry for entry in sys.path if os.path.abspath(entry) != here]
     sys.path[:] = [here, *others]
     module = importlib.import_module(question)
-    sys.path[:] = others if safe else [os.getcwd(), *others]  # as a script in this directory has it
+    sys.path[:] = others if safe else [os.getcwd(), *others]  # as for a script in this directory
     with open(path, "a", encoding="utf-8") as file:
 
         def write(name: str, value: Any) -> None:

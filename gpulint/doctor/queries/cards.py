@@ -1,6 +1,6 @@
-"""What the driver says of the cards: NVML through nvidia-ml-py. Runs in gpulint's own interpreter.
+"""The driver's list of cards: NVML through nvidia-ml-py. Runs in gpulint's own interpreter.
 
-In a process of its own because a broken driver can hang or end whoever asks it.
+A separate process, because a broken driver can hang or kill its caller.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def ask(write: Callable[[str, Any], None], path: str) -> None:
         return
     nvml = importlib.import_module("pynvml")
     write("begin", "versions")
-    write("driver", _asked(nvml.nvmlSystemGetDriverVersion))
-    write("cuda", _asked(nvml.nvmlSystemGetCudaDriverVersion_v2))
+    write("driver", _call(nvml.nvmlSystemGetDriverVersion))
+    write("cuda", _call(nvml.nvmlSystemGetCudaDriverVersion_v2))
     for number in range(nvml.nvmlDeviceGetCount()):
         write("begin", f"card {number}")
         write("card", _card(nvml, number))
@@ -39,16 +39,16 @@ def ask(write: Callable[[str, Any], None], path: str) -> None:
 
 def _card(nvml: Any, number: int) -> dict[str, Any]:
     handle = nvml.nvmlDeviceGetHandleByIndex(number)
-    mig = _asked(nvml.nvmlDeviceGetMigMode, handle)
-    pci = _asked(nvml.nvmlDeviceGetPciInfo, handle)
+    mig = _call(nvml.nvmlDeviceGetMigMode, handle)
+    pci = _call(nvml.nvmlDeviceGetPciInfo, handle)
     return {
         "index": number,
-        "name": _asked(nvml.nvmlDeviceGetName, handle),
-        "uuid": _asked(nvml.nvmlDeviceGetUUID, handle),
+        "name": _call(nvml.nvmlDeviceGetName, handle),
+        "uuid": _call(nvml.nvmlDeviceGetUUID, handle),
         "bus": pci.busId if pci is not None else "",
-        "capability": _asked(nvml.nvmlDeviceGetCudaComputeCapability, handle),
-        "exclusive": _asked(nvml.nvmlDeviceGetComputeMode, handle) == nvml.NVML_COMPUTEMODE_EXCLUSIVE_PROCESS,
-        "prohibited": _asked(nvml.nvmlDeviceGetComputeMode, handle) == nvml.NVML_COMPUTEMODE_PROHIBITED,
+        "capability": _call(nvml.nvmlDeviceGetCudaComputeCapability, handle),
+        "exclusive": _call(nvml.nvmlDeviceGetComputeMode, handle) == nvml.NVML_COMPUTEMODE_EXCLUSIVE_PROCESS,
+        "prohibited": _call(nvml.nvmlDeviceGetComputeMode, handle) == nvml.NVML_COMPUTEMODE_PROHIBITED,
         "mig": bool(mig and mig[0]),
         "instances": list(_instances(nvml, handle)) if mig and mig[0] else [],
         "processes": _processes(nvml, handle),
@@ -56,21 +56,21 @@ def _card(nvml: Any, number: int) -> dict[str, Any]:
 
 
 def _instances(nvml: Any, handle: Any) -> Any:
-    for number in range(_asked(nvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0):
-        instance = _asked(nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, number)
-        if instance is not None:  # numbers may have gaps
-            yield _asked(nvml.nvmlDeviceGetUUID, instance)
+    for number in range(_call(nvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0):
+        instance = _call(nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, number)
+        if instance is not None:  # indices may have gaps
+            yield _call(nvml.nvmlDeviceGetUUID, instance)
 
 
 def _processes(nvml: Any, handle: Any) -> list[int]:
-    listed = _asked(nvml.nvmlDeviceGetComputeRunningProcesses, handle) or []
+    listed = _call(nvml.nvmlDeviceGetComputeRunningProcesses, handle) or []
     return sorted({int(one.pid) for one in listed})
 
 
-def _asked(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The answer, None where this driver or card has none."""
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result, None if this driver or card does not support the call."""
     try:
         answer = function(*arguments)
-    except Exception:  # nvidia-ml-py has a class for each refusal
+    except Exception:  # nvidia-ml-py has a class for each error
         return None
     return answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer

@@ -1,4 +1,4 @@
-"""What is installed in this interpreter, without importing any of it."""
+"""Installed packages of this interpreter, without importing any of them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _distributions() -> Any:
 
 
 def _build() -> dict[str, Any]:
-    """TensorFlow's build_info.py, read: the values of `tf.sysconfig.get_build_info()`."""
+    """The values of `tf.sysconfig.get_build_info()`, read from TensorFlow's build_info.py."""
     package = _package()
     if package is None:
         return {}

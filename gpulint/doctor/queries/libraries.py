@@ -1,8 +1,8 @@
-"""Which shared libraries TensorFlow's loader would open, from where, and what else of them is on this machine (ELF).
+"""Shared libraries that TensorFlow's loader would open, from where, and other copies on this machine (ELF).
 
-The dynamic loader looks in the RPATH of the library that asks (only where it has no RUNPATH), LD_LIBRARY_PATH, the
-RUNPATH, ld.so.cache and the system's directories: ld.so(8). A file for another word size is passed over; any other
-that is broken ends the search.
+The dynamic loader searches the RPATH of the requesting library (only without a RUNPATH), LD_LIBRARY_PATH, the RUNPATH,
+ld.so.cache and the system's directories: ld.so(8). It skips a file for another word size; any other broken file ends
+the search.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 _ASKING = ("libtensorflow_framework.so.*", "libtensorflow_cc.so.*", "python/_pywrap_tensorflow_internal.so")
-"""The libraries of the wheel that open CUDA's; which of them does differs between releases."""
+"""Libraries of the wheel that open CUDA's; which ones do differs between releases."""
 
 _PLACES = (
     "/usr/local/cuda*/lib64",
@@ -25,14 +25,14 @@ _PLACES = (
     "/usr/lib64",
     "/usr/lib/wsl/lib",
 )
-"""Where CUDA's and the driver's libraries are put by their installers."""
+"""Where installers put CUDA's and the driver's libraries."""
 
 _VERSIONS = {"libcudnn": "cudnnGetVersion"}
 """Functions that need no GPU and return a library's version as a number."""
 
 
 def ask(write: Callable[[str, Any], None], names: list[str], package: str, wheels: list[str]) -> None:
-    """Writes a `library` for each name, and before it `begin` with the name: opening one can end the process."""
+    """Writes a `library` for each name, and `begin` before it: opening one can kill the process."""
     rpath, runpath = _search_path(package)
     given = [part for part in os.environ.get("LD_LIBRARY_PATH", "").split(":") if part]
     looked = _unique([*([] if runpath else rpath), *given, *runpath])
@@ -67,7 +67,7 @@ def _unique(paths: Any) -> list[str]:
 
 
 def _open(name: str, looked: list[str]) -> tuple[str, str, int]:
-    """The path, or "" and why not, and the version where the library tells it, else 0."""
+    """The path, or "" with the error, and the version if the library has a function for it, else 0."""
     for directory in looked:
         path = os.path.join(directory, name)
         if not os.path.exists(path):
@@ -95,7 +95,7 @@ def _version(library: Any, name: str) -> int:
 
 
 def _mapped(name: str) -> str:
-    """The path of a library that is open in this process; its name where that cannot be seen."""
+    """The path of an open library; its name if the path is not visible."""
     stem = name.partition(".so")[0]
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:

@@ -1,7 +1,8 @@
-"""What TensorFlow says of this machine's GPUs, step by step; what it logs goes to standard error.
+"""TensorFlow's view of this machine's GPUs, step by step; its log goes to standard error.
 
-Listing takes no memory of a GPU. `compute` then makes TensorFlow's devices, with memory that grows, and runs a product
-and a convolution on each: only that shows whether cuBLAS and cuDNN work, and whether there are kernels for the card.
+Listing allocates no GPU memory. `compute` then creates TensorFlow's devices, with memory growth, and runs a matrix
+product and a convolution on each: only that shows whether cuBLAS and cuDNN work, and whether there are kernels for the
+card.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def ask(write: Callable[[str, Any], None], compute: bool) -> None:
 def _details(tf: Any, gpu: Any) -> dict[str, Any]:
     try:
         return dict(tf.config.experimental.get_device_details(gpu))  # since 2.4
-    except Exception:  # as TensorFlow documents it: the details are the best that can be had
+    except Exception:  # documented as best effort
         return {}
 
 

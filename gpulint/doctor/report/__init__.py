@@ -1,4 +1,4 @@
-"""Reports of the doctor: one module for each form, with `render(report, color)`."""
+"""Reports of the doctor, one module for each format, with `render(report, color)`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from gpulint.doctor.evidence import Evidence
 from gpulint.linting.finding import Severity
 
 FORMATS = ("text", "json")
-"""Names of the forms; each is the module of that name in this package."""
+"""Format names; each is a module of this package."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What was seen, and what of it is in the way, the worst first."""
+class MachineReport:
+    """The evidence and its diagnoses, worst first."""
 
     evidence: Evidence
     diagnoses: Sequence[Diagnosis]
 
     @property
     def status(self) -> int:
-        """The exit status: 1 where something keeps TensorFlow from a GPU that is expected."""
+        """The exit status: 1 if something keeps TensorFlow from an expected GPU."""
         return int(any(one.severity is Severity.ERROR for one in self.diagnoses))
 
     @property
     def verdict(self) -> str:
-        """One line that says how it stands."""
+        """The result in one line."""
         errors = sum(one.severity is Severity.ERROR for one in self.diagnoses)
         gpus, computed = len(self.evidence.gpus), len(self.evidence.computed)
         if errors:
@@ -39,8 +39,8 @@ class Report:
         return f"TensorFlow {'computes on' if computed == gpus else 'lists'} {gpus} {noun}"
 
 
-def render(form: str, report: Report, color: bool) -> str:
-    """The report in a form. Raises KeyError for one that does not exist."""
+def render(form: str, report: MachineReport, color: bool) -> str:
+    """The report in a format. Raises KeyError for an unknown one."""
     if form not in FORMATS:
         raise KeyError(form)
     text: str = import_module(f"{__name__}.{form}").render(report, color)

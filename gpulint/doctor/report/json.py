@@ -1,4 +1,4 @@
-"""The doctor's report as one JSON object: docs/doctor.md tells its fields."""
+"""The doctor's report as one JSON object, described in docs/doctor.md."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from gpulint.doctor.child import Answer
 from gpulint.doctor.evidence import Evidence
-from gpulint.doctor.report import Report
+from gpulint.doctor.report import MachineReport
 from gpulint.output.escapes import json_text
 
 VERSION = 1
-"""Version of the form; grows when a field changes its meaning or goes."""
+"""Version of the format; increases when a field is removed or changes its meaning."""
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: MachineReport, color: bool = False) -> str:
     evidence = report.evidence
     content = {
         "version": VERSION,
@@ -25,12 +25,12 @@ def render(report: Report, color: bool = False) -> str:
                 "severity": one.severity.value,
                 "seen": one.seen,
                 "why": one.why,
-                "mend": one.mend or None,
+                "mend": one.fix or None,
                 "evidence": list(one.evidence),
             }
             for one in report.diagnoses
         ],
-        "expected": evidence.wanted or None,
+        "expected": evidence.gpu_expected or None,
         "machine": _machine(evidence),
         "python": {
             "executable": evidence.interpreter.executable,

@@ -10,7 +10,7 @@ from rich.markup import escape
 from gpulint.doctor.causes.installation import is_shadowed
 from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Evidence
-from gpulint.doctor.report import Report
+from gpulint.doctor.report import MachineReport
 from gpulint.linting.finding import Severity
 from gpulint.output.escapes import printable
 
@@ -20,8 +20,8 @@ MAX_EVIDENCE = 6
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold blue"}
 
 
-def render(report: Report, color: bool) -> str:
-    """What there is, what is in the way, and one line that says how it stands."""
+def render(report: MachineReport, color: bool) -> str:
+    """The machine, the diagnoses, and the result in one line."""
     written = StringIO()
     console = Console(
         file=written,
@@ -75,10 +75,10 @@ def _diagnosis(console: Console, one: Diagnosis) -> None:
     if len(one.evidence) > MAX_EVIDENCE:
         console.print(f"  [blue]|[/] … and {len(one.evidence) - MAX_EVIDENCE} more")
     console.print(f"  [blue]= why:[/] {_safe(one.why)}")
-    if one.mend:
-        console.print(f"  [blue]= help:[/] {_safe(one.mend)}")
+    if one.fix:
+        console.print(f"  [blue]= help:[/] {_safe(one.fix)}")
 
 
 def _safe(text: str) -> str:
-    """Text on one line, without what a terminal or rich would obey."""
+    """One line of text without control characters or rich markup."""
     return escape(printable(" ".join(text.split())))

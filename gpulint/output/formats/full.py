@@ -14,7 +14,7 @@ from gpulint.output.view import View, position
 
 
 def render(result: CheckResult, view: View) -> str:
-    """All findings, a list of the silenced ones with the reasons that their comments give, then the footer."""
+    """All findings, the silenced ones with the reasons in their comments, then the footer."""
     blocks = [_block(one, view) for one in result.findings]
     silenced = [
         f"{first_on_line(finding.span.path)}:{position(finding.span)}: {finding.code} "

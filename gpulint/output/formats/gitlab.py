@@ -13,7 +13,7 @@ _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.I
 
 
 def render(result: CheckResult, view: View) -> str:
-    """One array. GitLab tells old from new by the fingerprint, and wants paths relative to the repository."""
+    """One array. GitLab recognises old findings by their fingerprint, and needs paths relative to the repository."""
     return json_text([_issue(one, view) for one in result.findings]) + "\n"
 
 

@@ -11,5 +11,5 @@ CARRIES_EDITS = True
 
 
 def render(result: CheckResult, view: View) -> str:
-    """A line for each finding, nothing where there is none."""
+    """One line for each finding."""
     return "".join(f"{json_text(record(one), indent=None)}\n" for one in result.findings)

@@ -13,7 +13,7 @@ from gpulint.output.view import View, position
 
 
 def render(result: CheckResult, view: View) -> str:
-    """A suite for each file with findings, and one for the run, whose cases fail with gpulint's own faults."""
+    """A suite for each file with findings, and one for the run, with a failed case for each fault of gpulint itself."""
     root = ElementTree.Element("testsuites", name="gpulint")
     for path, findings in groupby(result.findings, key=lambda one: one.span.path):
         _suite(root, path, list(findings), view)

@@ -22,7 +22,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def render(result: CheckResult, view: View) -> str:
-    """One run: the rules that were on, findings, those that comments silence, and gpulint's own faults."""
+    """One run: the enabled rules, findings, silenced findings, and faults of gpulint itself."""
     rules = {rule.code: _rule(rule) for rule in view.rules()}
     for finding in (*result.findings, *(one.finding for one in result.suppressed)):
         rules.setdefault(finding.code, {"id": finding.code, "name": finding.name, **_page(finding.code, finding.name)})
@@ -85,7 +85,7 @@ def _result(finding: Finding, index: dict[str, int], view: View) -> dict[str, An
 
 
 def _sentences(finding: Finding) -> str:
-    """What is wrong, what it costs, and what to write, since viewers show little else."""
+    """Message, cost and remedy in one text, as viewers show little else."""
     parts = [finding.message, finding.why, finding.instead]
     return ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts if part) + "."
 
@@ -101,7 +101,7 @@ def _location(span: Span, view: View, context: str = "") -> dict[str, Any]:
 
 
 def _region(span: Span, view: View) -> dict[str, int]:
-    """Where a span stands in the file, which is all that viewers know of a notebook."""
+    """Region of a span in the file: viewers do not know the cells of a notebook."""
     span = view.in_file(span)
     return {
         "startLine": span.row,
@@ -112,7 +112,7 @@ def _region(span: Span, view: View) -> dict[str, int]:
 
 
 def _steps(finding: Finding, view: View) -> list[dict[str, Any]]:
-    """The way to the finding: the places that explain it, then its own."""
+    """Code flow to the finding: related places, then its own."""
     steps = [(one.span, one.message) for one in finding.related] + [(finding.span, finding.message)]
     return [
         {"location": {**_location(span, view), "message": {"text": message}}, "importance": "essential"}

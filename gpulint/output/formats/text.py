@@ -14,22 +14,22 @@ from gpulint.rewriting.fix import Applicability
 _COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;34"}
 
 MAX_ROWS = 4
-"""Rows of a span that are shown; of a longer one the first."""
+"""Maximum number of rows shown of a span, from its start."""
 
 MAX_COLUMNS = 400
-"""Characters of a row that are shown; of a longer one those around the start of the span."""
+"""Maximum number of characters shown of a row, around the start of the span."""
 
 TAB = "    "
 
 
 def render(result: CheckResult, view: View) -> str:
-    """All findings, an empty line between them, then the footer."""
+    """All findings, separated by empty lines, then the footer."""
     blocks = [block(one, view) for one in result.findings]
     return "\n".join([*blocks, footer(result, view)]) + "\n"
 
 
 def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
-    """One finding; of a span of more than `rows` rows the first is shown."""
+    """One finding; of a span with more than `rows` rows only the first is shown."""
 
     def paint(text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if view.color else text
@@ -60,7 +60,7 @@ def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
 
 
 def _excerpt(span: Span, view: View, width: int, color: str, mark: str, most: int) -> list[str]:
-    """The rows of a span with a line of marks under each."""
+    """The rows of a span, each with a line of marks under it."""
 
     def paint(text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if view.color else text

@@ -1,2 +1,2 @@
-"""What runs inside the user's program. Only the standard library is imported here, and TensorFlow is never imported
-first: the program decides when, and whether."""
+"""Runs inside the user's program. Imports only the standard library, and never imports TensorFlow first: the program
+decides when, and whether."""

@@ -1,55 +1,65 @@
-"""Who watches this process at the moment. Nearly always nobody: this is all that `gpulint.expect` looks at then."""
+"""The sessions that watch this process. Usually none, which is all that `gpulint.expect` needs to know."""
 
 from __future__ import annotations
 
 import functools
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from gpulint.probe.agent.inline import Inline
+
+class Statements(Protocol):
+    """Records expectations stated by the program."""
+
+    def state(self, form: str, expected: str, *value: Any) -> None:
+        """An expectation of a value or, without one, of the whole run."""
+
+    def open(self, form: str, expected: str) -> Any:
+        """An expectation of a block, which begins. The result is passed to `close`."""
+
+    def close(self, opened: Any) -> None:
+        """The block has ended."""
 
 
 class Watcher(Protocol):
-    """What a session takes from others in its process."""
+    """The part of a session that others in its process call."""
 
     @property
-    def inline(self) -> Inline:
-        """What the program itself expects."""
+    def inline(self) -> Statements:
+        """Records expectations stated by the program."""
 
     def take_graph(self, graph: Any) -> None:
-        """A graph was run."""
+        """A graph was executed."""
 
     def forks(self) -> None:
-        """This process has made a fork of itself."""
+        """This process has forked."""
 
     def forked(self) -> None:
-        """This process is a fork of the one that is watched."""
+        """This process is a fork of the watched one."""
 
 
 SESSIONS: list[Watcher] = []
-"""The sessions that watch this process, the outermost first."""
+"""Sessions that watch this process, outermost first."""
 
 HARVEST = threading.Lock()
-"""Held while graphs are taken from TensorFlow, which gives each of them once, for all sessions."""
+"""Held while graphs are taken from TensorFlow, which returns each of them once, for all sessions."""
 
 
 def add(session: Watcher) -> None:
-    """A session begins."""
+    """Starts a session."""
     _watch_forks()
     SESSIONS.append(session)
 
 
 def remove(session: Watcher) -> None:
-    """A session ends."""
+    """Ends a session."""
     if session in SESSIONS:
         SESSIONS.remove(session)
 
 
 @functools.cache
 def _watch_forks() -> None:
-    """Once in a process: Python cannot take it back."""
+    """Once per process: Python cannot unregister the hooks."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_parent=_forks, after_in_child=_forked)
 

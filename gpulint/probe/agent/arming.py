@@ -13,8 +13,8 @@ from typing import Any
 def arm(
     awaited: Mapping[str, Callable[[ModuleType], None]], failed: Callable[[str, BaseException], None]
 ) -> list[MetaPathFinder]:
-    """Have something done for each module as soon as it has been imported: at once where it was before. `failed` is
-    told of one that is there and cannot be imported. The finders that wait for the others are for `disarm`."""
+    """Calls back once each module has been imported, at once if it already is. `failed` gets modules that exist and
+    fail to import. Pass the returned finders to `disarm`."""
     finders: list[MetaPathFinder] = []
     for name, done in awaited.items():
         module = sys.modules.get(name)
@@ -27,16 +27,16 @@ def arm(
 
 
 def disarm(finders: Iterable[MetaPathFinder]) -> None:
-    """Wait no more."""
+    """Stops waiting for imports."""
     for finder in finders:
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
 
 
 class Finder(MetaPathFinder):
-    """Finds a module as the others do, and has something done as soon as it has been imported.
+    """Finds a module through the other finders and calls back once it has been imported.
 
-    The import itself is the program's: its moment, its environment, its errors.
+    The import itself stays the program's: its time, its environment, its errors.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Finder(MetaPathFinder):
         return None
 
     def _imported(self, module: ModuleType) -> None:
-        """To be found is not to be imported: programs look whether there is a module. So this comes when it is."""
+        """Programs also look for modules without importing them, so the callback waits for the import."""
         if self in sys.meta_path:
             disarm([self])
             self._done(module)
@@ -76,7 +76,7 @@ class Finder(MetaPathFinder):
 
 
 class _Loader(Loader):
-    """The module's own loader, with something done at its end, or of its error."""
+    """Wraps the module's loader to call back after loading, or on its error."""
 
     def __init__(
         self, loader: Any, done: Callable[[ModuleType], None], failed: Callable[[BaseException], None]

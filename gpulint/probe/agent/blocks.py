@@ -1,4 +1,4 @@
-"""What runs while a block of the program does."""
+"""Operations that run within a `with` block of the program."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gpulint.probe.agent.graphs import Graph
-from gpulint.probe.agent.operations import Copied
+from gpulint.probe.agent.operation_records import Copied
 
 Moved = tuple[str, str, str]
-"""What needs a transfer, or the kind of its node where nobody knows; from where; to where."""
+"""The operation that needs a transfer, or else the kind of node; source; target."""
 
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A `with` statement about what runs in it, in any thread."""
+    """A `with` statement that states an expectation of everything run in it, in any thread."""
 
     ran: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """(op, device) → how many eager operations ran."""
+    """(op, device) → number of eager operations."""
     copied: Counter[Moved] = field(default_factory=Counter)
     """Inputs of eager operations that came from another device."""
     called: dict[str, str] = field(default_factory=dict)
     """Function → the device that it ran on."""
 
     def add(self, op: str, device: str, copied: Iterable[Copied]) -> None:
-        """An eager operation ran, and needed transfers."""
+        """An eager operation ran, with the transfers it needed."""
         self.ran[op, device] += 1
         self.copied.update(map(_moved, copied))
 
@@ -33,8 +33,8 @@ class Block:
 def placed(
     block: Block, graphs: Mapping[str, Graph], compiled: Collection[str], loops: Collection[str]
 ) -> tuple[Counter[tuple[str, str]], str]:
-    """(op, device) of what ran in a block, and what is missing: functions of which no graph was seen, or not that of
-    their loop over a dataset. A function that XLA compiles is one operation on the device of its results."""
+    """(op, device) of everything run in a block, and what is missing: functions whose graph was not seen, or not that
+    of their loop over a dataset. A function that XLA compiles counts as one operation on the device of its results."""
     found = Counter(block.ran)
     unseen = []
     for name, device in block.called.items():
@@ -49,8 +49,8 @@ def placed(
 
 
 def copied(block: Block, graphs: Mapping[str, Graph], loops: Collection[str]) -> tuple[Counter[Moved], str]:
-    """Transfers between devices in a block, and what is missing. Inside of a function that XLA compiles there are
-    some, too, that nobody sees."""
+    """Transfers between devices in a block, and what is missing. Transfers inside functions that XLA compiles are
+    not visible."""
     found = Counter(block.copied)
     for name in block.called.keys() & graphs.keys():
         for one, count in graphs[name].copied.items():
@@ -64,7 +64,7 @@ def _loop(name: str, loops: Collection[str]) -> list[str]:
 
 
 def missing(functions: list[str]) -> str:
-    """What is said of functions of which no graph was seen."""
+    """The text about functions whose graph was not seen."""
     return f"no graph was seen of {', '.join(sorted(functions))}" if functions else ""
 
 

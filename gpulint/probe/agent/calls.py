@@ -1,4 +1,4 @@
-"""Calls of TensorFlow that the Plan speaks of: what they were given and how they ended."""
+"""Records configuration calls of TensorFlow: their arguments and results."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ CONFIGURATION = (
     "profiler.experimental.start",
     "profiler.experimental.stop",
 )
-"""Functions whose calls are recorded, below `tensorflow`."""
+"""Recorded functions, relative to `tensorflow`."""
 
 
 class Calls:
-    """Stands before functions of TensorFlow and records their calls; the program sees no difference."""
+    """Wraps functions of TensorFlow and records their calls, transparently to the program."""
 
     def __init__(self, writer: Writer, places: Places, hooks: Hooks, no_jit: bool) -> None:
         self._writer = writer
@@ -51,10 +51,10 @@ class Calls:
         """Names of functions that XLA compiles, whether they are called or not."""
         self._compiled_at: dict[str, Place | None] = {}
         self.made: Counter[str] = Counter()
-        """How many `tf.function`s were made of Python functions, by name."""
+        """Number of `tf.function`s created, by name of the Python function."""
 
     def watch(self, tensorflow: Any) -> list[str]:
-        """Put the recorders in place; what could not be watched."""
+        """Installs the wrappers; returns what could not be wrapped."""
         missing = []
         for name in CONFIGURATION:
             *path, last = name.split(".")
@@ -112,7 +112,7 @@ class Calls:
         self._hooks.replace(owner, "__init__", made)
 
     def _function(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """`tf.function` that notes which functions XLA compiles, or leaves them uncompiled (`--no-jit`)."""
+        """Wraps `tf.function` to record which functions XLA compiles, or to disable compilation (`--no-jit`)."""
 
         @functools.wraps(function)
         def traced(func: Any = None, *arguments: Any, **keywords: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which cell of a notebook the code of its kernel is."""
+"""Maps the code that a notebook's kernel runs to cells."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gpulint.sources.magics import compiled_rows
 from gpulint.sources.notebook import Notebook
 
 TIMED = ("<timed exec>", "<timed eval>", "<magic-timeit>")
-"""The names of code that `%%time` and `%%timeit` compile."""
+"""Names of code compiled by `%%time` and `%%timeit`."""
 
 _TIMED = re.compile(r"(?P<magic>\s*%%time(?:it)?\b.*\n)(?P<body>(?s:.*))")
 
 
 class Cells:
-    """Follows a kernel through the cells of its notebook, which it runs in their order.
+    """Follows a kernel through the cells of its notebook, which run in order.
 
-    IPython names code after what a cell says; two cells that say the same have one name, which stands for the last.
+    IPython names code by a hash of the cell's text; cells with equal text share a name, which refers to the latest.
     """
 
     def __init__(self, notebook: Notebook, places: Places) -> None:
@@ -30,7 +30,7 @@ class Cells:
         self._current = (0, "")
 
     def watch(self, compiler: Any, fault: Callable[[str, BaseException], None]) -> None:
-        """Hear of all code that an IPython compiler gives a name to."""
+        """Observes all code that an IPython compiler names."""
         cache = compiler.cache
 
         def watched(transformed_code: str, number: int = 0, raw_code: str | None = None) -> Any:
@@ -44,7 +44,7 @@ class Cells:
         compiler.cache = watched
 
     def compiled(self, name: str, text: str) -> None:
-        """Code has been given a name: that of the next cell which says this, or a part of the one that runs."""
+        """Code has been named: the next cell with this text, or a part of the running one."""
         for position in range(self._next, len(self._cells)):
             if self._cells[position][1] == text:
                 self._next, self._current = position + 1, self._cells[position]

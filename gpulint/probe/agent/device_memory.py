@@ -41,22 +41,22 @@ def _always() -> bool:
 class DeviceMemory:
     """Reads the memory of every logical device.
 
-    `tensorflow` is the module that the program imported; `initialised` says whether its runtime is up, and nothing is
-    asked of TensorFlow before it does; without it the first sample initialises the runtime. Nothing is raised: a
-    device that gives no numbers is left out.
+    `tensorflow` is the module imported by the program. `initialised` says whether the runtime is up; nothing is read
+    before. Without it the first sample initialises the runtime. Raises nothing: a device without statistics is left
+    out.
     """
 
     def __init__(self, tensorflow: Any, initialised: Callable[[], bool] = _always) -> None:
         self._tensorflow = tensorflow
         self._initialised = initialised
         self._devices: dict[str, str] = {}
-        """The logical devices' short names → those that the runtime knows them by. Fixed once the runtime is up."""
+        """Short names of logical devices → the runtime's names. Fixed once the runtime is up."""
         self.lost: dict[str, str] = {}
-        """Device, or "" for all of them, → why it gives no numbers; the first reason stays."""
+        """Device, or "" for all, → why it has no statistics; the first reason is kept."""
 
     @property
     def shared(self) -> frozenset[str]:
-        """Devices that share one allocator, whose numbers are the same: logical CPUs, where there are several."""
+        """Devices with one allocator, which report equal values: logical CPUs, if there are several."""
         cpus = frozenset(device for device in self._devices if device.startswith("CPU:"))
         return cpus if len(cpus) > 1 else frozenset()
 
@@ -69,13 +69,13 @@ class DeviceMemory:
             try:
                 info = self._tensorflow.config.experimental.get_memory_info(name)
                 taken[device] = (int(info["current"]), int(info["peak"]))
-            except Exception as error:  # no allocator statistics, an old release: whatever it is, the program goes on
+            except Exception as error:  # no allocator statistics, or an old release; the program must go on
                 self._lose(device, error)
         return taken
 
     def reset_peaks(self) -> None:
-        """Begins a phase: every peak becomes what is in use now. Peaks that the program itself asks for begin anew,
-        too; TensorFlow keeps one for all."""
+        """Starts a phase: every peak becomes the current use. This also resets the peaks that the program itself
+        reads, as TensorFlow has only one."""
         for device, name in self._known().items():
             if device in self.lost:
                 continue

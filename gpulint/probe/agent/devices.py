@@ -1,4 +1,4 @@
-"""Short names of devices."""
+"""Short device names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _FULL = re.compile(r"(?:/job:(\w+))?(?:/replica:\d+)?(?:/task:(\d+))?/?(?:device
 
 @lru_cache(maxsize=1024)
 def short(name: str) -> str:
-    """`GPU:0` of `/job:localhost/replica:0/task:0/device:GPU:0`; with job and task in a cluster. What is no name of a
-    device stays as it is."""
+    """`GPU:0` of `/job:localhost/replica:0/task:0/device:GPU:0`; with job and task in a cluster. Other text is
+    unchanged."""
     found = _FULL.match(name)
     if found is None:
         return name

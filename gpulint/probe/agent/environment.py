@@ -1,4 +1,4 @@
-"""Environment variables that TensorFlow's devices depend on, when they are read and at the end."""
+"""Environment variables that affect devices, when TensorFlow reads them and at the end."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ NAMES = (
 )
 
 QUERIES = ("list_physical_devices", "get_visible_devices", "list_logical_devices")
-"""Functions of `tf.config` that ask the driver for devices, which reads the environment."""
+"""Functions of `tf.config` that query the driver, which reads the environment."""
 
 
 class Environment:
-    """Writes the variables down once for each moment: "query", "runtime" and "end"."""
+    """Records the variables once at each moment: "query", "runtime" and "end"."""
 
     def __init__(self, writer: Writer, hooks: Hooks) -> None:
         self._writer, self._hooks = writer, hooks
@@ -43,7 +43,7 @@ class Environment:
                     self._hooks.replace(owner, name, self._telling(query))
 
     def tell(self, moment: str) -> None:
-        """It is this moment, unless it has been before."""
+        """Records a moment, the first time only."""
         if moment not in self._told:
             self._told.add(moment)
             values = {name: os.environ[name] for name in NAMES if name in os.environ}

@@ -1,4 +1,4 @@
-"""Forks of the program, which are not watched: the capture says so."""
+"""Records that the program forked; forks are not watched."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 from gpulint.probe.capture.recorder import Recorder
 
 OTHERS = "other processes"
-"""Evidence that is lost where the program is more than one process."""
+"""Evidence that is lost if the program has several processes."""
 
 _REASON = "the program forks, and only its first process is watched"
 
 
 class Forks:
-    """Tells the process that is watched from forks of it."""
+    """Tells the watched process from its forks."""
 
     def __init__(self, capture: str) -> None:
         self._capture = capture
@@ -22,12 +22,12 @@ class Forks:
 
     @property
     def is_fork(self) -> bool:
-        """Whether this process is a fork of the one that is watched."""
+        """Whether this process is a fork of the watched one."""
         return os.getpid() != self._process
 
     def tell(self) -> None:
-        """Write, once in a process, that there are forks. Through a file of its own: that of the process that is
-        watched may be in use, or be closed in a fork."""
+        """Records once per process that there are forks. Opens the file again, as the watched process's recorder may
+        be locked, or closed in a fork."""
         if not self._told:
             self._told = True
             recorder = Recorder(self._capture)

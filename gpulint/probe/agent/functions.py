@@ -1,4 +1,4 @@
-"""Traced functions, as records."""
+"""Records of traced functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpulint.probe.agent.writer import Writer
 
 
 class FunctionWriter:
-    """Writes functions that were run, each again when it has been traced again or its nodes have been seen."""
+    """Writes each function that ran, again after a new trace or once its nodes were seen."""
 
     def __init__(self, writer: Writer, calls: Calls, called: Mapping[str, int]) -> None:
         """`called`: how many functions of a name were called."""
@@ -19,7 +19,7 @@ class FunctionWriter:
         self._told: dict[str, tuple[int, bool]] = {}
 
     def write(self, operations: Operations, graphs: Collection[str]) -> None:
-        """Write those of which there is news. `graphs` are the functions whose nodes were seen."""
+        """Writes functions that have changed. `graphs` holds those whose nodes were seen."""
         for name, traces in list(operations.traces.items()):
             is_internal = name.startswith("__") or name in INITIALISERS  # `__`: the forward and backward halves of one
             moments = list(traces.values())

@@ -1,4 +1,4 @@
-"""Gradients that are taken eagerly: each is a training step that no function contains."""
+"""Gradients taken eagerly: training steps outside any traced function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.steps import OnStep
 
 EAGER_STEP = "GradientTape.gradient"
-"""Stands for the name of the function in records of such steps."""
+"""The function name in records of such steps."""
 
 
 class Gradients:
@@ -30,13 +30,13 @@ class Gradients:
         self._last: dict[Place | None, float] = {}
 
     def watch(self, tensorflow: Any) -> None:
-        """Raises AttributeError where there is no such method."""
+        """Raises AttributeError if the method does not exist."""
         gradient = tensorflow.GradientTape.gradient
 
         @functools.wraps(gradient)
         def taken(*arguments: Any, **keywords: Any) -> Any:
             found = gradient(*arguments, **keywords)
-            # Replicas run in threads of their own that have a number: the first counts for all.
+            # Replicas run in numbered threads of their own: the first counts for all.
             if tensorflow.inside_function():
                 self._traced(tensorflow.compat.v1.get_default_graph())
             elif not getattr(threading.current_thread(), "replica_id", 0):

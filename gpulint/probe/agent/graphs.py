@@ -1,4 +1,4 @@
-"""Nodes of the graphs that were run: where each was asked for and where it is."""
+"""Nodes of executed graphs: requested and actual device."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.operations import GRADIENT, Copied, Created, graph_of, is_of_pipeline
+from gpulint.probe.agent.operation_records import GRADIENT, Copied, Created, graph_of, is_of_pipeline
 from gpulint.probe.agent.places import INPUT, REDUCTION, Place
 
 _ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
@@ -17,24 +17,23 @@ _COPIES = frozenset({"_Send", "_HostSend"})
 _ENDS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "Placeholder"})
 _ARRIVALS = {"_Recv": "_Send", "_HostRecv": "_HostSend"}
 _SOURCES = frozenset({*_ARRIVALS, "_Arg", "_DeviceArg", "Const", "ReadVariableOp", "Identity", "IteratorGetNext"})
-"""Nodes whose device says nothing of where the program computes."""
+"""Nodes whose device does not show where the program computes."""
 _COLLECTIVES = ("Collective", "Nccl")
 _TYPES = ("T", "SrcT", "dtype")
 _BOOKKEEPING = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "_Recv", "_HostRecv", "NoOp"})
 
 
 STEP, PIPELINE, INITIALISATION = "step", INPUT, "initialisation"
-"""Parts of a program: a function that takes gradients, one that tf.data calls for its elements, and one that gives
-variables their first values."""
+"""Parts of a program: a function that takes gradients, one that tf.data calls for its elements, and one that
+initialises variables."""
 
 INITIALISERS = frozenset({"initialize_variables"})
-"""Functions of TensorFlow's own, one for each function that makes variables."""
+"""TensorFlow's own functions, one for each function that creates variables."""
 
 
-class Placed(NamedTuple):
-    """A node, as far as it is told of: nodes that are alike are counted together. `dtype` is that of its first input,
-    as a number, 0 for none; `part` is STEP, PIPELINE, INITIALISATION or ""; `replica` is that of a strategy that runs
-    it, from 0."""
+class GraphNode(NamedTuple):
+    """Equal nodes, counted together. `dtype` is that of the first input, as a number, 0 for none; `part` is STEP,
+    PIPELINE, INITIALISATION or ""; `replica` is the strategy's replica that runs it, from 0."""
 
     place: Place | None
     op: str
@@ -50,13 +49,13 @@ class Built(NamedTuple):
     """What is known of the graphs that the program built."""
 
     created: Mapping[tuple[str, str], Created]
-    """(graph, node) → what was built there."""
+    """(graph, node) → the node as created."""
     graphs_of: Mapping[str, list[str]]
-    """Node → the graphs that have one of that name."""
+    """Node → graphs with a node of that name."""
     sizes: Mapping[str, int]
-    """Graph → how many nodes it has."""
+    """Graph → number of nodes."""
     awaited: Sequence[str]
-    """The functions of which a graph was run and not seen yet, in order."""
+    """Functions that ran and whose graph has not been taken yet, in order."""
     is_training: Callable[[str], bool]
     """Whether a graph takes gradients."""
     names_gradients: bool = True
@@ -64,19 +63,19 @@ class Built(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """What the graphs of one function hold, those of all its traces together."""
+    """Contents of one function's graphs, all traces together."""
 
     placed: Counter[tuple[str, str]]
-    """(op, assigned device) → how many nodes."""
+    """(op, assigned device) → number of nodes."""
     copied: Counter[Copied]
 
 
-def nodes(graph: Any, built: Built) -> tuple[str, Counter[Placed], Counter[Copied]]:
-    """The function that a graph is of, its nodes after partitioning, and the copies in it. A graph that is like none is
-    that of one eager operation, which is counted as such: its name is ""."""
+def nodes(graph: Any, built: Built) -> tuple[str, Counter[GraphNode], Counter[Copied]]:
+    """The function that a graph belongs to, its nodes after partitioning, and its copies. A graph that matches none
+    is that of one eager operation, which is counted elsewhere: its name is ""."""
     inner = {_ONEDNN.sub("", node.name) for node in graph.pre_optimization_graph.node if node.op not in _ENDS}
     own = _own_graph(inner, built)
-    placed: Counter[Placed] = Counter()
+    placed: Counter[GraphNode] = Counter()
     if not own:
         return own, placed, Counter()
     part = _part(own, built, graph)
@@ -88,14 +87,14 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[Placed], Counter[Copie
         found = built.created.get(_original(node, own, requested))
         return node.op.startswith(_COLLECTIVES) or (found is not None and found.part == REDUCTION)
 
-    def told(node: Any) -> Placed:
+    def told(node: Any) -> GraphNode:
         function, name = _original(node, own, requested)
         found = built.created.get((function, name))
         asked = short(requested.get(function, {}).get(name, ""))
         op = _ONEDNN.sub("", node.op)
         place = found.place if found else None
         of = PIPELINE if found is not None and found.part == INPUT else part
-        return Placed(place, op, asked, short(node.device), _layer(name), _dtype(node), of, _replica(name))
+        return GraphNode(place, op, asked, short(node.device), _layer(name), _dtype(node), of, _replica(name))
 
     for node in (node for piece in graph.partition_graphs for node in piece.node):
         if node.op not in _COPIES and node.op not in _BOOKKEEPING:
@@ -120,14 +119,14 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[Placed], Counter[Copie
 
 
 def _transfers(
-    graph: Any, told: Callable[[Any], Placed], reduces: Callable[[Any], bool]
-) -> Iterator[tuple[str, str, str, str, Placed | None, bool, bool]]:
-    """The transfers between devices in a graph: kind of the sending node, both devices, name, and the first node that
-    reads what came, as far as it has a place, with whether it reads from its own device, too, and whether all that read
-    it are of a strategy's reduction."""
+    graph: Any, told: Callable[[Any], GraphNode], reduces: Callable[[Any], bool]
+) -> Iterator[tuple[str, str, str, str, GraphNode | None, bool, bool]]:
+    """Transfers between devices in a graph: kind of the sending node, source, target, name of the transfer, and the
+    first reader with a known line, whether that also reads from its own device, and whether all readers belong to a
+    strategy's reduction."""
     for piece in graph.partition_graphs:
         by_name = {node.name: node for node in piece.node}
-        readers: dict[str, tuple[Placed, bool]] = {}
+        readers: dict[str, tuple[GraphNode, bool]] = {}
         computing: set[str] = set()
         for node in piece.node:
             given = [by_name[name] for name in map(_given, node.input) if name in by_name]
@@ -163,12 +162,12 @@ def _takes_gradients(graph: Any) -> bool:
 
 
 def _given(name: str) -> str:
-    """The node that an input comes from, "" for one that is only waited for."""
+    """The node that an input comes from, "" for a control input."""
     return "" if name.startswith("^") else name.partition(":")[0]
 
 
 def _sizes(graph: Any, own: str, requested: Mapping[str, Mapping[str, str]], built: Built) -> dict[str, int]:
-    """Bytes of what is sent, by the name of the transfer, where they are known."""
+    """Bytes of each transfer by name, where known."""
     found = {}
     for piece in graph.partition_graphs:
         by_name = {node.name: node for node in piece.node}
@@ -181,15 +180,15 @@ def _sizes(graph: Any, own: str, requested: Mapping[str, Mapping[str, str]], bui
 
 
 def _dtype(node: Any) -> int:
-    """The dtype of a node's first input, by the name that its attribute has in most operations; 0 where it has none."""
+    """Dtype of a node's first input, from the attribute that most operations use; 0 if there is none."""
     return next((node.attr[name].type for name in _TYPES if name in node.attr), 0)
 
 
 def _original(node: Any, own: str, requested: Mapping[str, Mapping[str, str]]) -> tuple[str, str]:
-    """The function and the name that a node had before it was inlined into the graph.
+    """Function and name of a node before it was inlined into the graph.
 
-    TensorFlow notes them on the node; where a rewriting (oneDNN's) has lost them, they are told by the name, which
-    has that of the call before it: `PartitionedCall/MatMul`, `cond/then/_0/cond/MatMul`.
+    TensorFlow records them on the node. Where a rewriter (oneDNN's) dropped them, they follow from the name, which
+    begins with the name of the call: `PartitionedCall/MatMul`, `cond/then/_0/cond/MatMul`.
     """
     information = node.experimental_debug_info
     if information.original_func_names:
@@ -207,27 +206,27 @@ def _original(node: Any, own: str, requested: Mapping[str, Mapping[str, str]]) -
 
 
 def _short(function: str) -> str:
-    """The name of the graph that a function was made of."""
+    """The graph name that a function was created from."""
     return graph_of(function) or function
 
 
 ALIKE = 0.9
-"""Share of the names of both from which on two graphs are the same one."""
+"""Share of common node names from which two graphs are the same one."""
 
 
 def _own_graph(names: Collection[str], built: Built) -> str:
-    """The graph that these nodes were built in: TensorFlow does not say.
+    """The graph that these nodes were built in, which TensorFlow does not record.
 
-    It has most of them, and least besides; but what nothing needs may have been left out, as most of a step of Keras.
-    Functions that do the same have the same names: then it is the one that is awaited, as graphs come in the order in
-    which they are run.
+    It is the graph with most of these nodes and fewest others; unused nodes may have been pruned, as most of a Keras
+    step. Functions that do the same have equal names: then it is the awaited one, as graphs arrive in the order of
+    execution.
     """
     shared = Counter(graph for name in names for graph in built.graphs_of.get(name, ()))
     if not shared:
         return ""
     alike = {graph: count / (len(names) + built.sizes[graph] - count) for graph, count in shared.items()}
     if len(names) == 1 and max(alike.values()) < 1:
-        return ""  # an eager operation: a function has an Identity for what it returns
+        return ""  # an eager operation: functions have an Identity for their result
     order = {graph: -place for place, graph in reversed(list(enumerate(built.awaited, 1)))}
     never = -len(built.awaited) - 1
 
@@ -239,12 +238,12 @@ def _own_graph(names: Collection[str], built: Built) -> str:
 
 
 def _replica(name: str) -> int:
-    """The replica that a node belongs to: the first has no mark."""
+    """The replica of a node; the first has no marker."""
     found = _REPLICA.search(name)
     return int(found[1]) if found else 0
 
 
 def _layer(name: str) -> str:
-    """The Keras layer, or the name scope, that a node belongs to."""
+    """The Keras layer, or the name scope, of a node."""
     name = _REPLICA.sub("", name).removeprefix("gradient_tape/").lstrip("/")
     return name.rpartition("/")[0]

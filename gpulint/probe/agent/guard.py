@@ -1,4 +1,4 @@
-"""Keeping the agent's own faults out of the program."""
+"""Keeps the agent's own failures out of the program."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 Fault = Callable[[str, BaseException], None]
-"""Is told of what went wrong, and in which part of the agent."""
+"""Receives a failure, and the part of the agent where it occurred."""
 
 
 def guarded(where: str, fault: Fault, note: Callable[..., Any]) -> Callable[..., Any]:
-    """`note`, whose exceptions are told of instead of raised; it gives None then. SystemExit goes on its way: it is how
-    the agent ends a program."""
+    """Wraps `note` to report exceptions and return None. SystemExit passes: the agent uses it to end a program."""
 
     def call(*arguments: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Graphs that were run, as TensorFlow gives them: each once, to all sessions of the process."""
+"""Executed graphs, which TensorFlow returns once: passed to all sessions of the process."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from typing import Any
 
 from gpulint.probe.agent import active, graphs
 from gpulint.probe.agent.internals import Internals
-from gpulint.probe.agent.operations import Copied, Operations
+from gpulint.probe.agent.operation_records import Copied
+from gpulint.probe.agent.operations import Operations
 
 
 class Harvest:
-    """Counts the nodes and copies of graphs. `compiled` are the functions that XLA compiles: they have no graphs."""
+    """Counts nodes and copies of graphs. `compiled` are functions that XLA compiles, which have no graphs."""
 
     def __init__(self, internals: Internals, compiled: set[str]) -> None:
         self._internals = internals
         self._compiled = compiled
         self._keeps = False
         self._lock = threading.Lock()
-        self._placed: Counter[graphs.Placed] = Counter()
+        self._placed: Counter[graphs.GraphNode] = Counter()
         self._copied: Counter[Copied] = Counter()
         self.graphs: dict[str, graphs.Graph] = {}
-        """Function → what its graphs hold."""
+        """Function → contents of its graphs."""
 
     def begin(self) -> None:
-        """The runtime is initialised: graphs are kept from now on."""
+        """The runtime is up: start collecting graphs."""
         self._keeps = self._internals.keep_graphs()
 
     def fresh(self, operations: Operations) -> bool:
-        """Whether a function was run of which the graphs have not been looked at."""
+        """Whether a function ran whose graphs have not been taken yet."""
         return operations.fresh_functions and self._keeps
 
     def of_all(self, operations: Operations) -> None:
-        """Give the graphs that were run since the last time to every session."""
+        """Passes graphs executed since the last call to every session."""
         with active.HARVEST:
             operations.fresh_functions = False
             for graph in self._internals.graphs():
@@ -41,7 +42,7 @@ class Harvest:
                     session.take_graph(graph)
 
     def add(self, graph: Any, operations: Operations) -> None:
-        """A graph was run: count its nodes and copies."""
+        """Counts the nodes and copies of an executed graph."""
         awaited = [name for name in operations.awaited if name not in self._compiled]
         built = graphs.Built(
             operations.created,
@@ -64,14 +65,14 @@ class Harvest:
             self._placed.update(placed)
             self._copied.update(copied)
 
-    def take(self) -> tuple[Counter[graphs.Placed], Counter[Copied]]:
-        """What was counted since the last call."""
+    def take(self) -> tuple[Counter[graphs.GraphNode], Counter[Copied]]:
+        """Counts since the last call."""
         with self._lock:
             taken = self._placed, self._copied
             self._placed, self._copied = Counter(), Counter()
         return taken
 
     def end(self) -> None:
-        """No graphs are kept any more, unless another session needs them."""
+        """Stops collecting graphs unless another session needs them."""
         if self._keeps and not active.SESSIONS:
             self._internals.drop_graphs()

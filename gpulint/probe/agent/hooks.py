@@ -1,4 +1,4 @@
-"""What the agent has put before functions and methods of TensorFlow and Keras, to be taken back."""
+"""Reversible wrappers of TensorFlow's and Keras's functions and methods."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from typing import Any
 
 
 class Hooks:
-    """Replaces attributes, and puts back what was there."""
+    """Replaces attributes and restores them."""
 
     def __init__(self) -> None:
         self._placed: list[tuple[Any, str, Any, bool, Any]] = []
-        """(owner, name, what was there, whether that was the owner's own and not inherited, what is there now)."""
+        """(owner, name, original, whether the owner itself defined it, replacement)."""
 
     def replace(self, owner: Any, name: str, hook: Any) -> None:
-        """Put something before an attribute of a module or a class. Raises AttributeError where there is none."""
+        """Replaces an attribute of a module or class. Raises AttributeError if it does not exist."""
         is_own = name in vars(owner)
         original = vars(owner)[name] if is_own else getattr(owner, name)
         setattr(owner, name, hook)
         self._placed.append((owner, name, original, is_own, hook))
 
     def put_back(self) -> None:
-        """Put back what was there, but for what somebody has replaced since."""
+        """Restores the originals, except where the attribute has been replaced since."""
         for owner, name, original, is_own, hook in reversed(self._placed):
             if vars(owner).get(name) is hook:
-                if is_own or not isinstance(owner, type):  # modules may load their members when these are asked for
+                if is_own or not isinstance(owner, type):  # modules may load members lazily
                     setattr(owner, name, original)
                 else:
                     delattr(owner, name)

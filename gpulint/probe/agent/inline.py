@@ -1,4 +1,4 @@
-"""What the program itself expects (`gpulint.expect`), recorded with what can be seen of it."""
+"""Records expectations stated in the program (`gpulint.expect`), with what is observed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpulint.probe.agent.values import Lines, Seen, is_function, look_at, name_o
 
 
 class Sight(Protocol):
-    """What a session has seen."""
+    """A session's observations."""
 
     @property
     def operations(self) -> Operations | None: ...
@@ -28,11 +28,11 @@ class Sight(Protocol):
     def compiled(self) -> Collection[str]: ...
 
     def harvest(self) -> None:
-        """Look at the graphs that were run since the last time."""
+        """Takes the graphs executed since the last time."""
 
 
 class _Key(NamedTuple):
-    """What tells one expectation from another: a line that is run a thousand times states one."""
+    """Identifies an expectation: a line that runs a thousand times states one."""
 
     form: str
     expected: str
@@ -42,12 +42,12 @@ class _Key(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Stated:
-    """An expectation, with all that was seen of it since it was first stated."""
+    """An expectation, with everything observed since it was first stated."""
 
     number: int
     key: _Key
     value: Any = None
-    """What it is about, where that is looked at again when the program ends; the last one of this line."""
+    """The latest value of this line, if it is to be examined again at the end of the program."""
     objects: Counter[tuple[str, str]] = field(default_factory=Counter)
     ops: Counter[tuple[str, str]] = field(default_factory=Counter)
     copies: Counter[Moved] = field(default_factory=Counter)
@@ -58,7 +58,7 @@ class _Stated:
     is_fresh: bool = True
 
     def fields(self) -> dict[str, Any]:
-        """Those of its record."""
+        """The fields of its record."""
         return {
             "id": self.number,
             "form": self.key.form,
@@ -82,15 +82,15 @@ class _Stated:
 
 
 class OpenBlock(NamedTuple):
-    """A block that is being run, and what is expected of it."""
+    """A running block and its expectation."""
 
     stated: _Stated
     block: Block
 
 
 class Inline:
-    """Records expectations: when they are stated, so that they are there whatever ends the program, and again when
-    more is known of them. The last record of a number counts."""
+    """Records expectations when they are stated, so that none is lost if the program crashes, and again when more is
+    known. The last record of a number counts."""
 
     def __init__(
         self,
@@ -104,14 +104,14 @@ class Inline:
         self._stated: dict[_Key, _Stated] = {}
 
     def state(self, form: str, expected: str, *value: Any) -> None:
-        """Something is expected of a value, or, without one, of the whole run."""
+        """An expectation of a value or, without one, of the whole run."""
         try:
             self._state(form, expected, *value)
         except Exception as error:
             self._on_fault("expect", error)
 
     def open(self, form: str, expected: str) -> OpenBlock | None:
-        """Something is expected of a block, which begins."""
+        """An expectation of a block, which begins."""
         try:
             return self._open(form, expected)
         except Exception as error:
@@ -119,7 +119,7 @@ class Inline:
         return None
 
     def close(self, opened: OpenBlock | None) -> None:
-        """A block has ended."""
+        """The block has ended."""
         try:
             if opened is not None:
                 self._close(opened)
@@ -127,7 +127,7 @@ class Inline:
             self._on_fault("expect", error)
 
     def look_again(self) -> None:
-        """The program has come to its end: what is there to see of its values."""
+        """Examines the values again at the end of the program."""
         try:
             for stated in list(self._stated.values()):
                 if stated.value is not None:
@@ -137,7 +137,7 @@ class Inline:
             self._on_fault("expect", error)
 
     def write_down(self) -> None:
-        """Write those of which there is news."""
+        """Writes expectations that have changed."""
         with self._lock:
             fresh = [one for one in self._stated.values() if one.is_fresh]
             for one in fresh:
@@ -146,7 +146,7 @@ class Inline:
         for record in records:
             self._write("expectation", **record)
 
-    # -------------------------------------------------------------------------- inside
+    # -------------------------------------------------------------------------- internal
 
     def _state(self, form: str, expected: str, *value: Any) -> None:
         place = self._places.here(2)
@@ -190,7 +190,7 @@ class Inline:
     def _seen(self, value: Any) -> Seen:
         try:
             return look_at(value, self._built_at, self._places.at)
-        except Exception as error:  # a property of the program's own object
+        except Exception as error:  # raised by a property of the program's own object
             return Seen(f"a value of type {type(value).__name__}", missing=f"{type(error).__name__}: {error}")
 
     def _of(self, key: _Key, missing: str = "") -> _Stated:
@@ -204,7 +204,7 @@ class Inline:
         return stated
 
     def _look(self, stated: _Stated, seen: Seen) -> None:
-        """Add what is seen of a value."""
+        """Adds what a value shows."""
         traces = _traces(stated.value) if stated.value is not None else None
         ops = self._ops_of(seen) if seen.function is not None and stated.key.form == "on" else Counter()
         with self._lock:
@@ -216,8 +216,8 @@ class Inline:
             stated.is_fresh = True
 
     def _ops_of(self, seen: Seen) -> Counter[tuple[str, str]]:
-        """(op, device) of the graphs of a function, which are told by its name: nothing where another function has
-        that, too, so that more traces of it were run than it has. Its lines say then what is its own."""
+        """(op, device) of a function's graphs, looked up by name. Empty if more traces of that name ran than the
+        function has: another function shares the name. Its lines then identify its operations."""
         operations, name = self._sight.operations, name_of(seen.function)
         traces = operations.traces.get(name) if operations is not None else None
         if operations is None or not traces or len(traces) > (_traces(seen.function) or 0):
@@ -233,16 +233,16 @@ class Inline:
         return Counter()
 
     def _built_at(self, value: Any) -> tuple[Place, str] | None:
-        """Where a symbolic tensor was built, and by which operation."""
+        """Line and operation that created a symbolic tensor."""
         operations = self._sight.operations
         try:
             key = value.graph.name, value.op.name
-        except AttributeError:  # an eager tensor, or no tensor at all
+        except AttributeError:  # an eager tensor, or not a tensor
             return None
         built = operations.created.get(key) if operations is not None else None
         return (built.place, built.op) if built is not None and built.place is not None else None
 
 
 def _traces(function: Any) -> int | None:
-    """How often a function was traced, as TensorFlow counts; None for what is no `tf.function`."""
+    """TensorFlow's trace count of a function; None if it is not a `tf.function`."""
     return int(function.experimental_get_tracing_count()) if is_function(function) else None

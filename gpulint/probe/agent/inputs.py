@@ -1,4 +1,4 @@
-"""How long the program waits for its input."""
+"""Measures how long the program waits for its input."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from gpulint.probe.agent.steps import Again
 from gpulint.probe.agent.tally import Tally
 
 FIRST = 2
-"""Elements of an iterator that are not timed: making the first fills buffers."""
+"""Elements of an iterator that are not timed: the first ones fill buffers."""
 
 WINDOW = 32
-"""Steps over which iterators inside functions are looked at; they remember the last 100 gaps."""
+"""Steps between two queries of iterators inside functions, which remember the last 100 gaps."""
 
 PAUSE = 1.0
-"""Seconds between two such looks: one takes about as long as an eager operation."""
+"""Seconds between two such queries: one takes about as long as an eager operation."""
 
 
 class Inputs:
-    """Times `next()` of the iterators of datasets, and asks those that are read inside functions.
+    """Times `next()` of dataset iterators, and queries those that are read inside functions.
 
-    What a loop gets of a distributed dataset says how many elements each replica is given.
+    Elements of a distributed dataset also show how many examples each replica gets.
 
-    A loop over a dataset calls `next()` in Python: its time is the wait. Keras `fit` reads its iterator inside the
-    function that it trains with; there the iterator itself knows how long it was left alone between two requests
-    (`ModelProto.gap_times`, microseconds; in 2.21, not in 2.16), and what is left of the time is the wait.
+    A loop over a dataset calls `next()` in Python: its duration is the wait. Keras `fit` reads its iterator inside the
+    training function; there the iterator itself records the time between two requests (`ModelProto.gap_times`,
+    microseconds; in 2.21, not in 2.16), and the rest of the time is the wait.
     """
 
     def __init__(self, places: Places, hooks: Hooks, fault: Fault, steps: Callable[[], int]) -> None:
-        """`steps` gives the number of training steps so far."""
+        """`steps` returns the number of training steps so far."""
         self._places, self._hooks, self._steps = places, hooks, steps
         self._internals: Internals | None = None
         self.seen = Tally("input")
@@ -49,10 +49,10 @@ class Inputs:
         self._window: tuple[int, float, list[tuple[weakref.ref[Any], int]]] | None = None
         self._due = 0.0
         self.waited = 0.0
-        """Seconds that `next()` took in Python so far."""
+        """Total seconds of `next()` in Python."""
 
     def watch(self, internals: Internals) -> None:
-        """Put the clocks in place."""
+        """Installs the timers."""
         self._internals = internals
         for iterator in internals.iterators:
             self._hooks.replace(iterator, "__next__", self._timed(iterator.__next__))
@@ -101,7 +101,7 @@ class Inputs:
             self._inside.add(iterator)
 
     def stepped(self, place: Place | None, now: float) -> Again:
-        """A training step has ended that was called at `place`."""
+        """A training step called at `place` has ended."""
         if self._window is not None:
             if self._steps() >= self._window[0] + WINDOW:
                 self._close(place)
@@ -129,12 +129,12 @@ class Inputs:
                 self.seen.add(place, numbers=(taken, waited, now - began, self._steps() - steps))
 
     def _given(self, iterator: Any) -> tuple[int, list[int]] | None:
-        """How many elements an iterator has given, and the last gaps between them in µs."""
+        """Number of elements an iterator has produced, and the last gaps between them in µs."""
         return self._internals.iterator_gaps(iterator) if self._internals is not None else None
 
 
 class _Reading:
-    """An iterator that is read in Python: where, how many elements it gave, when the last and after how many steps."""
+    """An iterator read in Python: its line, the number of its elements, and time and step count of the last one."""
 
     __slots__ = ("last", "place", "steps", "taken")
 

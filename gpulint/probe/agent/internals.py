@@ -1,10 +1,10 @@
-"""Everything of TensorFlow that is no public API, found or given up here.
+"""All private API of TensorFlow that the agent uses, looked up here or given up.
 
-Seen working on 2.16 and 2.21: `op_callbacks` (there since 2.4), `context.enable_run_metadata` and
-`export_run_metadata`, which gives each graph once, when it has run for the first time; `context.device_name`,
-`tf_stack.extract_stack`, the registries of kernels and operations, the classes of eager tensors and iterators. Graphs
-are kept until both `disable_run_metadata` and `disable_graph_collection` are called. `IteratorGetModelProto` is in 2.21
-and not in 2.16. What a TensorFlow has not is in `lost`.
+Tested on 2.16 and 2.21: `op_callbacks` (since 2.4), `context.enable_run_metadata` and `export_run_metadata`, which
+returns each graph once, after its first execution; `context.device_name`, `tf_stack.extract_stack`, the registries of
+kernels and operations, the classes of eager tensors and iterators. Graphs are kept until both `disable_run_metadata`
+and `disable_graph_collection` are called. `IteratorGetModelProto` exists in 2.21, not in 2.16. `lost` lists what a
+release lacks.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ PRIVATE = {
     ),
     "per_replica": Private("tensorflow.python.distribute.values", "PerReplica", REPLICAS),
     "function": Private("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", PACE),
-    # Not by `tensorflow.raw_ops`: that path is a second module, which would take the place of the program's.
+    # Not `tensorflow.raw_ops`: its path is a second module, which would replace the program's.
     "model": Private("tensorflow.python.ops.gen_experimental_dataset_ops", "IteratorGetModelProto", FIT_WAITS),
     "model_form": Private("tensorflow.core.framework.model_pb2", "ModelProto", FIT_WAITS),
 }
 """All of it, each looked up by itself. Where "" is lost, something public takes its place, more slowly."""
 
 _PER_DEVICE = "PerDeviceGenerator"
-"""End of the names of the datasets that stand for the part of one replica: what reads them is a buffer, not a step."""
+"""Suffix of datasets that hold one replica's shard: they are read by a buffer, not by a step."""
 
 
 def look_up(private: Private) -> Any:
@@ -91,13 +91,13 @@ def _no_context() -> Any:
 
 
 class Internals:
-    """The private parts of the TensorFlow that is loaded."""
+    """The private parts of the loaded TensorFlow."""
 
-    def __init__(self, told: Callable[[Any], None] | None = None) -> None:
-        """`told` puts a graph into the terms of the program, where the runtime's are others."""
-        self._told = told
+    def __init__(self, translate: Callable[[Any], None] | None = None) -> None:
+        """`translate` translates a graph's device names from the runtime's to the program's."""
+        self._translate = translate
         self.lost: list[tuple[str, str]] = []
-        """(evidence, reason) for what this TensorFlow does not give."""
+        """(evidence, reason) for what this TensorFlow does not provide."""
         self._found: dict[str, Any] = {}
         for key, private in PRIVATE.items():
             try:
@@ -111,12 +111,12 @@ class Internals:
         self._model_of = self._both("model", "model_form")
         self._read: Any = self._found.get("read")
         self.eager_tensor: Any = self._found.get("tensor") if "read" in self._found else None
-        """The class of eager tensors, whose `_numpy` every read by Python goes through."""
+        """The class of eager tensors; every read by Python goes through its `_numpy`."""
         self.owned_iterator: Any = self._found.get("owned") if "owned_next" in self._found else None
-        """The class of iterators that `iter(dataset)` gives."""
+        """The class of iterators returned by `iter(dataset)`."""
         distributed = self._found.get("distributed") if "distributed_next" in self._found else None
         self.iterators: list[Any] = [one for one in (self.owned_iterator, distributed) if one is not None]
-        """The classes of iterators that are read with `next()`."""
+        """Classes of iterators that are read with `next()`."""
 
     def _both(self, first: str, second: str) -> tuple[Any, Any] | None:
         if first in self._found and second in self._found:
@@ -125,7 +125,7 @@ class Internals:
 
     @property
     def function(self) -> Any:
-        """The class of what `tf.function` makes."""
+        """The class of objects that `tf.function` returns."""
         if "function" not in self._found:
             return None
         return importlib.import_module(PRIVATE["function"].module).Function
@@ -140,21 +140,21 @@ class Internals:
         return "watch" in self._found
 
     def watch_operations(self, callback: Callable[..., None]) -> bool:
-        """Call back for every operation of this thread from now on; whether that is possible."""
+        """Registers a callback for every operation of this thread. Returns whether that worked."""
         if "watch" not in self._found:
             return False
         self._found["watch"](callback)
         return True
 
     def forget_operations(self, callback: Callable[..., None]) -> None:
-        """Call back no more for the operations of this thread; those of other threads cannot be reached."""
+        """Removes the callback from this thread; other threads cannot be reached."""
         if self._has_callbacks and "forget" in self._found and callback in self._context().op_callbacks:
             self._found["forget"](callback)
 
     @property
     def calls_others_back(self) -> bool:
-        """Whether TensorFlow calls others back, too, as `tf.debugging.enable_check_numerics` has it. For the nodes of
-        graphs each of them is given, as the outputs, what the one before has returned (2.16, 2.21)."""
+        """Whether other callbacks are registered, as by `tf.debugging.enable_check_numerics`. For graph nodes each
+        callback gets the return value of the previous one as outputs (2.16, 2.21)."""
         return self._has_callbacks and len(self._context().op_callbacks) > 1
 
     @property
@@ -167,8 +167,8 @@ class Internals:
 
     @property
     def growth(self) -> bool | None:
-        """Whether the runtime was told to take the memory of GPUs as it needs it: `set_memory_growth` is dropped where
-        anything is split into logical devices. None where the configuration cannot be read."""
+        """Whether memory growth is in force for GPUs: the runtime drops `set_memory_growth` if any device is split
+        into logical ones. None if the configuration cannot be read."""
         try:
             return bool(self._context().config.gpu_options.allow_growth)
         except (AttributeError, TypeError, ValueError):
@@ -176,24 +176,24 @@ class Internals:
 
     @property
     def requested_device(self) -> str:
-        """The device that `tf.device` asks for at this moment, "" for none."""
+        """The device currently requested by `tf.device`, "" for none."""
         return (self._context().device_name or "") if self._has_device else ""
 
     def dtype_of(self, tensor: Any) -> int:
-        """The number of an eager tensor's dtype (`types.proto`), 0 of what is none."""
+        """Number of an eager tensor's dtype (`types.proto`), 0 for other values."""
         if self._has_dtype:
             return int(tensor._datatype_enum()) if hasattr(tensor, "_datatype_enum") else 0
         return int(getattr(getattr(tensor, "dtype", None), "as_datatype_enum", 0))
 
     def value_of(self, tensor: Any) -> Any:
-        """The value of an eager tensor, read without counting as a read of the program."""
+        """An eager tensor's value, not counted as a read by the program."""
         if "value" in self._found:
             return tensor._numpy_internal()
         return self._read(tensor) if self._read is not None else tensor.numpy()
 
     @staticmethod
     def is_of_replica(dataset: Any) -> bool:
-        """Whether a dataset gives one replica its part of another."""
+        """Whether a dataset is one replica's shard of another."""
         while dataset is not None:
             if type(dataset).__name__.endswith(_PER_DEVICE):
                 return True
@@ -201,44 +201,44 @@ class Internals:
         return False
 
     def keep_graphs(self) -> bool:
-        """Keep the graphs of functions that are run from now on; whether that is possible. Initialises the runtime."""
+        """Starts collecting graphs of functions. Returns whether that worked. Initialises the runtime."""
         if self._both("keep", "export") is None:
             return False
         self._found["keep"]()
         return True
 
     def drop_graphs(self) -> None:
-        """Keep no more graphs, and none of those that were not asked for."""
+        """Stops collecting graphs and discards those not taken."""
         for key in ("drop", "drop_graphs", "export"):
             if key in self._found:
                 self._found[key]()
 
     def graphs(self) -> list[Any]:
-        """The graphs that were run since the last call: `pre_optimization_graph` and `partition_graphs` of each."""
+        """Graphs executed since the last call, each with `pre_optimization_graph` and `partition_graphs`."""
         metadata = self._found["export"]()
         graphs = list(metadata.function_graphs) if metadata is not None else []
-        if self._told is not None:
+        if self._translate is not None:
             for graph in graphs:
-                self._told(graph)
+                self._translate(graph)
         return graphs
 
     def kernels_of(self, op: str) -> list[Any] | None:
-        """The kernels of an operation (`KernelDef`), for all devices; None where there is no registry."""
+        """The kernels of an operation (`KernelDef`) for all devices; None without a registry."""
         return list(self._found["kernels"](op).kernel) if self._both("kernels", "definitions") is not None else None
 
     def first_input_of(self, op: str) -> Any:
-        """The `ArgDef` of an operation's first input, None for none."""
+        """The `ArgDef` of an operation's first input, or None."""
         definition = self._found["definitions"](op) if "definitions" in self._found else None
         return definition.input_arg[0] if definition is not None and definition.input_arg else None
 
     @property
     def reads_models(self) -> bool:
-        """Whether iterators can be asked how they were used."""
+        """Whether iterators report their performance model."""
         return self._model_of is not None
 
     def iterator_gaps(self, iterator: Any) -> tuple[int, list[int]] | None:
-        """How many elements an iterator has given, and the last gaps between requests in µs (`ModelProto`); None for
-        one that does not say. Runs an operation."""
+        """Number of elements an iterator has produced, and the last gaps between requests in µs (`ModelProto`); None
+        if it does not report. Runs an operation."""
         if self._model_of is None:
             return None
         get, form = self._model_of
@@ -246,5 +246,5 @@ class Internals:
             text = get(iterator=iterator._iterator_resource)
             model = form.FromString(self.value_of(text))
             return int(model.nodes[model.output].num_elements), list(model.gap_times)
-        except Exception:  # an iterator without a model, of several devices, or one that has ended
+        except Exception:  # an iterator without a model, one over several devices, or one that has ended
             return None

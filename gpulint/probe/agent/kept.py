@@ -1,7 +1,7 @@
-"""Tensors that outlive the training step they were made in: by their line, what fills memory step by step.
+"""Tensors that outlive the training step that created them, by line: what fills memory step by step.
 
-Steps are looked at by sample, so that it costs next to nothing: the first few, and from then on ever fewer. What the
-tensors of a step left behind is counted when at least as many steps have followed as went before it.
+Steps are sampled to keep the cost negligible: the first few, then ever fewer. Tensors left over from a step are counted
+once as many steps have followed as preceded it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from gpulint.probe.agent.steps import Again
 from gpulint.probe.agent.writer import Writer
 
 FIRST = 8
-"""Steps that are looked at one after the other; then those whose number is a power of two."""
+"""Consecutive steps sampled at the start; after that, steps whose number is a power of two."""
 
 NEEDED = 3
-"""Steps that must have been looked at for anything to be told."""
+"""Sampled steps needed to report anything."""
 
 MOST = 5000
-"""Tensors of a step that are remembered."""
+"""Limit of remembered tensors per step."""
 
 
 class Origin(NamedTuple):
-    """Where a tensor came from."""
+    """The origin of a tensor."""
 
     place: Place | None
     op: str
@@ -35,33 +35,33 @@ class Origin(NamedTuple):
 
 
 class Kept:
-    """Remembers the tensors of some steps, weakly."""
+    """Remembers the tensors of sampled steps by weak references."""
 
     def __init__(self) -> None:
         self.is_looking = False
-        """Whether the tensors of this step are to be told of."""
+        """Whether the current step is sampled."""
         self._lock = threading.Lock()
         self._began = 0
         self._taken = 0
         self._next = NEEDED
         self._steps: dict[int, list[tuple[Origin, int, weakref.ref[Any]]]] = {}
         self._most: dict[Origin, tuple[int, int, int]] = {}
-        """(steps in which it was made, those that left something, bytes of that), when most had left something."""
+        """(steps that created some, steps that left some, bytes left), at the time when most had left some."""
         self._is_fresh = False
 
     def begin(self, taken: int) -> None:
-        """The steps that count begin after so many."""
+        """Starts after a number of steps."""
         self._began = taken
 
     def add(self, origin: Origin, tensors: Iterable[tuple[Any, int]]) -> None:
-        """Tensors that were made in this step, with their sizes in bytes."""
+        """Tensors created in this step, with their sizes in bytes."""
         with self._lock:
             known = self._steps.get(self._taken)
             if known is not None and len(known) < MOST:
                 known += [(origin, size, weakref.ref(tensor)) for tensor, size in tensors]
 
     def stepped(self, taken: int) -> Again:
-        """Another step has ended: so many in all. What comes now is of the next one."""
+        """A step has ended, number `taken`; what follows belongs to the next one."""
         if not self._began:
             return Again()
         with self._lock:
@@ -76,7 +76,7 @@ class Kept:
             return Again(step=taken + (1 if self.is_looking else of_interest - self._taken))
 
     def _count(self) -> None:
-        """Sum up what is there of the steps up to `_next`."""
+        """Counts the tensors left of steps up to `_next`."""
         made, left, size = Counter[Origin](), Counter[Origin](), Counter[Origin]()
         looked = [tensors for number, tensors in self._steps.items() if number <= self._next]
         for tensors in looked:
@@ -91,7 +91,7 @@ class Kept:
         self._is_fresh = True
 
     def write(self, writer: Writer) -> None:
-        """Write what was counted, where that is new."""
+        """Writes new counts."""
         with self._lock:
             most = list(self._most.items()) if self._is_fresh else []
             self._is_fresh = False

@@ -17,14 +17,15 @@ from gpulint.sources.notebook import read_notebook
 def run_kernel(
     notebook: str, connection: str, places: Places, fault: Callable[[str, BaseException], None]
 ) -> str | None:
-    """Serve the cells of a notebook, by its path, until the kernel is told to end; what the last cell raised."""
+    """Serves the cells of a notebook, given by path, until the kernel is shut down. Returns the last cell's
+    exception."""
     from ipykernel.kernelapp import IPKernelApp
 
     launcher = importlib.util.find_spec("ipykernel_launcher")
     sys.argv[:] = [launcher.origin if launcher is not None and launcher.origin else "ipykernel", "-f", connection]
     application: Any = IPKernelApp.instance()
     application.log_level = logging.ERROR
-    application.capture_fd_output = False  # what is not Python's goes where it would go in a script
+    application.capture_fd_output = False  # output that bypasses Python goes where a script's would
     application.initialize(["-f", connection])
     shell = application.shell
     raised: list[str | None] = [None]

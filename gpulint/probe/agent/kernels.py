@@ -1,4 +1,4 @@
-"""Which operations have a GPU kernel, asked of the registry of the TensorFlow that runs, or of simulated GPUs."""
+"""Which operations have a GPU kernel, from the registry of the running TensorFlow or of simulated GPUs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.simulation import Simulation
 
 GPU_TYPES = ("GPU", "DEFAULT")
-"""Devices whose kernels run on a GPU; those for DEFAULT run on every device."""
+"""Device types whose kernels run on a GPU; DEFAULT kernels run on every device."""
 
 
 class Kernels:
-    """Answers for operations and dtypes, each once. A TensorFlow without CUDA has no GPU kernels to ask for; GPUs that
-    are simulated have."""
+    """Looks up each operation and dtype once. A TensorFlow without CUDA has no GPU kernels registered; simulated
+    GPUs have."""
 
     def __init__(self, internals: Internals, cuda: bool, simulation: Simulation | None = None) -> None:
         self._internals = internals
@@ -22,8 +22,8 @@ class Kernels:
         self._known: set[tuple[str, int]] = set()
 
     def fresh(self, op: str, dtype: int) -> tuple[bool, bool] | None:
-        """Whether an operation on inputs of a dtype (a number of `types.proto`) has a GPU kernel, and whether that
-        takes its first input from host memory; None where it was asked before, or cannot be."""
+        """Whether an operation has a GPU kernel for a dtype (a number of `types.proto`), and whether that kernel
+        reads its first input from host memory; None if already reported or unknown."""
         if not (self._cuda or self._simulation) or (op, dtype) in self._known:
             return None
         self._known.add((op, dtype))
@@ -40,7 +40,7 @@ class Kernels:
 
 
 def _takes(kernel: Any, first: Any, dtype: int) -> bool:
-    """Whether a kernel takes inputs of a dtype: its constraint on the type of the first input, if it has one."""
+    """Whether a kernel accepts a dtype: the constraint on the type of the first input, if any."""
     attribute = first.type_attr if first is not None else ""
     for constraint in kernel.constraint:
         if attribute and constraint.name == attribute:

@@ -1,4 +1,4 @@
-"""Writing down what was seen before the program leaves by `os._exit`, which lets nothing else run."""
+"""Writes pending records before the program exits through `os._exit`, which skips all other handlers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import NoReturn
 from gpulint.probe.agent.threads import OWN
 
 _PATIENCE = 2.0
-"""Seconds that the writing gets."""
+"""Seconds for writing."""
 
 
 def watch_leaving(write: Callable[[], None]) -> None:
-    """Have `write` called before this process leaves; its forks leave as ever."""
+    """Calls `write` before this process exits; its forks exit unchanged."""
     leave, own = os._exit, os.getpid()
 
     @functools.wraps(leave)
@@ -28,10 +28,10 @@ def watch_leaving(write: Callable[[], None]) -> None:
 
 
 def _within(seconds: float, write: Callable[[], None]) -> None:
-    """In a thread of its own: whoever leaves may have interrupted one that holds a lock which the writing needs."""
+    """Uses another thread: the exiting one may have interrupted code that holds a lock needed for writing."""
     writing = threading.Thread(target=write, name=OWN, daemon=True)
     try:
         writing.start()
     except RuntimeError:
-        return  # the interpreter is about to end
+        return  # the interpreter is shutting down
     writing.join(seconds)

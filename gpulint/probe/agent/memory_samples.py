@@ -1,4 +1,4 @@
-"""When the memory of devices is looked at: at the ends of steps, and every now and then."""
+"""Samples device memory at the ends of steps and at intervals."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from gpulint.probe.agent.steps import Again
 from gpulint.probe.agent.writer import Writer
 
 MEASURED = "steps"
-"""The phase in which memory is to stay as it is."""
+"""The phase in which memory should stay constant."""
 
 EACH = 40
-"""Steps after the warm-up at whose end memory is looked at one after the other, so that a short run shows something."""
+"""Steps after the warm-up that are all sampled, so that short runs have data."""
 
 GAP = 0.2
-"""Seconds between two looks at the ends of later steps."""
+"""Seconds between two samples at the ends of later steps."""
 
 SILENCE = 0.9
-"""Seconds without a look after which one is taken wherever the program is."""
+"""Seconds without a sample after which one is taken in any case."""
 
 
 class MemoryWriter:
-    """Writes what is in use on each device, and the peak since the phase began."""
+    """Writes memory in use on each device, and its peak within the phase."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
@@ -32,17 +32,17 @@ class MemoryWriter:
         self._last = 0.0
 
     def begin(self, memory: DeviceMemory) -> None:
-        """The runtime is initialised, and can be asked."""
+        """The runtime is up and can be queried."""
         self._memory = memory
 
     def enter(self, phase: str) -> None:
-        """A phase begins: peaks are those of this one from now on."""
+        """A phase begins; peaks are reset."""
         self._phase = phase
         if self._memory is not None:
             self._memory.reset_peaks()
 
     def stepped(self, taken: int, now: float) -> Again:
-        """A step has ended, the `taken`th."""
+        """Step number `taken` has ended."""
         if self._phase != MEASURED:
             return Again(step=taken + 1)
         self._steps += 1
@@ -51,12 +51,12 @@ class MemoryWriter:
         return Again(step=taken + 1) if self._steps < EACH else Again(time=now + GAP)
 
     def write_on(self) -> None:
-        """Look at it where nobody has for a while."""
+        """Takes a sample if there was none for a while."""
         if time.perf_counter() - self._last >= SILENCE:
             self.write()
 
     def write(self) -> None:
-        """Look at it now."""
+        """Takes a sample now."""
         if self._memory is not None and (devices := self._memory.sample()):
             self._last = time.perf_counter()
             self._writer.write("memory", phase=self._phase, devices=devices)

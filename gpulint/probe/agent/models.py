@@ -1,4 +1,4 @@
-"""Keras, as soon as the program has imported it: its version, and the calls of its models."""
+"""Keras, once the program has imported it: its version, and calls of its models."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from gpulint.probe.agent.tally import Tally
 from gpulint.probe.agent.writer import Writer
 
 METHODS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
-"""Methods of `keras.Model` whose calls are counted and timed."""
+"""Methods of `keras.Model` that are counted and timed."""
 
 NAMES = ("keras", "tf_keras")
-"""Packages that are Keras: the second is Keras 2 beside TensorFlow from 2.16 on."""
+"""Keras packages; the second is Keras 2 beside TensorFlow from 2.16 on."""
 
 
 class Models:
-    """Counts the calls of models by method and place, with the seconds they took."""
+    """Counts calls of models by method and line, with their seconds."""
 
     def __init__(self, writer: Writer, places: Places, hooks: Hooks, fault: Fault) -> None:
         self._writer, self._places, self._hooks = writer, places, hooks
         self._note = guarded("models", fault, self._count)
         self.calls = Tally("models")
         self.begun = 0
-        """Calls that were begun so far, of all methods."""
+        """Calls started so far, of all methods."""
 
     def imported(self, keras: Any) -> None:
         """Keras has just been imported."""

@@ -1,4 +1,4 @@
-"""What the agent sees beside operations and graphs."""
+"""Observers of everything but operations and graphs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from gpulint.probe.agent.writer import Writer
 from gpulint.probe.capture.evidence import EAGER_STEPS, READS, REPLICAS, WAITS
 
 
-class Witnesses:
-    """Those that only some checks need: where TensorFlow has not what one of them looks at, these are without evidence.
+class Observers:
+    """Observers that some checks need. If TensorFlow lacks what one of them wraps, those checks have no evidence.
 
-    `on_step` is told of training steps that run eagerly; `steps` gives the number of training steps so far.
+    `on_step` is called with training steps that run eagerly; `steps` returns the number of training steps so far.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Witnesses:
 
     @property
     def calls(self) -> int:
-        """How many calls of models' methods have begun."""
+        """Number of model method calls started."""
         return self._models.begun
 
     def keras_imported(self, keras: Any) -> None:
@@ -54,7 +54,7 @@ class Witnesses:
         self._models.imported(keras)
 
     def watch(self, tensorflow: Any, internals: Internals) -> None:
-        """TensorFlow has just been imported. What cannot be watched is lost."""
+        """TensorFlow has just been imported. Records what cannot be observed as lost."""
         watches: tuple[tuple[str, Callable[[], None]], ...] = (
             ("environment", lambda: self._environment.watch(tensorflow)),
             (REPLICAS, lambda: self._replicas.watch(tensorflow)),
@@ -69,20 +69,20 @@ class Witnesses:
                 internals.lost.append((evidence, str(error)))
 
     def moment(self, name: str) -> None:
-        """The runtime begins ("runtime"), or the program ends ("end")."""
+        """The runtime starts ("runtime"), or the program ends ("end")."""
         self._environment.tell(name)
 
     def stepped(self, place: Place | None, now: float) -> Again:
-        """A training step has ended that was called at `place`."""
+        """A training step called at `place` has ended."""
         return self._inputs.stepped(place, now)
 
     @property
     def waited(self) -> float:
-        """Seconds that Python has waited for input so far."""
+        """Total seconds that Python has waited for input."""
         return self._inputs.waited
 
     def write(self) -> None:
-        """Write what was counted since the last time."""
+        """Writes the counts since the last time."""
         for tally in (
             self._models.calls,
             self._replicas.calls,

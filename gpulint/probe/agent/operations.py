@@ -1,112 +1,57 @@
-"""Operations as they are run and as graphs are built, each with the user's line."""
+"""Observes operations as they run and as graphs are built, with the user's line."""
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from gpulint.probe.agent.blocks import Block
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kept import Kept, Origin
+from gpulint.probe.agent.operation_records import (
+    EAGER_COPY,
+    GRADIENT,
+    Copied,
+    Created,
+    Ran,
+    graph_of,
+    is_of_pipeline,
+)
 from gpulint.probe.agent.places import INPUT, Place, Places
 from gpulint.probe.agent.steps import OnStep
-
-if TYPE_CHECKING:
-    from gpulint.probe.agent.blocks import Block
-
-_FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+)_\d+$")
-GRADIENT = "gradient_tape/"
-"""What the names of nodes begin with that compute gradients."""
-
-
-@lru_cache(maxsize=4096)
-def graph_of(function: str) -> str | None:
-    """The name of the graph that a trace was made of: `step` of `__inference_step_31`; None for other names."""
-    found = _FUNCTION.match(function)
-    return found[1] if found else None
-
-
-def is_of_pipeline(graph: str) -> bool:
-    """Whether a graph is of a function that tf.data calls: of `map`, `filter` and their like, not of a loop's body."""
-    return _OF_PIPELINE.match(graph) is not None
-
-
-class Created(NamedTuple):
-    """A node of a graph that was built: its kind, the line that built it or its forward operation, the bytes of its
-    first output, None where they are not known or there is nowhere to copy them to, and the part of a strategy's own
-    work that it belongs to, "" for none."""
-
-    op: str
-    place: Place | None
-    size: int | None = None
-    part: str = ""
-
-
-class Ran(NamedTuple):
-    """Eager operations of one kind at one place, `part` being that of a strategy's own work, "" for none."""
-
-    place: Place | None
-    op: str
-    requested: str
-    device: str
-    dtype: int
-    part: str = ""
-
-
-class Copied(NamedTuple):
-    """Transfers between devices for an operation at one place, `op` being what needs them. `kind` is that of the node,
-    `EAGER_COPY` outside graphs. `in_step`: in the graph of a training step. `mixed`: it also reads what was computed on
-    another device than this. `reduces`: a strategy keeps there what it mirrors the same."""
-
-    place: Place | None
-    kind: str
-    source: str
-    target: str
-    op: str
-    requested: str
-    size: int | None
-    in_step: bool
-    mixed: bool
-    reduces: bool = False
-
 
 _Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
 """The fields of `Ran`."""
 
-EAGER_COPY = "EagerCopy"
-
 _LOOP = "ReduceDataset"
-"""The operation that a loop over a dataset inside a `tf.function` is, and `Dataset.reduce`."""
-
-_OF_PIPELINE = re.compile(r"^Dataset_(?!scan_scan_body)")
+"""The operation of a loop over a dataset inside a `tf.function`, and of `Dataset.reduce`."""
 
 QUESTION = "IteratorGetModelProto"
-"""The operation by which the agent asks iterators how they were used; no program runs it."""
+"""The operation by which the agent queries iterators; programs do not run it."""
 
 _PLUMBING = frozenset({"OptionalGetValue", "OptionalHasValue"})
-"""Operations by which Keras takes what a step gives: they are run where the step was called, on the same device."""
+"""Operations by which Keras unpacks the result of a step: they run on the line and device of the step."""
 
 _ON_HOST = frozenset({0, 7, 20, 21})
-"""`DataType` of what is not copied between devices with an operation: none, texts, resources and variants."""
+"""`DataType` numbers that are not copied between devices: none, strings, resources and variants."""
 
 _RESOURCE = 20
 _INTEGERS = frozenset({3, 9})
 _SMALL = 1024
-"""Bytes up to which integers are shapes and the like, which kernels take from host memory."""
+"""Bytes up to which integers count as shapes and the like, which kernels read from host memory."""
 
 
 class Operations:
-    """Called back by TensorFlow for each eager operation, each call of a function and each node of a graph.
+    """TensorFlow's callback for each eager operation, function call and graph node.
 
-    It counts and looks things up; it runs no operation and raises nothing but what `on_step` raises to end the
-    program. `on_live` is called once, when the runtime has been initialised; `on_rebuilt` before a graph is built of
-    which the last one of that name has run and was not looked at.
+    Only counts and looks things up; runs no operation, and raises nothing except what `on_step` raises to end the
+    program. `on_live` is called once the runtime is up; `on_rebuilt` before a graph replaces one of the same name that
+    has run and was not taken yet.
     """
 
     def __init__(
@@ -127,36 +72,36 @@ class Operations:
         self._on_rebuilt = on_rebuilt
         self._on_batch, self._on_compiled = on_batch, on_compiled
         self.several_devices = False
-        """Whether the runtime has more than one device, so that something can be copied."""
+        """Whether the runtime has more than one device, so that copies are possible."""
         self.kept = Kept()
-        """What outlives its training step."""
+        """Tensors that outlive their training step."""
         self._note_kept = guarded("tensors that are kept", on_fault, self._keep)
         self.eager = 0
-        """Eager operations so far, but for those by which a strategy divides its input."""
+        """Eager operations so far, without those by which a strategy divides its input."""
         self.compiled: set[str] = set()
-        """Names of functions that XLA compiles, as a whole and on one device."""
+        """Names of functions that XLA compiles, each as a whole for one device."""
         self.inner_devices: set[tuple[str, Place | None, str]] = set()
-        """(compiled function, place, device) for the devices that it asks for inside."""
+        """(compiled function, line, device) for devices requested inside."""
         self.loops: dict[str, Place | None] = {}
-        """Function → where it loops over a dataset: TensorFlow gives no graph of what such a loop runs."""
+        """Function → line of its loop over a dataset, whose graph TensorFlow does not give."""
         self._lock = threading.Lock()
         self._ran: dict[_Key, int] = {}
-        """The fields of `Ran` → how often."""
+        """The fields of `Ran` → count."""
         self._copied: Counter[Copied] = Counter()
         self.created: dict[tuple[str, str], Created] = {}
-        """(graph, node) → what was built there."""
+        """(graph, node) → the node as created."""
         self.graphs_of: dict[str, list[str]] = {}
-        """Node → the graphs that have one of that name."""
+        """Node → graphs with a node of that name."""
         self.sizes: Counter[str] = Counter()
-        """Graph → how many nodes it has, arguments left out."""
+        """Graph → number of nodes, without arguments."""
         self._building: dict[str, int] = {}
-        """Graph → which one of that name is being built, or was built last."""
+        """Graph → id of the latest graph of that name."""
         self.traces: dict[str, dict[str, float]] = {}
-        """Function → the names of its traces that were run → when each first was, in seconds since the epoch."""
+        """Function → traces that ran → first run of each, in seconds since the epoch."""
         self.awaited: list[str] = []
-        """The functions of which a trace was run and its graph has not been looked at, in order."""
+        """Functions with a trace that ran and whose graph has not been taken, in order."""
         self.called_at: dict[str, tuple[Place | None, str]] = {}
-        """Function → where it was first called, and the device that it ran on."""
+        """Function → line of its first call, and the device it ran on."""
         self._training: set[str] = set()
         """Functions of which a graph takes gradients."""
         self._takes: set[str] = set()
@@ -166,24 +111,24 @@ class Operations:
         self._trains: dict[str, bool] = {}
         """Trace → whether it takes gradients."""
         self._steps: dict[str | bytes, str] = {}
-        """Trace → its function, for those that are training steps and were looked at."""
+        """Trace → function, for training steps already examined."""
         self._place: Place | None = None
-        """Where the last training step was called."""
+        """Line of the last training step."""
         self._plumbing: dict[str | bytes, _Key] = {}
-        """Operation that belongs to each step from there → what is counted for it."""
+        """Operations that belong to each step of that line → the counted key."""
         self._last: dict[str, float] = {}
         self._is_live = False
         self.blocks: tuple[Block, ...] = ()
-        """The blocks that are being run."""
+        """The running blocks."""
         self.is_over = False
-        """Whether nothing is watched any more: threads that still call back are sent away."""
+        """Whether watching is over: threads that still call back are unregistered."""
         self.fresh_functions = False
-        """Whether a trace was run of which the graphs have not been looked at."""
+        """Whether a trace ran whose graphs have not been taken."""
 
     def __call__(
         self, op_type: str | bytes, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
     ) -> Any:
-        if graph is None and not self._looks_closely:  # as little as can be: this is in each training step
+        if graph is None and not self._looks_closely:  # the hot path of every training step
             if (function := self._steps.get(op_type)) is not None:
                 self._on_step(*self._step(function, self._places.here(2)))
                 return None
@@ -196,7 +141,7 @@ class Operations:
             return passed_on
         step = None
         try:
-            if isinstance(op_type, bytes):  # gradients of functions come so
+            if isinstance(op_type, bytes):  # the gradient functions' names
                 op_type = op_type.decode()
             if graph is not None:
                 self._built(op_type, op_name, outputs, graph)
@@ -212,18 +157,18 @@ class Operations:
 
     @property
     def _looks_closely(self) -> bool:
-        """Whether more is to be known of a step than that it was taken."""
+        """Whether steps must be examined beyond counting them."""
         return self.is_over or self.kept.is_looking or bool(self.blocks)
 
     def take(self) -> tuple[Counter[Ran], Counter[Copied]]:
-        """The eager operations since the last call, and the copies that they made."""
+        """Eager operations and their copies since the last call."""
         with self._lock:
             ran, self._ran = self._ran, {}
             copied, self._copied = self._copied, Counter()
         return Counter({Ran(*key): count for key, count in ran.items()}), copied
 
     def is_training(self, function: str) -> bool:
-        """Whether a function takes gradients, itself or in one that it contains."""
+        """Whether a function, or one inside it, takes gradients."""
         return function in self._training
 
     # ------------------------------------------------------------------------------ eager
@@ -273,11 +218,11 @@ class Operations:
             self._ran[key] = self._ran.get(key, 0) + 1
 
     def _device_of_resource(self, inputs: Any) -> str:
-        """Where an operation without outputs is put: with its variable, or its iterator."""
+        """Device of an operation without outputs: that of its variable or iterator."""
         return next((short(one.device) for one in inputs or () if self._internals.dtype_of(one) == _RESOURCE), "")
 
     def _copies(self, op: str, inputs: Any, device: str, place: Place | None, requested: str) -> Iterator[Copied]:
-        """The transfers that an eager operation on a device needs: each tensor is copied once."""
+        """Transfers that an eager operation on a device needs: each tensor is copied once."""
         dtype_of = self._internals.dtype_of
         apart = {id(tensor): tensor for tensor in inputs or () if tensor.device != device}
         if not apart:
@@ -303,7 +248,7 @@ class Operations:
         return self._step(function, self._places.here(4))
 
     def _step(self, function: str, place: Place | None) -> tuple[str, Place | None, float, float]:
-        """A training step has ended: what is told of it."""
+        """A training step has ended. Returns the arguments of `on_step`."""
         now = time.perf_counter()
         if place != self._place:
             self._place = place
@@ -313,7 +258,7 @@ class Operations:
         return function, place, now, now - before
 
     def _keep(self, op_type: str | bytes, outputs: Any) -> None:
-        """Tell of what was made in a step that is looked at."""
+        """Records the tensors created in a sampled step."""
         dtype_of = self._internals.dtype_of
         tensors = [(one, _bytes(one)) for one in outputs or () if dtype_of(one) not in _ON_HOST]
         if tensors:
@@ -349,7 +294,7 @@ class Operations:
             self._loops(graph, here)
         self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None, part)
         if own in self.compiled and outputs and (device := outputs[0].device) and not device.startswith("/job:"):
-            # Whole names come with the handles of variables; those that `tf.device` was given are partial.
+            # Handles of variables have full device names; `tf.device` gives partial ones.
             self.inner_devices.add((own, place, short(device)))
 
     def _loops(self, graph: Any, place: Place | None) -> None:
@@ -358,14 +303,14 @@ class Operations:
             graph = getattr(graph, "outer_graph", None)
 
     def takes_gradients(self, graph: Any) -> None:
-        """Calls of a graph that takes gradients, or of one that it is part of, are training steps."""
+        """Marks a graph that takes gradients, and the graphs around it, as training steps."""
         while (name := getattr(graph, "name", None)) is not None and name not in self._takes:
             self._training.add(name)
             self._takes.add(name)
             graph = getattr(graph, "outer_graph", None)
 
     def _forward(self, graph: str, name: str) -> Place | None:
-        """The place of the operation whose gradient a node computes: its name is the beginning of the node's."""
+        """Line of the operation whose gradient a node computes: its name is a prefix of the node's."""
         while name:
             if (forward := self.created.get((graph, name))) is not None:
                 return forward.place
@@ -374,7 +319,7 @@ class Operations:
 
 
 def _device_of(outputs: Any) -> str:
-    """The device of an operation, by its first output; "" where it has none."""
+    """Device of an operation, from its first output; "" if it has none."""
     return short(outputs[0].device) if outputs and getattr(outputs[0], "device", None) else ""
 
 
@@ -384,7 +329,7 @@ def _bytes(tensor: Any) -> int:
 
 
 def _size(outputs: Any) -> int | None:
-    """Bytes of the first output, None where its shape is not known."""
+    """Bytes of the first output, None if its shape is unknown."""
     shape = outputs[0].shape if outputs else None
     elements = shape.num_elements() if shape is not None else None
     return int(elements) * int(outputs[0].dtype.size) if elements is not None else None

@@ -1,4 +1,4 @@
-"""How the time of training steps is divided between the step and what Python does before the next one."""
+"""Splits the time of training steps into the step itself and the Python code before the next one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gpulint.probe.agent.writer import Writer
 
 
 class Pace:
-    """Times the steps of one process. In training on several workers all of them wait for each other inside of the
-    step, or where they ask for input, so that only what is between says which of them the others wait for."""
+    """Times the steps of one process. Workers that train together wait for each other inside the step or at their
+    input, so only the time in between shows which one is slow."""
 
     def __init__(self) -> None:
         self.on_first: Callable[[], None] | None = None
@@ -27,12 +27,12 @@ class Pace:
         self.called: Counter[str] = Counter()
         """How many functions of a name were called: a method that is one has one for each object."""
         self._fresh: list[tuple[float, float, float]] = []
-        """Steps that are not written yet: when each began and ended, and the seconds waited for input by then."""
+        """Unwritten steps: start, end, and total input wait in seconds."""
         self._before: tuple[float, float] | None = None
-        """When the last step that was written ended, and what was waited by then."""
+        """End of the last written step, and total input wait by then."""
 
     def watch(self, function: Any, hooks: Hooks) -> None:
-        """Notes when calls of a `tf.function` begin; `function` is the class of these."""
+        """Records when calls of a `tf.function` start; `function` is their class."""
         hooks.replace(function, "__call__", self._timed(function.__call__))
 
     def _timed(self, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,7 +41,7 @@ class Pace:
         @functools.wraps(call)
         def timed(function: Any, *arguments: Any, **keywords: Any) -> Any:
             if getattr(calls, "began", None) is not None:
-                return call(function, *arguments, **keywords)  # inside of another
+                return call(function, *arguments, **keywords)  # nested in another call
             if function not in self._known:
                 self._known.add(function)
                 self.called[getattr(function, "__name__", "")] += 1
@@ -56,16 +56,16 @@ class Pace:
         return timed
 
     def add(self, ended: float, waited: float) -> None:
-        """A step has ended; `waited` are the seconds that Python has waited for input so far."""
+        """A step has ended; `waited` is the total input wait in seconds."""
         began = getattr(self._calls, "began", None)
         if began is not None:
             with self._lock:
                 self._fresh.append((began, ended, waited))
 
     def write(self, writer: Writer) -> None:
-        """Write the steps since the last time: how many, and the medians of both."""
+        """Writes the steps since the last time: their number, and both medians."""
         inside, between = [], []
-        with self._lock:  # two threads write, and the second sum goes on from the first
+        with self._lock:  # two threads write; the second sum continues the first
             for began, ended, waited in self._fresh:
                 if self._before is not None:
                     inside.append(ended - began)
@@ -77,5 +77,5 @@ class Pace:
 
 
 def _median(values: list[float]) -> float:
-    """The middle one, the lower of two."""
+    """The lower median."""
     return sorted(values)[(len(values) - 1) // 2]

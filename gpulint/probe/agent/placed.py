@@ -1,4 +1,4 @@
-"""Where operations were put, as records."""
+"""Writes records of placed operations."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from gpulint.probe.agent.graphs import Placed
+from gpulint.probe.agent.graphs import GraphNode
 from gpulint.probe.agent.kernels import Kernels
-from gpulint.probe.agent.operations import Copied, Ran
+from gpulint.probe.agent.operation_records import Copied, Ran
 from gpulint.probe.agent.writer import Writer
 
 
 class PlacedWriter:
-    """Writes operations, nodes and copies, and what the registry says of the kernels of those on the host."""
+    """Writes operations, nodes and copies, and the registry's kernels of those on the host."""
 
     def __init__(self, writer: Writer, tensorflow: Any, kernels: Kernels) -> None:
         self._writer, self._tensorflow, self._kernels = writer, tensorflow, kernels
         self._names: dict[int, str] = {0: ""}
 
     def operations(self, ran: Mapping[Ran, int]) -> None:
-        """Eager operations, with how many times each was run."""
+        """Eager operations with their counts."""
         if not ran:
             return
         rows = [
@@ -30,8 +30,8 @@ class PlacedWriter:
         self._writer.write("ops", rows=rows, dtypes=dtypes, parts=parts)
         self._ask({(one.op, one.dtype) for one in ran if one.device.startswith("CPU")})
 
-    def nodes(self, placed: Mapping[Placed, int]) -> None:
-        """Nodes of graphs, with how many there are of each."""
+    def nodes(self, placed: Mapping[GraphNode, int]) -> None:
+        """Graph nodes with their counts."""
         if not placed:
             return
         rows = [
@@ -44,7 +44,7 @@ class PlacedWriter:
         self._ask({(one.op, one.dtype) for one in placed if one.assigned.startswith("CPU")})
 
     def copies(self, copied: Counter[Copied]) -> None:
-        """Transfers between devices: the row has what was copied, `at` the operation that needed it."""
+        """Transfers between devices: `rows` has what was copied, `at` the operation that needed it."""
         if not copied:
             return
         rows = [[one.kind, one.source, one.target, count] for one, count in copied.items()]

@@ -1,7 +1,7 @@
-"""TensorFlow's own profile of some training steps, where it is asked for.
+"""TensorFlow's own profile of some training steps, on request.
 
 `tf.profiler.experimental.start` and `stop` write `plugins/profile/TIME/HOST.xplane.pb` below a directory (2.16 and
-2.21, on CPUs as on GPUs). There is one profiler in a process: a second start raises AlreadyExistsError.
+2.21, on CPUs as on GPUs). A process has one profiler: a second start raises AlreadyExistsError.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from gpulint.probe.agent.steps import NEVER, Again
 
 
 class Profile:
-    """Profiles steps from one on. Gives way to the program, where that starts the profiler itself."""
+    """Profiles a range of steps. Yields to the program if that starts the profiler itself."""
 
     def __init__(self, directory: str, first: int, steps: int, lost: Callable[[str], None], fault: Fault) -> None:
-        """`first` is the step after which it begins, 1 the earliest. `lost` is told why there is none."""
+        """`first` is the step after which profiling begins, at least 1. `lost` is called with the reason if there is
+        no profile."""
         self._directory = directory
         self._first, self._steps = max(first, 1), steps
         self._lost, self._fault = lost, fault
@@ -29,15 +30,15 @@ class Profile:
         self._is_running = False
 
     def watch(self, profiler: Any, hooks: Hooks) -> None:
-        """`profiler` is `tf.profiler.experimental`. Raises AttributeError where that has not what is needed."""
+        """`profiler` is `tf.profiler.experimental`. Raises AttributeError if it lacks a needed function."""
         self._start, self._stop = profiler.start, profiler.stop
         giving_way = self._giving_way(profiler.start)
-        inside = sys.modules[profiler.start.__module__]  # which `tf.summary.trace_on` and `Profile` start it through
+        inside = sys.modules[profiler.start.__module__]  # `trace_on` and `Profile` start it through this module
         for owner in (profiler, inside):
             hooks.replace(owner, "start", giving_way)
 
     def stepped(self, taken: int) -> Again:
-        """A training step has ended, the `taken`th."""
+        """Training step number `taken` has ended."""
         last = self._first + self._steps
         if taken == self._first:
             self._begin()
@@ -46,7 +47,7 @@ class Profile:
         return Again(step=min((step for step in (self._first, last) if step > taken), default=NEVER))
 
     def end(self) -> None:
-        """Writes the profile, where one is being made."""
+        """Writes the profile if one is running."""
         if self._is_running and self._stop is not None:
             self._is_running = False
             try:

@@ -1,4 +1,4 @@
-"""Tensors that the program reads into Python: the host waits for each."""
+"""Tensors that Python code reads, each of which makes the host wait."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gpulint.probe.agent.tally import Tally
 
 
 class Reads:
-    """Counts `.numpy()`, `float(t)`, `if t`, `print(t)` and their like by place and by the device they wait for.
+    """Counts `.numpy()`, `float(t)`, `if t`, `print(t)` and similar by line and by the device they wait for.
 
-    All of them end in one method of eager tensors, which is none of the public ones (2.16 and 2.21).
+    All of them end in one private method of eager tensors (2.16 and 2.21).
     """
 
     def __init__(self, places: Places, hooks: Hooks, fault: Fault) -> None:

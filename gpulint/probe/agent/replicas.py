@@ -1,4 +1,4 @@
-"""What `strategy.run` hands to the replicas."""
+"""Records what `strategy.run` passes to the replicas."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.tally import Tally
 
 PER_REPLICA = "PerReplica"
-"""Class of values of which each replica gets its own part (`tensorflow/python/distribute/values.py`)."""
+"""Class of values sharded across replicas (`tensorflow/python/distribute/values.py`)."""
 
 MAX_LEAVES = 50
-"""Values among the arguments that are looked at."""
+"""Limit of examined values among the arguments."""
 
 
 class Replicas:
-    """Stands before `run` of the strategies with several replicas, and counts its calls by what they were given.
+    """Wraps `run` of strategies with several replicas and counts its calls by kind of arguments.
 
-    Inside a traced function a call is counted when it is traced; `eager` ones each time.
+    Inside a traced function a call is counted when it is traced; eager calls each time.
     """
 
     def __init__(self, places: Places, hooks: Hooks, fault: Fault) -> None:
@@ -31,7 +31,7 @@ class Replicas:
         self.calls = Tally("runs")
 
     def watch(self, tensorflow: Any) -> None:
-        """Raises AttributeError where there is no such method."""
+        """Raises AttributeError if the method does not exist."""
         self._tensorflow = tensorflow
         base = next(cls for cls in tensorflow.distribute.Strategy.__mro__ if "run" in vars(cls))
         self._hooks.replace(base, "run", self._counted(base.run))
@@ -69,7 +69,7 @@ class Replicas:
 
 
 def split(element: Any) -> tuple[int, ...]:
-    """How many elements each replica gets of a batch, () for what is not divided, or has no first dimension."""
+    """Number of elements of a batch for each replica, () if it is not divided or has no first dimension."""
     for leaf in _leaves(element):
         if type(leaf).__name__ == PER_REPLICA:
             sizes = tuple(map(_length, leaf.values))
@@ -91,6 +91,6 @@ def _leaves(given: Any) -> Iterator[Any]:
 
 
 def _length(tensor: Any) -> int | None:
-    """The first dimension, None for scalars and where it is not known."""
+    """First dimension, None for scalars and if unknown."""
     shape: Any = getattr(tensor, "shape", None)
     return int(shape[0]) if getattr(shape, "rank", None) and shape[0] is not None else None

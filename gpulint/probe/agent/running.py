@@ -1,4 +1,4 @@
-"""Running the user's program in this process, as the interpreter itself would."""
+"""Runs the user's program in this process, as the interpreter itself would."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpulint.probe.agent.session import Options, Session
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
-    """Run the program; ends the process as the program would have."""
+    """Runs the program and ends the process as the program would have."""
     options = Options(**json.loads(arguments[0]))
     mode = arguments[1] if arguments[1] in ("-m", "--kernel") else ""
     target, *given = arguments[2:] if mode else arguments[1:]
@@ -82,7 +82,7 @@ def _run_module(name: str, arguments: Sequence[str]) -> None:
 
 
 def _uncaught(error: BaseException) -> int:
-    """Tell of an exception as the interpreter does, without the frames of this package; the exit status."""
+    """Prints an exception as the interpreter does, without frames of this package. Returns the exit status."""
     _forget_agent(error, set())
     with contextlib.suppress(Exception):
         sys.excepthook(type(error), error, error.__traceback__)
@@ -90,7 +90,7 @@ def _uncaught(error: BaseException) -> int:
 
 
 def _forget_agent(error: BaseException, seen: set[int]) -> None:
-    """Takes the frames of this package out of the traceback of an exception and of those that it came from."""
+    """Removes frames of this package from the traceback of an exception and of its causes."""
     seen.add(id(error))
     frames = []
     traceback = error.__traceback__
@@ -110,7 +110,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _leave_stacks(capture: str) -> None:
-    """On SIGUSR2, by which the parent says that the program hangs, write where every thread is."""
+    """Writes the stacks of all threads on SIGUSR2, which the parent sends when the program hangs."""
     if hasattr(signal, "SIGUSR2"):
         stacks = open(f"{capture}.stacks", "w", encoding="utf-8")  # noqa: SIM115 (as long as the process)
         faulthandler.register(signal.SIGUSR2, file=stacks, all_threads=True)

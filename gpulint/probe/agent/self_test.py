@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpulint.probe.agent.internals import Internals
-from gpulint.probe.agent.operations import GRADIENT
+from gpulint.probe.agent.operation_records import GRADIENT
 from gpulint.probe.capture.evidence import GRADIENT_LINES, OPERATIONS
 
 

@@ -1,4 +1,4 @@
-"""The agent: what it watches while the program runs, and when it writes that down."""
+"""The agent: what it watches while the program runs, and when it writes records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gpulint.probe.agent.inline import Inline
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kernels import Kernels
 from gpulint.probe.agent.memory_samples import MEASURED, MemoryWriter
-from gpulint.probe.agent.observers import Witnesses
+from gpulint.probe.agent.observers import Observers
 from gpulint.probe.agent.operations import Operations
 from gpulint.probe.agent.pace import Pace
 from gpulint.probe.agent.placed import PlacedWriter
@@ -41,25 +41,24 @@ from gpulint.probe.agent.writer import Writer
 from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, OPERATIONS, PACE
 
 LAST = 2.0
-"""Seconds that the end of a program waits for what is being written."""
+"""Seconds that the end of the program waits for pending writes."""
 
 INTERVAL = 1.0
-"""Seconds between two times that the counts are written."""
+"""Seconds between two writes of the counts."""
 
 MAX_MODULES = 500
-"""Modules of the program that are told of."""
+"""Limit of recorded modules of the program."""
 
 BEFORE = "what ran before"
-"""Evidence that is lost where TensorFlow is watched from later on: variables, traces and graphs from before."""
+"""Evidence that is lost if watching starts late: earlier variables, traces and graphs."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the parent asks for. `steps`: end the program after so many training steps, those of the warm-up not
-    counted; 0 lets it run. `warmup`: steps until the program counts as warm. `log`: have TensorFlow print where it
-    puts things, for a parent that reads that. `simulate_gpus`: how many GPUs are simulated, 0 for none, with
-    `simulate_memory` bytes each, 0 where that is not said. `profile`: a directory for TensorFlow's profile of
-    `profile_steps` training steps after the warm-up, "" for none."""
+    """The parent's options. `steps`: end the program after this number of training steps beyond the warm-up; 0 lets
+    it run. `warmup`: steps of the warm-up. `log`: turn on TensorFlow's placement log, for a parent that reads it.
+    `simulate_gpus`: number of simulated GPUs, 0 for none, with `simulate_memory` bytes each, 0 if unspecified.
+    `profile`: a directory for TensorFlow's profile of `profile_steps` training steps after the warm-up, "" for none."""
 
     capture: str
     steps: int = 0
@@ -73,7 +72,7 @@ class Options:
 
 
 def _names(devices: Iterable[Any]) -> list[str]:
-    """The short names of physical devices."""
+    """Short names of physical devices."""
     return [short(device.name.replace("physical_device:", "device:")) for device in devices]
 
 
@@ -95,11 +94,11 @@ class Session:
         self._simulation: Simulation | None = None
         self._steps = Steps()
         self._again = Again(step=0)
-        """When somebody is to be told of a training step next."""
+        """When the next training step is to be examined."""
         self._last_step = options.warmup + options.steps if options.steps else 0
-        """The training step that the program is ended after, 0 for none."""
+        """The training step after which the program is ended, 0 for none."""
         self._pace = Pace()
-        self._witnesses = Witnesses(
+        self._observers = Observers(
             self._writer,
             self._places,
             self._hooks,
@@ -108,7 +107,7 @@ class Session:
             self._takes_gradients,
             lambda: self._steps.taken,
         )
-        self._variables = Variables(lambda: self._steps.taken + self._witnesses.calls, self._variable_made)
+        self._variables = Variables(lambda: self._steps.taken + self._observers.calls, self._variable_made)
         self._functions = FunctionWriter(self._writer, self._calls, self._pace.called)
         self._profile = Profile(
             options.profile,
@@ -124,11 +123,11 @@ class Session:
         self._writing: threading.Thread | None = None
         self._unwatch_threads: Callable[[], None] | None = None
         self.inline = Inline(self._places, self, self._writer.write, self.fault)
-        """What the program itself expects."""
+        """Records expectations stated in the program."""
 
     @property
     def places(self) -> Places:
-        """Which line of the user's code is running."""
+        """Finds the line of the user's code that is running."""
         return self._places
 
     # --------------------------------------------------------------------------- starting
@@ -138,18 +137,18 @@ class Session:
         version = ".".join(str(part) for part in sys.version_info[:3])
         self._writer.write("process", pid=os.getpid(), python=version, main=main)
         try:
-            self._writer.keep(os.path.abspath(main))  # now it is what runs; a module by its name is no file
+            self._writer.keep(os.path.abspath(main))  # the text that runs; a module's name is not a file
         except Exception as error:
             self.fault("source", error)
         active.add(self)
 
     @property
     def awaited(self) -> Mapping[str, Callable[[ModuleType], None]]:
-        """Module → what is to be called as soon as the program has imported it."""
+        """Module → callback once the program has imported it."""
         return {"tensorflow": self.imported, **dict.fromkeys(models.NAMES, self.keras_imported)}
 
     def refused(self) -> bool:
-        """Whether the GPUs that are asked for cannot be simulated, which is then written down."""
+        """Whether requested GPUs cannot be simulated, which is then recorded."""
         gpus, memory = self._options.simulate_gpus, self._options.simulate_memory
         if not gpus:
             return False
@@ -159,7 +158,7 @@ class Session:
         return bool(reason)
 
     def imported(self, tensorflow: ModuleType) -> None:
-        """TensorFlow has just been imported by the program. Ends it where GPUs cannot be simulated."""
+        """The program has just imported TensorFlow. Ends it if GPUs cannot be simulated."""
         if self._options.simulate_gpus:
             self._simulation = Simulation(self._options.simulate_gpus, self._options.simulate_memory or None)
             try:
@@ -176,14 +175,14 @@ class Session:
             self.fault("arming", error)
 
     def not_imported(self, name: str, error: BaseException) -> None:
-        """The program has tried to import TensorFlow or Keras, which is there and raised an error."""
+        """The import of TensorFlow or Keras, which is installed, has failed."""
         self._writer.write("lost", evidence=name, reason=f"it could not be imported: {type(error).__name__}: {error}")
 
     def keras_imported(self, keras: ModuleType) -> None:
         """Keras has just been imported, by the program or by TensorFlow."""
         try:
             self._places.is_library(keras)
-            self._witnesses.keras_imported(keras)
+            self._observers.keras_imported(keras)
         except Exception as error:
             self.fault("Keras", error)
 
@@ -191,7 +190,7 @@ class Session:
         """Each observer by itself: what one of them misses costs the others nothing."""
         self._places.is_library(tensorflow)
         self._tensorflow = tensorflow
-        self._internals = internals = Internals(self._simulation.told if self._simulation is not None else None)
+        self._internals = internals = Internals(self._simulation.translate if self._simulation is not None else None)
         self._places.extract_stack = internals.extract_stack
         self._operations = Operations(
             self._internals,
@@ -216,7 +215,7 @@ class Session:
             ("profile", self._watch_profiler),
             (PACE, self._watch_functions),
             ("calls", lambda: self._lose(*(("calls", name) for name in self._calls.watch(tensorflow)))),
-            ("observers", lambda: self._witnesses.watch(tensorflow, internals)),
+            ("observers", lambda: self._observers.watch(tensorflow, internals)),
         )
         for evidence, watch in observers:
             try:
@@ -284,7 +283,7 @@ class Session:
             limits=simulation.limits() if simulation is not None else {},
             growth=simulation.growth if simulation is not None else self._internals.growth,
         )
-        self._witnesses.moment("runtime")
+        self._observers.moment("runtime")
 
     # ---------------------------------------------------------------------------- running
 
@@ -302,18 +301,18 @@ class Session:
         self._writer.write("variable", **fields, callers=callers)
 
     def _batch_found(self, place: Place | None, size: int) -> None:
-        """A dataset is divided among replicas: the size of the batches that it gives, -1 where it gives no such."""
+        """A dataset is divided among replicas: its batch size, -1 if it has none."""
         self._writer.write("batch", where=place, size=size)
 
     def _stepped(self, function: str, place: Place | None, ended: float, seconds: float) -> None:
-        """Called in every training step, so that all but counting it is left to `_look`, which is not."""
+        """Called in every training step, so it only counts and leaves the rest to `_look`, which is called rarely."""
         assert self._operations is not None
         try:
             if self._steps.taken <= self._options.warmup:
                 self._warms_up(self._steps.taken + 1)
             taken = self._steps.add(function, place, ended, seconds, self._operations.eager)
             if function != EAGER_STEP:
-                self._pace.add(ended, self._witnesses.waited)
+                self._pace.add(ended, self._observers.waited)
         except Exception as error:
             self.fault("steps", error)
             return
@@ -325,7 +324,7 @@ class Session:
             self._operations.takes_gradients(graph)
 
     def _warms_up(self, taken: int) -> None:
-        """A step has ended, the `taken`th, which is at most the first after the warm-up."""
+        """Step number `taken` has ended, at the latest the first after the warm-up."""
         assert self._operations is not None
         if taken == self._options.warmup + 1:
             self._enter(MEASURED)
@@ -334,12 +333,12 @@ class Session:
             self._enter("warm-up")
 
     def _look(self, taken: int, place: Place | None, now: float) -> None:
-        """A step has ended that somebody waits for."""
+        """A step has ended that is to be examined."""
         assert self._operations is not None
         again = self._profile.stepped(taken)
         try:
             for other in (
-                self._witnesses.stepped(place, now),
+                self._observers.stepped(place, now),
                 self._memory.stepped(taken, now),
                 self._operations.kept.stepped(taken),
             ):
@@ -358,13 +357,13 @@ class Session:
             self.write_down()
 
     def write_down(self) -> None:
-        """Write what was counted since the last time."""
+        """Writes the counts since the last time."""
         operations = self._operations
         if operations is None or self._forks.is_fork:
             return
         try:
             self._write_operations(operations)
-            self._witnesses.write()
+            self._observers.write()
             self._steps.write(self._writer)
             self._pace.write(self._writer)
             self.harvest()
@@ -400,17 +399,17 @@ class Session:
 
     @property
     def graphs(self) -> Mapping[str, Graph]:
-        """Function → what its graphs hold."""
+        """Function → contents of its graphs."""
         return self._harvest.graphs if self._harvest is not None else {}
 
     def harvest(self) -> None:
-        """Take the graphs that were run since the last time, for every session: TensorFlow gives each once."""
+        """Takes the graphs executed since the last time, for every session: TensorFlow returns each once."""
         if self._operations is not None and self._harvest is not None and not self._forks.is_fork:
             if self._harvest.fresh(self._operations):
                 self._harvest.of_all(self._operations)
 
     def take_graph(self, graph: Any) -> None:
-        """A graph was run."""
+        """A graph was executed."""
         if self._operations is not None and self._harvest is not None:
             self._harvest.add(graph, self._operations)
 
@@ -423,24 +422,24 @@ class Session:
     # ----------------------------------------------------------------------------- ending
 
     def forks(self) -> None:
-        """This process has made a fork of itself, which is not watched."""
+        """This process has forked; the fork is not watched."""
         if self._tensorflow is not None:
             self._forks.tell()
 
     def forked(self) -> None:
-        """This is a fork of the process that is watched."""
+        """This process is a fork of the watched one."""
         self._stopped.set()
         self._writer.abandon()
 
     def fault(self, where: str, error: BaseException) -> None:
-        """Something in the agent went wrong: it is told of once, and the program goes on."""
+        """A failure of the agent: recorded once, and the program goes on."""
         text = f"{type(error).__name__}: {error}"
         if (where, text) not in self._faults:
             self._faults.add((where, text))
             self._writer.write("fault", where=where, error=text)
 
     def ended(self, error: str | None, raised: BaseException | None = None) -> None:
-        """The program has come to its end, or an exception, `raised`, has ended it."""
+        """The program has ended, by itself or with an exception, `raised`."""
         self._stopped.set()
         if not self._forks.is_fork:
             self._await_writing(LAST)
@@ -448,27 +447,27 @@ class Session:
             self.inline.look_again()
             self.write_down()
             guarded("memory", self.fault, self._memory.write)()
-            self.inline.write_down()  # also where TensorFlow was never imported
-            self._witnesses.moment("end")
+            self.inline.write_down()  # even if TensorFlow was never imported
+            self._observers.moment("end")
             self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
             where = guarded("the error", self.fault, self._places.of)(raised) if raised else None
             frames = guarded("the error", self.fault, self._places.frames_of)(raised) if raised else None
             self._writer.write("exit", error=error, where=where, frames=frames or [])
 
     def _await_writing(self, seconds: float | None = None) -> None:
-        """Wait for what is being written at this moment: what it has taken is in no count any more."""
+        """Waits for the current write, whose counts are already taken."""
         if self._writing is not None and self._writing is not threading.current_thread():
             self._writing.join(seconds)
 
     def leaves(self) -> None:
-        """The program leaves without coming to its end."""
+        """The program exits through `os._exit`."""
         if self._stopped.is_set():
             self.write_down()
         else:
             self.ended(None)
 
     def disarm(self) -> None:
-        """Watch nothing any more, and leave TensorFlow and Python as they were. After `ended`."""
+        """Stops watching, and restores TensorFlow and Python. Called after `ended`."""
         active.remove(self)
         self._await_writing()
         self._hooks.put_back()

@@ -1,4 +1,4 @@
-"""Training steps as they are taken."""
+"""Counts training steps."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ from gpulint.probe.agent.places import Place
 from gpulint.probe.agent.writer import Writer
 
 FEW = 30
-"""Eager operations from one step to the next that are no sign of trouble: metrics, logging, a schedule."""
+"""Eager operations between steps that are normal: metrics, logging, a schedule."""
 
 
 EACH = 2_000
-"""Steps that are told of one by one; those that come later, in sum only."""
+"""Steps recorded individually; later ones are only summed up."""
 
 NEVER = float("inf")
 
 OnStep: TypeAlias = Callable[[str, "Place | None", float, float], None]
-"""Is told of a training step: its function, the place that called it, when it ended (`time.perf_counter`) and the
-seconds since the one before it."""
+"""Receives a training step: function, calling line, end (`time.perf_counter`), and seconds since the previous one."""
 
 
 class Again(NamedTuple):
-    """When something is to be told of a step again: at the end of the `step`th, or of the first after a time
-    (`time.perf_counter`). A step is too short to tell everybody of it."""
+    """When an observer is to be called again: at the end of step number `step`, or of the first step after a time
+    (`time.perf_counter`). Steps are too short to call every observer each time."""
 
     step: float = NEVER
     time: float = NEVER
 
     def or_(self, other: Again) -> Again:
-        """The earlier of both, for each."""
+        """The earlier of both, for each field."""
         return Again(min(self.step, other.step), min(self.time, other.time))
 
 
 class _Fresh:
-    """Steps of one function and place that are not written yet: when each ended, with its seconds; how many came after
-    more than FEW eager operations, and how many operations these were."""
+    """Unwritten steps of one function and line: end and seconds of each; how many followed more than FEW eager
+    operations, and the number of these operations."""
 
     __slots__ = ("busy", "operations", "steps")
 
@@ -49,7 +48,7 @@ class _Fresh:
 
 
 class Steps:
-    """Counts steps by the function that is the step and the place that calls it."""
+    """Counts steps by function and calling line."""
 
     def __init__(self) -> None:
         self.taken = 0
@@ -61,7 +60,7 @@ class Steps:
         self._epoch = time.time() - time.perf_counter()
 
     def add(self, function: str, place: Place | None, ended: float, seconds: float, operations: int) -> int:
-        """One more step; `operations` is the number of eager operations that were run so far. How many there are."""
+        """Adds a step; `operations` is the number of eager operations so far. Returns the number of steps."""
         with self._lock:
             self._fresh.append(((function, place), ended, seconds, operations))
             self.taken += 1
@@ -81,8 +80,8 @@ class Steps:
         return fresh
 
     def write(self, writer: Writer) -> None:
-        """Write the steps since the last time."""
-        with self._lock:  # two threads write, and the second sum goes on from the first
+        """Writes the steps since the last time."""
+        with self._lock:  # two threads write; the second sum continues the first
             fresh = self._summed()
         for (name, where), one in fresh.items():
             lasted = [seconds for _, seconds in one.steps]

@@ -1,4 +1,4 @@
-"""Counts by place, written as rows."""
+"""Counts by line of code, written as rows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gpulint.probe.agent.writer import Writer
 
 
 class Tally:
-    """Counts what happens at a place, as told apart by a few texts and numbers; threads may count at once.
+    """Counts events by line and by a key of texts and numbers. Thread-safe.
 
-    It is written as records of one kind, with rows of [file, row, *key, *numbers].
+    Written as records of one kind, with rows [file, row, *key, *numbers].
     """
 
     def __init__(self, kind: str) -> None:
@@ -22,7 +22,7 @@ class Tally:
         self._counts: dict[tuple[Place | None, tuple[Any, ...]], list[float]] = {}
 
     def add(self, place: Place | None, *key: Any, numbers: Iterable[float] = (1,)) -> None:
-        """Adds to the numbers of a place and key."""
+        """Adds to the numbers of a line and key."""
         with self._lock:
             counts = self._counts.setdefault((place, key), [])
             if counts:
@@ -31,7 +31,7 @@ class Tally:
                 counts[:] = numbers
 
     def count(self, place: Place | None, *key: Any) -> None:
-        """One more of a place and key: `add` for what happens in every step."""
+        """Adds one to a line and key; faster than `add`, for every step."""
         with self._lock:
             counts = self._counts.get((place, key))
             if counts is None:
@@ -40,7 +40,7 @@ class Tally:
                 counts[0] += 1
 
     def write(self, writer: Writer) -> None:
-        """Write what was counted since the last time; nothing where nothing was."""
+        """Writes the counts since the last time, if any."""
         with self._lock:
             counts, self._counts = self._counts, {}
         if counts:

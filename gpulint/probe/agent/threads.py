@@ -1,4 +1,4 @@
-"""TensorFlow calls back for the thread that asked only: each new thread is made to ask, too."""
+"""TensorFlow's callbacks are per thread: registers them in each new thread."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.operations import Operations
 
 OWN = "gpulint"
-"""The name of the agent's own thread, which runs no operation."""
+"""Name of the agent's own thread, which runs no operations."""
 
 
 def watch_threads(
     internals: Internals, operations: Operations, on_fault: Callable[[str, BaseException], None]
 ) -> Callable[[], None]:
-    """Watch the operations of threads that are started from now on. Gives what ends that; threads that run then are
-    sent away when they call back."""
+    """Watches operations of threads started from now on. Returns a function that stops this; threads that are
+    running then are unregistered at their next callback."""
     bootstrap = getattr(threading.Thread, "_bootstrap_inner", None)
     if bootstrap is None:
         return lambda: None

@@ -1,4 +1,4 @@
-"""What a value of the program says about devices: tensors, variables, models, functions."""
+"""What a value of the program shows about devices: tensors, variables, models, functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpulint.probe.agent.places import Place
 
 
 class Lines(NamedTuple):
-    """Where what is meant begins, and the last row of it."""
+    """First location, and last row."""
 
     first: Place
     last: int
@@ -23,26 +23,26 @@ class Lines(NamedTuple):
 
 @dataclass(slots=True)
 class Seen:
-    """What a value says now, and where to look for the rest."""
+    """What a value shows now, and where to find the rest."""
 
     subject: str
     objects: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(name, device) of tensors and variables."""
     lines: Lines | None = None
-    """The lines of a function, or of what builds a symbolic tensor."""
+    """The lines of a function, or of the code that creates a symbolic tensor."""
     op: str = ""
-    """The operation that is meant in those lines, "" for all of them."""
+    """The operation in those lines, "" for all."""
     function: Any = None
-    """The `tf.function` that it is."""
+    """The `tf.function`, if it is one."""
     missing: str = ""
-    """Why there is nothing to be seen, "" where there is."""
+    """Why nothing is visible, else ""."""
 
 
 def look_at(
     value: Any, place_of: Callable[[Any], tuple[Place, str] | None], place_at: Callable[[str, int], Place]
 ) -> Seen:
-    """What a value says. `place_of` gives the place and the operation that a symbolic tensor was built by, `place_at`
-    the place of a row of code, which the interpreter knows by the name of a file."""
+    """Examines a value. `place_of` returns the line and operation that created a symbolic tensor, `place_at` the
+    location of a row in a file as the interpreter names it."""
     if is_function(value):
         return Seen(f"function `{name_of(value)}`", function=value, lines=lines_of(value.python_function, place_at))
     if (variables := _variables(value)) is not None:
@@ -75,7 +75,7 @@ def name_of(function: Any) -> str:
 
 
 def lines_of(function: Any, place_at: Callable[[str, int], Place]) -> Lines | None:
-    """The rows of a Python function, with those of the functions in it; None where it has no source."""
+    """The rows of a Python function, including nested ones; None without source."""
     code = getattr(_unwrapped(function), "__code__", None)
     if not isinstance(code, CodeType):
         return None
@@ -97,7 +97,7 @@ def _last_row(code: CodeType) -> int:
 
 
 def _variables(value: Any) -> list[Any] | None:
-    """The variables of a model, a layer, an optimizer or a tf.Module; None for other values."""
+    """Variables of a model, layer, optimizer or tf.Module; None for other values."""
     variables = getattr(value, "variables", None)
     if callable(variables):  # optimizers before Keras 3
         variables = variables()
@@ -105,8 +105,8 @@ def _variables(value: Any) -> list[Any] | None:
 
 
 def _parts(value: Any) -> Counter[tuple[str, str]]:
-    """(name, device) of a tensor or variable, of each replica's one where there are several."""
-    inner = getattr(value, "_value", None)  # a variable of Keras 3 around one of TensorFlow
+    """(name, device) of a tensor or variable, for each replica."""
+    inner = getattr(value, "_value", None)  # a Keras 3 variable around TensorFlow's
     if inner is not None and hasattr(value, "path"):
         return Counter({(str(value.path), device): count for (_, device), count in _parts(inner).items()})
     parts = getattr(value, "values", None)
@@ -121,7 +121,7 @@ def _parts(value: Any) -> Counter[tuple[str, str]]:
 def _all(
     values: Any, place_of: Callable[[Any], tuple[Place, str] | None], place_at: Callable[[str, int], Place]
 ) -> Seen:
-    """All of several values together, as far as they are there already."""
+    """Several values together, as far as they exist."""
     seen = Seen(f"{len(values)} values")
     for value in values.values() if isinstance(values, Mapping) else values:
         one = look_at(value, place_of, place_at)
@@ -134,7 +134,7 @@ def _all(
 
 
 def _is_symbolic(value: Any) -> bool:
-    """Whether a tensor is one of a graph that is being built: its device is what was asked for, if anything."""
+    """Whether a tensor belongs to a graph under construction: its device is the requested one, if any."""
     return hasattr(value, "graph") and not _is_variable(value) and not hasattr(value, "numpy")
 
 

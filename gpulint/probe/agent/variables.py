@@ -1,4 +1,4 @@
-"""Variables as they are made, and which of the older ones are still there."""
+"""Variables as they are created, and how many older ones still exist."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from typing import Any, TypeAlias
 from gpulint.probe.agent.places import Place
 
 _Key: TypeAlias = "tuple[tuple[Place | None, ...], str]"
-"""Where variables are made, with the calls that led there, and the device they are on."""
+"""The line that creates variables with its callers, and their device."""
 
 
 class Variables:
-    """Tells of each variable that is made.
+    """Reports each new variable.
 
-    A round is what is made between two uses of models: `uses` counts training steps and calls of models so far.
+    A round is everything created between two uses of models: `uses` is the number of training steps and model calls so
+    far.
     """
 
     def __init__(self, uses: Callable[[], int], on_variable: Callable[[dict[str, Any]], None]) -> None:
         self._uses, self._on_variable = uses, on_variable
-        self._lock = threading.RLock()  # a variable may be collected while another is noted
+        self._lock = threading.RLock()  # a variable may be collected while another is recorded
         self._living: dict[_Key, Counter[int]] = {}
-        """Round → how many of its variables are still there."""
+        """Round → number of its variables that still exist."""
         self._references: dict[int, weakref.ref[Any]] = {}
-        """By a number: what a reference is to may have no hash."""
+        """Keyed by number: the referents may be unhashable."""
         self._made = 0
 
     def made(self, name: Any, attrs: Any, handle: Any, device: str, callers: list[Place | None]) -> None:
-        """A variable was made, whose handle this is: a tensor that lives as long as it does. `callers` are the user's
-        places, from the innermost outwards."""
+        """A variable was created, with this handle, a tensor that lives as long. `callers` are the program's lines,
+        innermost first."""
         given = dict(zip(attrs[::2], attrs[1::2])) if attrs else {}  # noqa: B905
         dtype, shape = given.get("dtype"), given.get("shape")
         sizes = list(shape.as_list()) if shape is not None and getattr(shape, "rank", None) is not None else []
@@ -55,7 +56,7 @@ class Variables:
         )
 
     def _older(self, key: _Key, now: int, handle: Any) -> int:
-        """Of how many earlier rounds something is there that was made at the same place."""
+        """Number of earlier rounds with variables from the same line that still exist."""
 
         with self._lock:
             self._made += 1

@@ -1,4 +1,4 @@
-"""Appends records to the Capture from inside the program."""
+"""Appends records to the capture from inside the program."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gpulint.probe.capture.recorder import Recorder
 from gpulint.sources.decoding import Undecodable, decode
 
 LONGEST = 200_000
-"""Bytes of a file whose text is kept. Of a longer one its digest tells later whether it is still the same."""
+"""Bytes of a file up to which its text is kept; a digest of a longer one shows whether it changes."""
 
 MOST = 500_000
-"""Bytes of text that are kept of all files together."""
+"""Total bytes of text kept."""
 
 
 class Writer(Recorder):
-    """A recorder that numbers files, which stand in many rows, and keeps their text."""
+    """A recorder that refers to files by number, as they occur in many rows, and keeps their text."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -29,7 +29,7 @@ class Writer(Recorder):
         self._numbering = threading.Lock()
 
     def file(self, path: str, cell: int | None = None) -> int:
-        """The number that stands for a file, or a cell of a notebook, in rows; told of when it is first used."""
+        """Number of a file, or of a notebook's cell; recorded at first use."""
         with self._numbering:
             number = self._files.get((path, cell))
             if number is None:
@@ -39,8 +39,7 @@ class Writer(Recorder):
         return number
 
     def keep(self, path: str) -> None:
-        """Keeps the text of a file as it is now: whoever edits it while the program runs must not move the rows of the
-        report."""
+        """Keeps the current text of a file: edits while the program runs must not shift the rows of the report."""
         with self._numbering:
             self._keep(path)
 
@@ -53,7 +52,7 @@ class Writer(Recorder):
                 modified = os.fstat(file.fileno()).st_mtime
                 data = file.read()
         except (OSError, ValueError):
-            return  # it is no file: a cell of a notebook, code that was generated
+            return  # not a file: a notebook's cell, generated code
         text = None
         if len(data) <= min(LONGEST, self._left):
             with contextlib.suppress(Undecodable):
@@ -62,5 +61,5 @@ class Writer(Recorder):
         self.write("source", path=path, modified=modified, digest=hashlib.sha256(data).hexdigest(), text=text)
 
     def numbered(self, place: Place | None) -> tuple[int | None, int]:
-        """A place as rows have it: the number of its file, null for none, and its row."""
+        """A location in a row: file number, null for none, and row."""
         return (self.file(place[0], *place[2:]), place[1]) if place is not None else (None, 0)

@@ -1,4 +1,4 @@
-"""Everything that a run left behind, summed up."""
+"""The contents of a capture, aggregated."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TENSORFLOW = re.compile(r"[/\\]tensorflow[/\\]python[/\\]")
 
 @dataclass(slots=True)
 class Log:
-    """What the placement log of one stream says in sum."""
+    """Totals of one stream's placement log."""
 
     lines: int = 0
     placements: int = 0
@@ -55,34 +55,34 @@ class Log:
 
 @dataclass(slots=True)
 class Capture:
-    """Everything that a run left behind, summed up."""
+    """Everything that a run recorded, aggregated."""
 
     start: dict[str, Any] = field(default_factory=dict)
     end: dict[str, Any] = field(default_factory=dict)
     process: dict[str, Any] = field(default_factory=dict)
     tensorflow: dict[str, Any] = field(default_factory=dict)
     error: str = ""
-    """What ended the program, "" where it came to its end."""
+    """The error that ended the program, "" if none."""
     error_at: Where | None = None
-    """Where that was raised."""
+    """Where it was raised."""
     error_frames: tuple[tuple[Where, str], ...] = ()
-    """The last frames of the program's that led there, with the names of their functions, the innermost last."""
+    """The last user frames that led there, with the names of their functions, innermost last."""
     lost: list[tuple[str, str]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     simulated: int = 0
-    """How many GPUs were simulated; names of GPUs stand for logical CPUs then."""
+    """Number of simulated GPUs. If not 0, `GPU:n` names a logical CPU."""
     simulated_memory: int | None = None
-    """Bytes that each of them was said to have."""
+    """Bytes of each, as requested."""
     refused: str = ""
-    """Why GPUs could not be simulated, "" where they could, or nobody asked for them."""
+    """Why GPUs could not be simulated, "" if they could or were not requested."""
     limits: dict[str, int] = field(default_factory=dict)
-    """Bytes that each simulated GPU may take, where it is known."""
+    """Memory limit in bytes of each simulated GPU, where known."""
     physical: tuple[str, ...] = ()
     visible: tuple[str, ...] = ()
-    """Those of the physical devices that the program uses."""
+    """The physical devices that the program uses."""
     logical: tuple[str, ...] = ()
     growth: bool | None = None
-    """Whether the runtime was told to take the memory of GPUs as it needs it, None where that is not known."""
+    """Whether memory growth was enabled for GPUs; None if unknown."""
     strategies: list[Strategy] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     executions: Counter[Execution] = field(default_factory=Counter)
@@ -96,20 +96,20 @@ class Capture:
     """By id."""
     steps: dict[tuple[str, Where | None], Steps] = field(default_factory=dict)
     phase: str = ""
-    """The last that the program was in."""
+    """The current phase."""
     phases: list[tuple[float, str]] = field(default_factory=list)
-    """When each began."""
+    """Start time and name of each."""
     timeline: list[Happened] = field(default_factory=list)
-    """In the order of the records, which is nearly that of the times."""
+    """In the order of the records, roughly by time."""
     eager: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """(phase, op) → how many eager operations ran."""
+    """(phase, op) → number of eager operations."""
     taken: Counter[str] = field(default_factory=Counter)
-    """How many training steps were taken in each phase."""
+    """Training steps in each phase."""
     kernels: dict[tuple[str, str], Kernel] = field(default_factory=dict)
-    """(op, dtype) → what the registry of the TensorFlow that ran says, or simulated GPUs; empty where there are no GPU
-    kernels."""
+    """(op, dtype) → entry of the kernel registry of the TensorFlow that ran, or of the simulated GPUs; empty without
+    GPU kernels."""
     compiled: dict[str, Where | None] = field(default_factory=dict)
-    """Functions that XLA compiles, with the place that asked for it."""
+    """Functions compiled by XLA, with the line that requested it."""
     inner_devices: set[InnerDevice] = field(default_factory=set)
     runs: Counter[ReplicaRun] = field(default_factory=Counter)
     batches: list[Batch] = field(default_factory=list)
@@ -118,35 +118,35 @@ class Capture:
     waits: dict[Where | None, Wait] = field(default_factory=dict)
     reads: Counter[Read] = field(default_factory=Counter)
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
-    """How often each was made, and the seconds of all together."""
+    """Number of calls, and seconds of all together."""
     modules: tuple[str, ...] = ()
-    """Files of the program's own modules that it imported."""
+    """The program's own modules that were imported, as files."""
     environment: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Moment ("query", "runtime", "end") → variables that devices depend on."""
+    """Moment ("query", "runtime", "end") → environment variables that affect devices."""
     keras: str = ""
-    """Version of the Keras that the program imported, "" for none."""
+    """Version of the imported Keras, "" for none."""
     kept: list[Kept] = field(default_factory=list)
-    """Tensors of steps that were looked at again later, those that were gone among them."""
+    """Tensors of sampled steps, including those freed by the time they were checked."""
     memory: list[Sample] = field(default_factory=list)
     resident: list[tuple[float, int]] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)
     sources: dict[str, SourceText] = field(default_factory=dict)
     logs: dict[str, Log] = field(default_factory=lambda: defaultdict(Log))
     torn: int = 0
-    """Lines that could not be read."""
+    """Unreadable lines."""
     worker: Worker | None = None
-    """The task of a cluster that the program was, None where it was alone, or nobody said so."""
+    """The program's cluster task, None outside a cluster or if unknown."""
     paces: list[Pace] = field(default_factory=list)
-    """Of the steps after the warm-up."""
+    """Steps after the warm-up."""
     stack: tuple[Frame, ...] = ()
-    """Where the main thread was when the program was stopped, the innermost function first."""
+    """The main thread's stack when the program was stopped, innermost frame first."""
     members: tuple[Member, ...] = ()
-    """The workers of which this is what all of them left behind together; none for one program."""
+    """The workers that were joined into this capture; empty for a single program."""
 
     @property
     def trainers(self) -> list[tuple[Task, Capture]]:
-        """The workers that train and left something behind. Parameter servers and evaluators do not train; where there
-        are parameter servers, nor do workers but the one that has the strategy: they run what it sends them."""
+        """The workers that train and have a capture. Parameter servers and evaluators do not train. With parameter
+        servers only the worker that created the strategy does: the others run what it sends."""
         known = [(one.task, one.capture) for one in self.members if one.capture is not None and one.task.trains]
         made = [strategy.cls for _, capture in known for strategy in capture.strategies]
         is_coordinated = any(cls.startswith("ParameterServer") for cls in made)
@@ -159,17 +159,17 @@ class Capture:
 
     @property
     def waits_in_tensorflow(self) -> bool:
-        """Whether it was inside of TensorFlow when it was stopped: in a step that waits for others, as a rule."""
+        """Whether it was stopped inside TensorFlow: usually a step that waits for other workers."""
         return bool(self.stack) and _TENSORFLOW.search(self.stack[0].path) is not None
 
     @property
     def last_line(self) -> str:
-        """The last line that the program has printed."""
+        """The last line that the program printed."""
         return str(self.end.get("last") or "")
 
     @property
     def operations(self) -> Counter[str]:
-        """How many operations ran, and nodes of graphs are, on each device."""
+        """Operations run, plus graph nodes, by device."""
         seen = Counter[str]()
         for ran, count in self.executions.items():
             seen[ran.device] += count
@@ -179,18 +179,18 @@ class Capture:
 
     @property
     def own_devices(self) -> tuple[str, ...]:
-        """The devices of this process; in a cluster TensorFlow lists those of other workers, too."""
+        """The devices of this process; in a cluster TensorFlow also lists those of other workers."""
         return tuple(device for device in self.logical if not device.startswith("/job:"))
 
     @property
     def seconds(self) -> float:
-        """How long the program ran, 0 where nobody saw its end."""
+        """Duration of the run, 0 if its end is missing."""
         return float(self.end.get("seconds", 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A worker of a cluster, with what it left behind: None where there is nothing of it."""
+    """A worker of a cluster and its capture, None if it left none."""
 
     task: Task
     capture: Capture | None

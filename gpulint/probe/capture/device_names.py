@@ -1,7 +1,7 @@
-"""Names of devices in the captures of a cluster.
+"""Device names in the captures of a cluster.
 
-In its own process a worker's first GPU is `GPU:0`; TensorFlow calls it `/job:worker/task:1/…/GPU:0` there, too, as
-soon as the process is part of a cluster, and knows the devices of the other workers by such names.
+A worker's first GPU is `GPU:0` in its own process. Once the process joins a cluster TensorFlow also calls it
+`/job:worker/task:1/…/GPU:0`, and names the devices of other workers in the same way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Told = TypeVar("_Told")
 
 
 def localised(capture: Capture) -> Capture:
-    """The capture with the names that the worker's devices have in its own process, which come first."""
+    """The capture with short names for the worker's own devices, which come first."""
     prefix = _own_prefix(capture)
     if not prefix:
         return capture
@@ -33,12 +33,12 @@ def localised(capture: Capture) -> Capture:
 
 
 def _own_only(by_device: dict[str, _Told]) -> dict[str, _Told]:
-    """Of simulated GPUs every process tells something, also where they are another worker's."""
-    return {device: told for device, told in by_device.items() if not _PREFIX.match(device)}
+    """Without other workers' devices, which every process reports for simulated GPUs."""
+    return {device: values for device, values in by_device.items() if not _PREFIX.match(device)}
 
 
 def qualified(capture: Capture, prefix: str) -> Capture:
-    """The capture with names that say whose devices they are; those of other workers are left out of the list."""
+    """The capture with device names that include the worker; other workers' devices are dropped."""
 
     def whose(device: str) -> str:
         return device if not device or device.startswith("/job:") else f"{prefix}{device}"
@@ -47,10 +47,11 @@ def qualified(capture: Capture, prefix: str) -> Capture:
 
 
 def _own_prefix(capture: Capture) -> str:
-    """What the names of the worker's own devices begin with, "" where they are short already.
+    """The prefix of the worker's own device names, "" if they are short already.
 
-    The launcher says which worker it is. Where nobody did, the devices are those that the runtime told the memory of,
-    which it does of its own only, or else those on which most ran."""
+    The launcher says which worker it is. Without a launcher, the own devices are those with memory samples, which the
+    runtime takes of its own devices only, or else those that ran most operations.
+    """
     if not any(_PREFIX.match(device) for device in capture.logical):
         return ""
     if capture.worker is not None:
@@ -66,7 +67,7 @@ def _own_prefix(capture: Capture) -> str:
 
 
 def renamed(capture: Capture, rename: Callable[[str], str]) -> Capture:
-    """The capture with other names of devices."""
+    """The capture with renamed devices."""
 
     def pairs(counts: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
         return _moved(counts, lambda pair: (pair[0], rename(pair[1])))

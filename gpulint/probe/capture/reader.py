@@ -1,4 +1,4 @@
-"""Reading a Capture: what a program did, as records in a file of JSON Lines, which `docs/capture.md` describes."""
+"""Reads a capture: a JSON Lines file of records, described in `docs/capture.md`."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from gpulint.probe.capture.records import (
 )
 
 VERSION = 1
-"""Version of the form; grows when a field changes its meaning or goes."""
+"""Version of the format; increases when a field is removed or changes its meaning."""
 
 MEASURED = "steps"
-"""The phase that is judged: building a model and warming up take their time, and fill memory, as they should."""
+"""The phase that checks look at: building a model and warming up may be slow and allocate memory."""
 
 
 class CaptureError(Exception):
-    """A file that is no capture, or one of a later gpulint. The message names the file."""
+    """A file that is not a capture, or was written by a later gpulint. The message names the file."""
 
 
 def read(path: str) -> Capture:
-    """The capture in a file. Devices of a worker of a cluster have the names that they have in its own process, those
-    of the others keep job and task. Raises CaptureError for what is none, OSError."""
+    """The capture in a file. Own devices of a cluster's worker get short names, others keep job and task. Raises
+    CaptureError for other files, OSError."""
     with open(path, encoding="utf-8", errors="replace") as lines:
         return localised(_read(lines, path))
 
@@ -104,9 +104,9 @@ def _place(files: _Files, file: int | None, row: int) -> Where | None:
 
 
 def _lost(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    told = record["evidence"], record["reason"]
-    if told not in capture.lost:
-        capture.lost.append(told)
+    lost = record["evidence"], record["reason"]
+    if lost not in capture.lost:
+        capture.lost.append(lost)
 
 
 def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -174,7 +174,7 @@ def _copies(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 
 def _beside(record: dict[str, Any], name: str, otherwise: Any) -> list[Any]:
-    """A list that has an element for each row of a record; early captures have none."""
+    """A list with one element per row of a record; early captures lack it."""
     found: list[Any] = record.get(name) or [otherwise] * len(record["rows"])
     return found
 

@@ -1,4 +1,4 @@
-"""Appending to the Capture. Standard library only, and nothing here raises for the disk: a run goes on without it."""
+"""Appends to a capture. Standard library only; disk errors are kept, not raised, so that the run goes on."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 
 
 class Recorder:
-    """Appends records to a capture that other processes append to, too.
+    """Appends records to a capture that other processes also append to.
 
-    A record is one line and one write, so that whatever kills the process leaves whole lines behind.
+    One record is one line and one write, so that a killed process leaves whole lines.
     """
 
     def __init__(self, path: str, *, fresh: bool = False) -> None:
         """`fresh` empties the file first."""
         self.error = ""
-        """What first went wrong with the file, "" while all is well."""
+        """The first error with the file, "" if none."""
         self.written = 0
-        """How many bytes this recorder has added."""
+        """Bytes added by this recorder."""
         self._path = path
         self._lock = threading.Lock()
         self._torn = False
-        """Whether the last line of ours lacks its end."""
+        """Whether our last line is incomplete."""
         self._descriptor: int | None = None
         try:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_TRUNC if fresh else 0)
@@ -33,9 +33,9 @@ class Recorder:
             self._fail(error)
 
     def write(self, kind: str, **fields: Any) -> None:
-        """Appends a record, with the time; what JSON has no form for becomes a text."""
+        """Appends a record with the time; values that JSON cannot represent are written as text."""
         text = json.dumps({"kind": kind, "t": round(time.time(), 6), **fields}, ensure_ascii=False, default=str)
-        # A path that is no UTF-8 has lone surrogates: as \udcXX they are JSON, and come back as they were.
+        # Paths that are not UTF-8 have lone surrogates: written as \udcXX they survive the round trip through JSON.
         line = text.encode("utf-8", "backslashreplace") + b"\n"
         with self._lock:
             if self._descriptor is None:
@@ -53,12 +53,12 @@ class Recorder:
                 self._fail("the disk is full")
 
     def abandon(self) -> None:
-        """Drops all further records, in a fork: a thread that is not there may hold the lock."""
+        """Drops all further records in a fork, where a thread that no longer exists may hold the lock."""
         self._lock = threading.Lock()
         self.close()
 
     def close(self) -> None:
-        """Ends the writing; records that come later are dropped."""
+        """Stops writing; later records are dropped."""
         with self._lock:
             if self._descriptor is not None:
                 os.close(self._descriptor)

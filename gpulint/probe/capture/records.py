@@ -1,4 +1,4 @@
-"""What a Capture is made of. Devices are short names such as `GPU:0`; sizes are bytes, times seconds."""
+"""The types that a capture consists of. Devices are short names such as `GPU:0`; sizes are bytes, times seconds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Where(NamedTuple):
-    """A row of a file, from 1; in a notebook a row of the cell with this index, from 0."""
+    """A row of a file, from 1; in a notebook, a row of the cell with this index, from 0."""
 
     path: str
     row: int
@@ -16,9 +16,9 @@ class Where(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """An eager operation, by the place that ran it. `requested` is "" where nothing asked for a device, `dtype` that of
-    the first input, "" where there is none or nobody noted it. `part` is "tf.data" where a strategy divides its input,
-    "reduction" where it keeps what it mirrors the same, or ""."""
+    """An eager operation and the line that ran it. `requested` is "" without an explicit device; `dtype` is that of the
+    first input, "" if there is none or it was not recorded. `part` is "tf.data" where a strategy divides its input,
+    "reduction" where it keeps mirrored values equal, or ""."""
 
     where: Where | None
     op: str
@@ -29,9 +29,9 @@ class Execution(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A node of a graph that was run, by the place that made it. `part` is "step" in a function that takes gradients,
+    """A node of an executed graph and the line that created it. `part` is "step" in a function that takes gradients,
     "tf.data" in one that a pipeline calls, "initialisation" in one that initialises variables, or ""; `replica` is the
-    one of a strategy that runs it, from 0."""
+    strategy's replica that runs it, from 0."""
 
     where: Where | None
     op: str
@@ -46,10 +46,10 @@ class Node(NamedTuple):
 class Copy(NamedTuple):
     """A transfer between devices: `op` is the kind of node, "EagerCopy" outside graphs.
 
-    `consumer` is the operation that needed what was copied, at `where`, with the device asked for there. `bytes` is
-    None where the shape is not known. `in_step`: in the graph of a training step, made once in each. `mixed`: the
-    consumer also reads what was computed on another device than the source. `reduces`: a strategy keeps there what it
-    mirrors the same; None where nobody noted it.
+    `consumer` is the operation at `where` that needed the tensor, and `requested` its explicit device. `bytes` is None
+    if the shape is unknown. `in_step`: in the graph of a training step, once per step. `mixed`: the consumer also reads
+    tensors computed on a device other than the source. `reduces`: part of a strategy's reduction, which keeps mirrored
+    values equal; None if not recorded.
     """
 
     op: str
@@ -65,7 +65,7 @@ class Copy(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """What TensorFlow's registry says of an operation on a dtype: whether it has a GPU kernel, and whether that takes
+    """The registry's entry for an operation on a dtype: whether it has a GPU kernel, and whether that kernel reads
     its first input from host memory."""
 
     gpu: bool
@@ -73,9 +73,9 @@ class Kernel(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A variable that was made, or one replica's copy of it. `callers` are the calls that led to `where`, from the
-    innermost outwards, as far as they are known. `round`: the training steps and calls of models before it; `older`: of
-    how many earlier rounds variables were still there that were made in the same place."""
+    """A variable that was created, or one replica's copy of it. `callers` are the calls that led to `where`,
+    innermost first, as far as known. `round`: training steps and model calls before it; `older`: number of earlier
+    rounds whose variables from the same line still existed."""
 
     name: str
     shape: tuple[int, ...]
@@ -89,29 +89,28 @@ class Variable(NamedTuple):
 
 
 class Strategy(NamedTuple):
-    """A `tf.distribute.Strategy` that was made."""
+    """A `tf.distribute.Strategy` that was created."""
 
     id: int
     cls: str
     devices: tuple[str, ...]
-    """Those of this process."""
+    """Of this process."""
     replicas: int
-    """Those of all processes."""
+    """Of all processes."""
     where: Where | None
 
     @property
     def own_replicas(self) -> int:
-        """The replicas of this process: one on each of its devices where the strategy spans several workers, and all
-        of them otherwise."""
+        """The replicas of this process: one per device if the strategy spans several workers, otherwise all of them."""
         return len(self.devices) if self.cls in SEVERAL_WORKERS and self.devices else self.replicas
 
 
 SEVERAL_WORKERS = frozenset({"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
-"""Strategies whose replicas are on several workers; the second is the name of the first one's class."""
+"""Strategies whose replicas are on several workers; the second is the class name of the first."""
 
 
 class Call(NamedTuple):
-    """A call of TensorFlow that configures something. `error` is "" where it went well."""
+    """A call that configures TensorFlow. `error` is "" if it succeeded."""
 
     name: str
     arguments: dict[str, str]
@@ -120,7 +119,7 @@ class Call(NamedTuple):
 
 
 class Function(NamedTuple):
-    """The `tf.function`s of a name: how often they were traced, and how many there are (0: not known)."""
+    """All `tf.function`s of one name: number of traces, and number of functions (0: unknown)."""
 
     name: str
     where: Where | None
@@ -129,16 +128,16 @@ class Function(NamedTuple):
     device: str
     made: int = 0
     graph: bool = True
-    """Whether its nodes were seen: those of a function that XLA compiles, or that was traced before, were not."""
+    """Whether its nodes were recorded: not for functions that XLA compiles or that were traced before."""
 
     @property
     def traces_of_each(self) -> float:
-        """Traces of one of them, in the mean: each fold of a validation has functions of its own."""
+        """Mean traces per function: each fold of a validation has functions of its own."""
         return self.traces / max(self.made, 1)
 
 
 class Lines(NamedTuple):
-    """Rows `first` to `last` of a file, or of a notebook's cell, and the op that is meant there, "" for all."""
+    """Rows `first` to `last` of a file, or of a notebook's cell, restricted to one op unless it is ""."""
 
     path: str
     first: int
@@ -147,14 +146,14 @@ class Lines(NamedTuple):
     cell: int | None = None
 
     def has(self, where: Where | None, op: str) -> bool:
-        """Whether an op at a place is meant."""
+        """Whether an op at a line is included."""
         if where is None or (where.path, where.cell) != (self.path, self.cell) or self.op not in ("", op):
             return False
         return self.first <= where.row <= self.last
 
 
 class Stated(NamedTuple):
-    """Something that the program itself expects, with what was seen of it (`gpulint.expect`)."""
+    """An expectation stated in the program (`gpulint.expect`), with what was observed."""
 
     form: str
     """"on" a device, "copies" between devices, "traces" of a function, or "that": an expression."""
@@ -164,18 +163,18 @@ class Stated(NamedTuple):
     objects: Counter[tuple[str, str]]
     """(name, device) of tensors and variables."""
     ops: Counter[tuple[str, str]]
-    """(op, device) of what ran."""
+    """(op, device) of operations that ran."""
     copies: Counter[Copy]
     lines: Lines | None
-    """What is meant, where `ops` does not say it."""
+    """The lines it refers to, if `ops` does not say."""
     traces: int | None
     missing: str
-    """Why nothing, or not everything, was seen."""
+    """Why nothing, or not everything, was observed."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class Task:
-    """One of the tasks of a cluster: the job that it belongs to, such as `worker` or `chief`, and its index there."""
+    """A task of a cluster: its job, such as `worker` or `chief`, and its index."""
 
     job: str
     index: int
@@ -187,7 +186,7 @@ class Task:
 
     @property
     def prefix(self) -> str:
-        """What TensorFlow puts before the names of its devices in a cluster: `/job:worker/task:1/`."""
+        """The prefix of its device names in a cluster: `/job:worker/task:1/`."""
         return f"/job:{self.job}/task:{self.index}/"
 
     @property
@@ -198,7 +197,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """The task that a process is, by which launcher, and all tasks that this names, none where it does not say."""
+    """The task that a process is, its launcher, and all tasks that the launcher names, if any."""
 
     job: str
     index: int
@@ -211,7 +210,7 @@ class Worker:
 
 
 class Frame(NamedTuple):
-    """A function that was running, at a row of its file; `own`: of the program, in no installed package."""
+    """A stack frame: a function at a row of its file; `own`: part of the program, not of an installed package."""
 
     path: str
     row: int
@@ -220,8 +219,8 @@ class Frame(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """How a process spends the time of so many training steps: median seconds in the function of the step, and of
-    Python's own between two of them, in which it waits for no input."""
+    """Where a process spends the time of a number of training steps: median seconds in the step function, and in
+    Python between two steps, input waits excluded."""
 
     steps: int
     inside: float
@@ -229,8 +228,8 @@ class Pace(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Training steps of one place. `seconds` are those of all of them together. `busy`: how many came after more than a
-    few eager operations since the one before, `operations`: how many these were."""
+    """Training steps of one line. `seconds` is their total. `busy`: steps preceded by more than a few eager
+    operations since the previous one; `operations`: the number of these."""
 
     name: str
     where: Where | None
@@ -242,18 +241,18 @@ class Steps(NamedTuple):
 
 
 class Happened(NamedTuple):
-    """What was seen at a time: the end of a call, of a training step or of `number` in a row, a strategy that was
-    made, the first run of one more trace of a function, or `number` copies that were counted until then."""
+    """An event with its time: the end of a call, of a training step or of `number` in a row, the creation of a
+    strategy, the first run of a new trace, or `number` copies counted so far."""
 
     t: float
     what: Call | Copy | Function | Steps | Strategy
     number: int = 1
     seconds: float = 0.0
-    """How long it took until then, 0 where that is not known."""
+    """Its duration, 0 if unknown."""
 
 
 class Sample(NamedTuple):
-    """Memory at one moment: (current, peak) by device, with the phase the program was in."""
+    """Memory at one moment: (current, peak) by device, with the phase of the program."""
 
     t: float
     phase: str
@@ -261,7 +260,7 @@ class Sample(NamedTuple):
 
 
 class SourceText(NamedTuple):
-    """A file of the program as it was when the run first came to it. `text` is None where it was not kept."""
+    """A file of the program as it was when the run first reached it. `text` is None if it was not kept."""
 
     modified: float
     digest: str
@@ -269,7 +268,7 @@ class SourceText(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A card as NVML sees it, at one moment."""
+    """A GPU as reported by NVML, at one moment."""
 
     t: float
     bus: str
@@ -282,7 +281,7 @@ class Card(NamedTuple):
 
 
 class InnerDevice(NamedTuple):
-    """A device that is asked for inside a function which XLA compiles."""
+    """A device requested inside a function that XLA compiles."""
 
     where: Where | None
     function: str
@@ -290,9 +289,9 @@ class InnerDevice(NamedTuple):
 
 
 class ReplicaRun(NamedTuple):
-    """Calls of `strategy.run` that were given the same: `divided`, values of which each replica has its own part;
-    `whole`, tensors that every replica gets; `batch`, the first dimension of what one replica got, None where it is
-    not known. `eager`: outside traced functions; `traced`: what is run is a `tf.function`."""
+    """Calls of `strategy.run` with the same kinds of arguments: `divided`, values sharded across replicas; `whole`,
+    tensors that every replica gets in full; `batch`, first dimension of one replica's part, None if unknown.
+    `eager`: outside traced functions; `traced`: the function run is a `tf.function`."""
 
     where: Where | None
     function: str
@@ -305,8 +304,8 @@ class ReplicaRun(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Tensors of one origin in the steps that were looked at: in how many they were `made`, in how many of these some
-    were `left` when at least as many steps had followed, and the bytes of those in all."""
+    """Tensors of one origin in the sampled steps: the number of steps that `made` some, the number of these with
+    some `left` after at least as many further steps, and the bytes left in total."""
 
     where: Where | None
     op: str
@@ -317,7 +316,7 @@ class Kept(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A dataset that was divided among replicas, and the size of its batches."""
+    """A dataset distributed across replicas, and its batch size."""
 
     where: Where | None
     size: int
@@ -343,7 +342,7 @@ class Split(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """What a loop over a dataset spent waiting for `elements`, of so many seconds, and the training steps meanwhile."""
+    """Time that a loop over a dataset waited for `elements`, of so many seconds, and the training steps meanwhile."""
 
     elements: int
     waited: float
@@ -352,14 +351,14 @@ class Wait(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A place where Python reads tensors of a device."""
+    """A line where Python reads tensors of a device."""
 
     where: Where | None
     device: str
 
 
 class ModelCall(NamedTuple):
-    """A place where a method of a Keras model is called."""
+    """A line that calls a method of a Keras model."""
 
     where: Where | None
     method: str

@@ -1,1 +1,1 @@
-"""The checks: each module has one `check(run)` that gives expectations."""
+"""The checks: each module has a function `check(run)` that yields expectations."""

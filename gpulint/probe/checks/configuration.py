@@ -1,33 +1,24 @@
-"""Calls that configure devices do what they ask for."""
+"""Calls that configure devices take effect."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gpulint.probe.expectations.expectation import Expectation, Run, held, violated
+from gpulint.probe.measures.configuration import rule_of
 
 _ID = "configuration"
 _EXPECTED = "takes effect"
 
-_CODES = (
-    ("cannot be modified after being initialized", "GPU301"),
-    ("cannot be modified once initialized", "GPU301"),
-    ("cannot be modified after initialization", "GPU301"),
-    ("Memory growth cannot differ", "GPU303"),
-    ("when virtual devices configured", "GPU306"),
-)
-"""Parts of TensorFlow's error messages (`tensorflow/python/eager/context.py` of 2.16 and 2.21) → the rule that speaks
-of them."""
-
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Every configuration call that was made, by the error that it raised."""
+    """Each configuration call, by its error."""
     for call in run.capture.calls:
         subject = f"{call.name}({', '.join(_argument(name, text) for name, text in call.arguments.items())})"
         if not call.error:
             yield held(_ID, subject, _EXPECTED, "accepted", where=call.where)
             continue
-        code = code_of(call.error)
+        code = rule_of(call.error)
         yield violated(
             _ID,
             subject,
@@ -39,11 +30,6 @@ def check(run: Run) -> Iterator[Expectation]:
             if code == "GPU301"
             else "",
         )
-
-
-def code_of(error: str) -> str:
-    """The rule that speaks of an error of a configuration call, "" for none."""
-    return next((code for part, code in _CODES if part in error), "")
 
 
 def _argument(name: str, text: str) -> str:

@@ -1,11 +1,11 @@
-"""No step moves data between devices of one kind without having asked for it."""
+"""Steps copy data between devices of one kind only on request."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Set
 
-from gpulint.probe.agent.operations import EAGER_COPY
+from gpulint.probe.agent.operation_records import EAGER_COPY
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Copy, Strategy, Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
@@ -16,15 +16,15 @@ _EXPECTED = "none between devices of one kind"
 _REPLICAS = "none but the strategy's own all-reduce"
 
 SHOWN = 3
-"""Pairs of devices that are named as evidence."""
+"""Pairs of devices named as evidence."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
     """Copies between GPUs in every step, by the line that needs them.
 
-    An operation in a device scope was put there on purpose, and one that reads from a single device has to go on from
-    there: both need their copies. Replicas of a strategy read from each other what it reduces, and nothing else.
-    Batches come from the host.
+    An operation in a device scope was placed there on purpose, and one with inputs from a single device continues from
+    there: both need their copies. Replicas of a strategy read from each other only what it reduces. Batches come from
+    the host.
     """
     capture = run.capture
     strategy = of_replicas(capture)
@@ -56,8 +56,8 @@ def check(run: Run) -> Iterator[Expectation]:
 
 
 def between_replicas(capture: Capture, strategy: Strategy) -> Counter[Copy]:
-    """Copies in graphs by which a replica reads from the device of another, but for what the strategy
-    reduces: what is not mirrored is on one device."""
+    """Copies in graphs by which a replica reads from another's device, except those of the strategy's reduction: the
+    value is not mirrored."""
     devices = set(strategy.devices)
     return Counter(
         {one: count for one, count in capture.copies.items() if one.reduces is False and _is_between(one, devices)}
@@ -69,7 +69,7 @@ def _is_between(one: Copy, devices: Set[str]) -> bool:
 
 
 def is_unsure(capture: Capture, strategy: Strategy) -> bool:
-    """Whether nobody noted of copies between the replicas whether they are the strategy's own."""
+    """Whether the capture does not record if copies between replicas belong to a reduction."""
     return any(one.reduces is None and _is_between(one, set(strategy.devices)) for one in capture.copies)
 
 

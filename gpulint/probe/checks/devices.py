@@ -1,4 +1,4 @@
-"""The devices that a strategy is given are there."""
+"""The devices passed to a strategy exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ID = "device-exists"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each strategy, by the devices that it was given."""
+    """Each strategy, by its devices."""
     capture = run.capture
     for strategy in capture.strategies:
         asked = list(dict.fromkeys(strategy.devices))

@@ -1,4 +1,4 @@
-"""Every worker of a cluster has as many devices as the others."""
+"""All workers of a cluster have the same number of devices."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SUBJECT, _EXPECTED = "devices of each worker", "as many on each"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """GPUs, or CPUs where no worker has any. MultiWorkerMirroredStrategy multiplies its own devices by the number of
-    workers, and waits for ever for those that another one has not
+    """GPUs, or CPUs if no worker has any. MultiWorkerMirroredStrategy multiplies its own number of devices by the
+    number of workers, and waits forever for devices that another worker lacks
     (`tensorflow/python/distribute/collective_all_reduce_strategy.py`, 2.16 and 2.21)."""
     trainers = [(task, capture) for task, capture in run.capture.trainers if capture.logical]
     if len(trainers) < 2:

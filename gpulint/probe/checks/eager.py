@@ -1,4 +1,4 @@
-"""A training step is a few calls from Python, not an operation at a time."""
+"""A training step takes a few calls from Python, not one per operation."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _EXPECTED = f"at most {FEW} for each step"
 _BETWEEN = "put what is run between the steps into functions decorated with `tf.function`, too"
 
 SEEN = 2
-"""Steps below which there is nothing to be seen: what comes before the first is no step's."""
+"""Steps needed: operations before the first do not belong to a step."""
 
 NEEDED = 10
-"""Steps below which many operations may come from the beginning of epochs, and are no violation yet."""
+"""Steps needed for a violation: with fewer, many operations may come from the start of epochs."""
 
 MOST = 0.5
-"""Share of the steps that may come after many operations: the first of each epoch, and those that are validated."""
+"""Share of steps that may follow many operations: the first of each epoch, and after validation."""
 
 SHOWN = 3
-"""Operations that are named as evidence."""
+"""Operations named as evidence."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each kind of training step, by the eager operations from one to the next."""
+    """Each kind of training step, by the eager operations between two steps."""
     capture = run.capture
     if not capture.steps:
         return
@@ -60,7 +60,7 @@ def check(run: Run) -> Iterator[Expectation]:
 
 
 def _often(capture: Capture, steps: Steps) -> Counter[str]:
-    """Operations of the file that takes the steps, those that were run at least as often."""
+    """Operations of the file that runs the steps, with at least as many runs."""
     counts = Counter[str]()
     for ran, count in capture.executions.items():
         if _path(ran.where) == _path(steps.where) and not ran.part and not is_bookkeeping(ran.op):
@@ -73,7 +73,7 @@ def _path(where: Where | None) -> str:
 
 
 def _code(capture: Capture, steps: Steps) -> str:
-    """The rule that speaks of what makes the steps eager."""
+    """The rule about the cause of eager steps."""
     if any(call.name.endswith("run_functions_eagerly") and not call.error for call in capture.calls):
         return "GPU506"
     if any(one.eager and not one.traced for one in capture.runs):

@@ -1,4 +1,4 @@
-"""Work for which the GPU is there does not run on the host."""
+"""Heavy work does not run on the host."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _EXPECTED = "on a GPU"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Heavy operations on the host of a machine with a GPU, by line, where nothing explains them; and operations that
-    were asked for a GPU and have no kernel there."""
+    """Unexplained heavy operations on the host of a machine with a GPU, by line; and operations that were requested
+    on a GPU and have no kernel for it."""
     capture = run.capture
     if not has_gpu(capture):
         return

@@ -1,4 +1,4 @@
-"""Every GPU that TensorFlow has computes something in each training step."""
+"""Every GPU computes something in each training step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ID = "gpu-idle"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """The GPUs of this process, but for those of strategies with several replicas, which `strategy-spread` is about."""
+    """The GPUs of this process, without those of strategies with several replicas, which `strategy-spread` covers."""
     capture = run.capture
     done = work(capture)
     spread = {device for one in capture.strategies if one.own_replicas > 1 for device in one.devices}

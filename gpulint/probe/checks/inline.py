@@ -1,4 +1,4 @@
-"""What the program states of its own values and blocks (`gpulint.expect`)."""
+"""Expectations of values and blocks stated in the program (`gpulint.expect`)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Stated
 from gpulint.probe.checks.stated import NO_GPU, lacks_gpu
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.expectations.metrics import SHOWN, is_on, told
+from gpulint.probe.expectations.metrics import SHOWN, is_on, most_frequent
 from gpulint.probe.measures.reasons import bound, is_bookkeeping
 
 _ON, _TRACES, _COPIES = "expect-on", "expect-traces", "expect-copies"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each expectation of the program, but for expressions."""
+    """Each expectation of the program that is not an expression."""
     for stated in run.capture.stated.values():
         if stated.form == "on":
             yield _on(run, stated)
@@ -47,7 +47,7 @@ def _on(run: Run, stated: Stated) -> Expectation:
         for (_, there), count in seen.items():
             devices[there] += count
         observed = ", ".join(f"{count} on {there}" for there, count in devices.most_common())
-        evidence = (NO_GPU, *told(elsewhere)) if without_gpu else told(elsewhere)
+        evidence = (NO_GPU, *most_frequent(elsewhere)) if without_gpu else most_frequent(elsewhere)
         return violated(_ON, stated.subject, expected, observed, where=stated.where, evidence=evidence)
     if stated.missing or not seen:
         return _unknown(
@@ -57,7 +57,7 @@ def _on(run: Run, stated: Stated) -> Expectation:
 
 
 def _in_lines(capture: Capture, stated: Stated) -> Counter[tuple[str, str]]:
-    """(op, device) of what the lines of a function ran or built."""
+    """(op, device) of what a function's lines ran or built."""
     found: Counter[tuple[str, str]] = Counter()
     if stated.lines is None:
         return found

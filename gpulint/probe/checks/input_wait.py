@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.measures.waiting import HIGH, NEEDED, judge
+from gpulint.probe.measures.waiting import HIGH, NEEDED, wait_share
 
 _ID = "input-wait"
 _SUBJECT = "waiting for input"
@@ -13,10 +13,10 @@ _EXPECTED = f"less than {HIGH:.0%} of the time"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each loop over a dataset in which steps were taken, by the share of its time that `next()` took."""
+    """Each loop over a dataset with training steps, by the share of time spent in `next()`."""
     capture = run.capture
     steps = sum(one.taken for one in capture.steps.values())
-    judged = {where: judge(wait) for where, wait in capture.waits.items() if wait.steps}
+    judged = {where: wait_share(wait) for where, wait in capture.waits.items() if wait.steps}
     for where, one in judged.items():
         if not one.enough:
             continue

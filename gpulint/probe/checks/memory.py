@@ -1,4 +1,4 @@
-"""Memory: what grows, what is uneven, how near the limit it comes, and who else is on the card."""
+"""Memory: growth, imbalance, headroom, and other programs on the card."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _IDLE, _TAKEN, _FOREIGN = "gpu-idle-held", "mem-preallocated", "mem-foreign"
 _OUT = "out-of-memory"
 
 SHOWN = 3
-"""Lines that are named as evidence."""
+"""Lines named as evidence."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Every detector of memory that has something to look at."""
+    """Every memory detector that applies."""
     capture = run.capture
     places = memory_limits.places(message for log in capture.logs.values() for message in log.messages)
     limits = {device: place.limit for device, place in places.items() if place.limit}
@@ -58,26 +58,19 @@ def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
             reason = "no training step used it"
             yield undecided(_LEAK, Status.SKIP, f"memory of {growth.subject} over the steps", "does not grow", reason)
         elif capture.simulated and growth.subject in cpus:
-            continue  # its allocator has the tensors of the simulated GPUs, too
+            continue  # its allocator also holds the tensors of the simulated GPUs
         elif growth.verdict != "inconclusive" or (growth.samples and growth.subject not in cpus):
             yield _of_growth(growth, capture)
     since = leaks.steps_began(capture.memory)
     if since is None or any(one.verdict in ("fail", "warn") and one.subject in cpus for one in growths):
-        return  # what the CPU's allocator keeps is memory of the host
+        return  # memory kept by the CPU's allocator is host memory
     host = leaks.host_growth(capture.resident, machine.get("host"), since, steps, share)
-    if (
-        host.verdict != "inconclusive" and host.limit is not None
-    ):  # nobody expects a short run to say anything of the host
+    if host.verdict != "inconclusive" and host.limit is not None:  # short runs need not report on the host
         yield _of_host(host)
 
 
 def _place(kept: Kept) -> str:
     return f"{os.path.basename(kept.where.path)}:{kept.where.row}" if kept.where is not None else "library code"
-
-
-def each_step(kept: Kept) -> str:
-    """What a line leaves behind."""
-    return f"{kept.op}, {kept.bytes / kept.made:,.0f} bytes a step"
 
 
 def _of_growth(growth: leaks.Growth, capture: Capture) -> Expectation:
@@ -87,7 +80,7 @@ def _of_growth(growth: leaks.Growth, capture: Capture) -> Expectation:
         fix = "keep no tensor of a step longer than the step"
         kept = leaks.explained(growth, capture.kept)
         where = kept[0].where if kept else None
-        evidence = tuple(f"{_place(one)} outlives its step: {each_step(one)}" for one in kept[:SHOWN])
+        evidence = tuple(f"{_place(one)} outlives its step: {leaks.each_step(one)}" for one in kept[:SHOWN])
         return violated(
             _LEAK, subject, expected, observed, code="GPU307", where=where, evidence=evidence, fix=fix, level=level
         )
@@ -122,7 +115,7 @@ def _time(seconds: float) -> str:
 
 
 def _out_of_memory(capture: Capture) -> Iterator[Expectation]:
-    """What ended the program. TensorFlow prints of failed allocations that it tries again, or does without, too."""
+    """The error that ended the program. TensorFlow also logs failed allocations that it retries or does without."""
     expected = "every allocation succeeds"
     if (failed := out_of_memory.refused(capture)) is not None:
         told = f"{in_words(failed.size)} were refused" if failed.size is not None else "a tensor was refused"
@@ -175,7 +168,7 @@ def _of_held(idle: memory.Held) -> Expectation:
 
 
 def _of_preallocation(taken: memory.Preallocation) -> Expectation:
-    """Told and never broken: it is what TensorFlow does unless memory growth or a limit is set."""
+    """Reported, never a violation: TensorFlow's default without memory growth or a limit."""
     subject, expected = f"memory of its card taken for {taken.device}", "for information"
     if taken.verdict == "inconclusive":
         return undecided(_TAKEN, Status.SKIP, subject, expected, taken.reason)

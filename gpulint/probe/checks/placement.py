@@ -1,4 +1,4 @@
-"""Operations run on the device that the code asks for."""
+"""Operations run on the device that the code requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ID = "scope-placement"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For each line and device that it asks for: where its operations were put."""
+    """For each line and requested device: where its operations were placed."""
     capture = run.capture
     asked: dict[tuple[Where | None, str], Counter[tuple[str, str]]] = defaultdict(Counter)
     for ran, count in capture.executions.items():

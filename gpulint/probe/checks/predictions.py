@@ -1,4 +1,4 @@
-"""What `gpulint check` says of the program, held against what happened."""
+"""Findings of `gpulint check`, compared with the run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpulint.linting.finding import Severity
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
-from gpulint.probe.verdicts import DECIDERS
+from gpulint.probe.verdicts import VERDICTS
 
 _ID = "prediction"
 
@@ -15,7 +15,7 @@ _ID = "prediction"
 def check(run: Run) -> Iterator[Expectation]:
     """Each finding: confirmed, refuted, or neither."""
     for finding in run.findings:
-        decide = DECIDERS.get(finding.code)
+        decide = VERDICTS.get(finding.code)
         said = decide(finding, run.capture) if decide is not None else None
         where = Where(finding.span.path, finding.span.row, finding.span.cell)
         level = Level.ERROR if finding.severity is Severity.ERROR else Level.WARN

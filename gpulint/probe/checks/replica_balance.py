@@ -1,4 +1,4 @@
-"""The replicas of all workers have alike work and variables."""
+"""The replicas of all workers have equal work and variables."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gpulint.probe.measures.variable_balance import MIRRORED
 _ID = "replica-balance"
 
 UNEVEN = 1.2
-"""Most by least nodes of a training step on one replica's device: that of peaks of memory (`probe.memory`). The first
-replica of a worker has some of its own: schedules, counters."""
+"""Ratio of the most to the fewest nodes of a training step on replicas' devices, as for memory peaks
+(`probe.memory`). The first replica of a worker has extra nodes: schedules, counters."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For strategies that mirror variables, or ranks that each have a model: bytes of variables on every replica's
-    device, and nodes of the graphs of training steps."""
+    """For strategies that mirror variables, or ranks with a model each: bytes of variables on every replica's
+    device, and nodes of step graphs."""
     replicas = {(task, device): capture for task, capture in run.capture.trainers for device in _devices(capture)}
     if len({task for task, _ in replicas}) < 2:
         return
@@ -46,7 +46,7 @@ def check(run: Run) -> Iterator[Expectation]:
 
 
 def _devices(capture: Capture) -> list[str]:
-    """The devices of a worker's replicas; where no strategy was made, as with Horovod, the one that it trains on."""
+    """Devices of a worker's replicas; without a strategy, as with Horovod, the one it trains on."""
     for strategy in capture.strategies:
         if strategy.cls in MIRRORED:
             return list(dict.fromkeys(strategy.devices))
@@ -67,7 +67,7 @@ def _nodes(capture: Capture) -> Counter[str]:
 
 
 def _told(values: dict[tuple[Task, str], str]) -> str:
-    """By worker, where its devices are alike; each of them otherwise."""
+    """By worker if its devices are equal; otherwise by device."""
     of_tasks: dict[Task, dict[str, str]] = {}
     for (task, device), value in values.items():
         of_tasks.setdefault(task, {})[device] = value

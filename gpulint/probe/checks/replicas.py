@@ -1,4 +1,4 @@
-"""Each replica is given a part of the batch, and its own."""
+"""Each replica gets its own shard of the batch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpulint.probe.verdicts.evidence import MANY
 
 _INPUTS, _BATCH = "replica-inputs", "replica-batch"
 SMALLEST = 2
-"""Elements of a replica's batch below which its device has next to nothing to do at once."""
+"""Elements of a replica's batch below which its device has almost no parallel work."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """What `strategy.run` was given, by line, and what each replica gets of datasets that were divided."""
+    """Arguments of `strategy.run`, by line, and the shards of distributed datasets."""
     capture = run.capture
     trained = bool(capture.steps)
     lines: dict[Where | None, ReplicaRun] = {}
@@ -48,13 +48,13 @@ def check(run: Run) -> Iterator[Expectation]:
 
 
 def _only(capture: Capture) -> Strategy | None:
-    """The strategy with several replicas, where there is one only."""
+    """The strategy with several replicas, if there is exactly one."""
     several = [one for one in capture.strategies if one.replicas > 1]
     return several[0] if len(several) == 1 else None
 
 
 def _batches(capture: Capture, strategy: Strategy) -> Iterator[Expectation]:
-    """What each replica got of the batches that a loop read; where none was seen, what a batch comes to for each."""
+    """Shards of the batches that a loop read; if none were seen, the batch size by replicas."""
     expected = f"at least {SMALLEST} elements for each"
     seen = set()
     for where, splits in splits_by_loop(capture).items():

@@ -1,4 +1,4 @@
-"""The probe saw the program: without that nothing is well."""
+"""The probe observed the program, without which nothing can pass."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ID = "evidence"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Whether TensorFlow was imported, and what went wrong in the probe itself."""
+    """Whether TensorFlow was imported, and the probe's own failures."""
     capture = run.capture
     if capture.process and not capture.members and not capture.tensorflow:
         reason = "the program did not import TensorFlow, so nothing was checked"

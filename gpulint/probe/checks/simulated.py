@@ -1,16 +1,14 @@
-"""What a run on simulated GPUs can say of their memory, and what it cannot say at all."""
+"""Memory of simulated GPUs, and the checks that a simulation cannot answer."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.expectations.expectation import SIMULATED, Expectation, Level, Run, Status, held, undecided, violated
 from gpulint.probe.measures.out_of_memory import refused
 
 _MEMORY = "simulated-memory"
-
-REASON = "the GPUs are simulated: run it on real ones to know"
 
 UNSAID = {
     "mem-balance": ("peaks of memory on the GPUs", "within each other"),
@@ -20,11 +18,11 @@ UNSAID = {
     "input-wait": ("waiting for input", "a small share of the time"),
     "step-time": ("speed: steps, kernels and NCCL", "as fast as the hardware"),
 }
-"""Checks that a simulation has nothing to say to: id → subject and what is expected. They are skipped."""
+"""Checks that a simulation cannot answer: id → subject and expectation. They are skipped."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """The estimate of what lived on each simulated GPU against its memory; then everything that is left unsaid."""
+    """Estimated memory of each simulated GPU against its limit, then the skipped checks."""
     capture = run.capture
     if not capture.simulated:
         return
@@ -35,7 +33,7 @@ def check(run: Run) -> Iterator[Expectation]:
     failed = refused(capture)
     for device, limit in capture.limits.items():
         if failed is not None and failed.device == device:
-            continue  # `out-of-memory` says so
+            continue  # reported by `out-of-memory`
         subject = f"live tensors and variables on {device} (estimate)"
         expected = f"at most {_mib(limit)}"
         observed = f"{_mib(peaks[device])} at most"
@@ -45,7 +43,7 @@ def check(run: Run) -> Iterator[Expectation]:
         elif device in peaks:
             yield held(_MEMORY, subject, expected, observed)
     for id, (subject, expected) in UNSAID.items():
-        yield undecided(id, Status.SKIP, subject, expected, REASON)
+        yield undecided(id, Status.SKIP, subject, expected, SIMULATED)
 
 
 def _mib(size: int) -> str:

@@ -1,4 +1,4 @@
-"""What the agent saw and what TensorFlow printed do not contradict each other."""
+"""The agent and TensorFlow's log agree on devices."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SWITCH = "set_log_device_placement"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each kind of operation of which both know where it was, and no device is the same.
+    """Each kind of operation that both place, if they have no device in common.
 
-    What only one of them has seen is no contradiction: TensorFlow logs each graph once, drops lines by log level, and
-    moves operations after it has logged them. Where the program itself turned the log on or off nothing is compared.
+    An operation in only one source is no contradiction: TensorFlow logs each graph once, drops lines by log level, and
+    moves operations after logging them. Nothing is compared if the program itself turned the log on or off.
     """
     capture = run.capture
     if any(call.name.endswith(_SWITCH) for call in capture.calls) or any(log.torn for log in capture.logs.values()):

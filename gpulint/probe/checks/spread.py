@@ -19,16 +19,16 @@ MIXED = (
     "must only be passed a variable created in this",
     'Need to be inside "with strategy.scope()"',
 )
-"""What TensorFlow and Keras raise for a variable that a strategy has not made."""
+"""Errors of TensorFlow and Keras for a variable that was created outside the strategy."""
 
 _READS = ("ReadVariableOp", "ResourceGather")
 
 SHOWN = 3
-"""Variables that are named as evidence."""
+"""Variables named as evidence."""
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For each strategy with several replicas whose devices are there: variables and operations on them."""
+    """For each strategy with several replicas on existing devices: variables and operations by device."""
     for strategy in run.capture.strategies:
         devices = tuple(dict.fromkeys(strategy.devices))
         is_there = not run.capture.logical or set(devices) <= set(run.capture.logical)
@@ -103,7 +103,7 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
 
 
 def _copied(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
-    """What the replicas' devices are sent from another each time, by device."""
+    """What each replica's device receives from another at a time."""
     sizes = Counter[tuple[str, str]]()
     for one, count in between_replicas(capture, strategy).items():
         sizes[one.source, one.target] += (one.bytes or 0) * count
@@ -111,7 +111,7 @@ def _copied(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
 
 
 def _reached(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
-    """What replicas other than the first read or change on devices that are not theirs, by device."""
+    """What replicas other than the first read or change on devices of others, by device."""
     devices = set(strategy.devices)
     counts = Counter[tuple[int, str]]()
     for node, count in capture.nodes.items():

@@ -1,4 +1,4 @@
-"""What the user states in expressions: in the program (`gpulint.expect.that`), in the settings, with `--expect`."""
+"""Expressions of the user: in the program (`gpulint.expect.that`), in the settings, with `--expect`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpulint.probe.expectations.expectation import (
     Run,
     Source,
     Status,
-    Wanted,
+    UserExpectation,
     held,
     undecided,
     violated,
@@ -27,29 +27,29 @@ _ORDER: tuple[Source, ...] = ("program", "settings", "--expect")
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each expression. Where two sources speak of one side of the same metric, the first of `Source` counts."""
-    deciding: dict[tuple[str, Bound], Wanted] = {}
-    for wanted in sorted(_wanted(run), key=lambda one: _ORDER.index(one.source)):
+    """Each expression. If two sources bound the same side of a metric, the first of `Source` wins."""
+    deciding: dict[tuple[str, Bound], UserExpectation] = {}
+    for one in sorted(_all_stated(run), key=lambda each: _ORDER.index(each.source)):
         try:
-            expression = parse(wanted.text)
-        except ExpressionError as error:  # those of the settings and the command line were read before the run
-            yield violated(_ID, wanted.text, "an expectation", str(error), where=wanted.where)
+            expression = parse(one.text)
+        except ExpressionError as error:  # those of the settings and the command line were parsed before the run
+            yield violated(_ID, one.text, "an expectation", str(error), where=one.where)
             continue
-        first = deciding.setdefault((expression.subject, expression.bound), wanted)
-        if first.source != wanted.source:
+        first = deciding.setdefault((expression.subject, expression.bound), one)
+        if first.source != one.source:
             yield undecided(_ID, Status.SKIP, expression.subject, expression.limit, _told_otherwise(first))
             continue
-        yield _measured(run, expression, wanted.where)
+        yield _measured(run, expression, one.where)
 
 
-def _wanted(run: Run) -> Iterator[Wanted]:
+def _all_stated(run: Run) -> Iterator[UserExpectation]:
     for one in run.capture.stated.values():
         if one.form == "that":
-            yield Wanted(one.expected, "program", one.where)
-    yield from run.wanted
+            yield UserExpectation(one.expected, "program", one.where)
+    yield from run.requested
 
 
-def _told_otherwise(first: Wanted) -> str:
+def _told_otherwise(first: UserExpectation) -> str:
     by = "the program" if first.source == "program" else first.source
     return f"{by} {'say' if by == 'settings' else 'says'} `{first.text}`, which counts first"
 
@@ -73,12 +73,12 @@ NO_GPU = "TensorFlow has no GPU on this machine"
 
 
 def lacks_gpu(capture: Capture) -> bool:
-    """Whether TensorFlow said which devices it has, and no GPU was among them."""
+    """Whether TensorFlow listed its devices without a GPU."""
     devices = (*capture.physical, *capture.logical)
     return bool(devices) and not any(name.rpartition("/")[2].startswith("GPU") for name in devices)
 
 
 def is_of_gpu(expression: Expression) -> bool:
-    """Whether an expression speaks of GPUs."""
+    """Whether an expression is about GPUs."""
     device = parse_device(expression.argument) if expression.metric.argument == "DEVICE" else None
     return (device is not None and device.is_gpu) or "gpu" in expression.metric.name

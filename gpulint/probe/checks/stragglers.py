@@ -1,4 +1,4 @@
-"""No worker makes the others wait."""
+"""No worker keeps the others waiting."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from gpulint.probe.expectations.expectation import Expectation, Level, Run, Stat
 _ID = "straggler"
 
 SLOW = 1.5
-"""A worker is a straggler whose own time for a step is more than 1.5 × the median over the workers: so Ananthanarayanan
-et al. define it for the tasks of a phase ("Reining in the Outliers in Map-Reduce Clusters using Mantri", OSDI 2010)."""
+"""A straggler's own time per step exceeds 1.5 × the median over the workers, as Ananthanarayanan et al. define it
+for the tasks of a phase ("Reining in the Outliers in Map-Reduce Clusters using Mantri", OSDI 2010)."""
 
 NEEDED = 20
-"""Steps after the warm-up that are needed of each worker."""
+"""Steps after the warm-up needed from each worker."""
 
 SHORT = 0.005
-"""Seconds by which the own time must exceed the median, too: Python takes milliseconds more or less."""
+"""Seconds by which the own time must also exceed the median: Python varies by milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Median seconds of one worker for a step: in the function of the step, and of Python's between two of them."""
+    """Median seconds of one worker per step: in the step function, and in Python between two steps."""
 
     steps: int
     inside: float
@@ -33,13 +33,12 @@ class Times:
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """The own time of each worker: what it spends between steps, waits for input left out, and the time of the step
-    itself where nobody waits for anybody.
+    """Own time of each worker: time between steps without input waits, plus the time of a step in which nobody waits.
 
-    In synchronous training every step ends for all workers when the last one has come to it: the times from step to
-    step are the same, and who comes first waits longest inside of its step. The shortest of the times inside is that of
-    a step without waiting; what a worker has beyond it, it waits for others. A worker whose step itself is slow, on a
-    slow device, delays the end of everybody's step, and this does not tell it from the others.
+    In synchronous training each step ends for all workers when the last one arrives, so step times are equal, and the
+    first to arrive waits longest inside its step. The shortest time inside is that of a step without waiting; anything
+    beyond it is waiting for others. A worker with a slow step, on a slow device, delays everybody's step and cannot be
+    told from the others by this.
     """
     trainers = run.capture.trainers
     if len(trainers) < 2 or run.capture.simulated:
@@ -72,13 +71,13 @@ def check(run: Run) -> Iterator[Expectation]:
 
 
 def own_times(times: dict[Task, Times]) -> dict[Task, float]:
-    """Seconds of each worker for a step, without those in which it waits for others."""
+    """Seconds of each worker per step, without waiting for others."""
     least = min(one.inside for one in times.values())
     return {task: one.between + least for task, one in times.items()}
 
 
 def times_of(capture: Capture) -> Times:
-    """The times of a worker, of the steps after the warm-up; zeros where there are none."""
+    """A worker's times for steps after the warm-up; zeros if there are none."""
     return Times(
         sum(one.steps for one in capture.paces),
         _median([(one.inside, one.steps) for one in capture.paces]),
@@ -87,7 +86,7 @@ def times_of(capture: Capture) -> Times:
 
 
 def _median(values: Sequence[tuple[float, int]]) -> float:
-    """The median of medians, each as many times as it has steps."""
+    """Median of medians, weighted by steps."""
     left = sum(count for _, count in values) / 2
     for value, count in sorted(values):
         left -= count

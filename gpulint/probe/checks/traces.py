@@ -1,4 +1,4 @@
-"""A `tf.function` is traced a few times, not for each call."""
+"""A `tf.function` is traced a few times, not on each call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ID = "retrace"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each function that was run, by the traces of it that were run."""
+    """Each function that ran, by its traces that ran."""
     most = run.settings.probe_max_traces
     for function in run.capture.functions.values():
         subject = f"traces of `{function.name}`"

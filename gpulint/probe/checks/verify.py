@@ -31,7 +31,7 @@ from gpulint.probe.checks import (
 )
 from gpulint.probe.checks.needs import with_evidence
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
-from gpulint.probe.expectations.levels import levelled
+from gpulint.probe.expectations.levels import with_levels
 
 CHECKS = (
     sight.check,
@@ -101,7 +101,7 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
     codes = {code for code, _ in confirmed}
     codes = codes.union(*(alike for alike in (OUTSIDE, EAGERLY) if codes & alike))
     kept = [one for one in found if one.id == "prediction" or not _is_predicted(one, confirmed, codes)]
-    return in_order(levelled(kept, run.settings))
+    return in_order(with_levels(kept, run.settings))
 
 
 def _is_predicted(one: Expectation, confirmed: Container[tuple[str, Where | None]], codes: Set[str]) -> bool:

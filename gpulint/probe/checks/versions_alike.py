@@ -1,4 +1,4 @@
-"""Every worker of a cluster runs the same software."""
+"""All workers of a cluster run the same software."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VERSIONS: tuple[tuple[str, Callable[[Capture], str]], ...] = (
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each package by the versions that the workers have of it; those that never imported it say nothing."""
+    """Each package by version; workers that never imported it are left out."""
     for name, version_of in _VERSIONS:
         versions = {task: version for task, capture in run.capture.trainers if (version := version_of(capture))}
         if len(versions) < 2:

@@ -1,4 +1,4 @@
-"""The workers of a cluster have alike shares of the work."""
+"""The workers of a cluster have equal shares of the work."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _ID = "worker-balance"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Training steps of each worker, and what each replica got of a batch. Steps of workers that did not come to their
-    end say nothing."""
+    """Training steps of each worker, and each replica's part of a batch. Workers that were stopped are left out of
+    the step counts."""
     trainers = run.capture.trainers
     if len(trainers) < 2:
         return
@@ -41,6 +41,6 @@ def _alike(values: dict[Task, str], subject: str, expected: str, fix: str) -> Ex
 
 
 def _batches(capture: Capture) -> str:
-    """What `strategy.run` was given for a replica, in training; graphs are traced with what comes first."""
+    """A replica's part in `strategy.run`, in training; graphs are traced with the first batch."""
     sizes = {one.batch for one in capture.runs if one.batch and capture.steps}
     return ", ".join(map(str, sorted(sizes)))

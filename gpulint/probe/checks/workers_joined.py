@@ -1,4 +1,4 @@
-"""Every worker that a cluster names takes part."""
+"""Every worker of a cluster takes part."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _EXPECTED = "takes training steps"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """The workers that train, each by its capture and the steps in it, then whether all speak of one cluster.
+    """Each training worker by its capture and steps, then whether all list the same cluster.
 
-    A program may train without steps that are seen, so that no worker has any: that decides nothing.
+    A program may train without recognised steps; if no worker has any, this is inconclusive.
     """
     trainers = {task for task, _ in run.capture.trainers}
     training = [one for one in run.capture.members if one.task in trainers or (not one.capture and one.task.trains)]
@@ -47,10 +47,10 @@ def check(run: Run) -> Iterator[Expectation]:
 
 
 def _one_cluster(run: Run) -> Iterator[Expectation]:
-    """Captures of two runs in one directory, or workers that were told of different clusters."""
-    told = {task: tasks for task, capture in run.capture.trainers if (tasks := tasks_of(capture))}
-    if len({frozenset(tasks) for tasks in told.values()}) > 1:
-        observed = by_value({task: names(tasks) for task, tasks in told.items()})
+    """Detects captures of two runs in one directory, and workers with different cluster specifications."""
+    clusters = {task: tasks for task, capture in run.capture.trainers if (tasks := tasks_of(capture))}
+    if len({frozenset(tasks) for tasks in clusters.values()}) > 1:
+        observed = by_value({task: names(tasks) for task, tasks in clusters.items()})
         fix = "give each run a directory of its own, and each worker the same cluster"
         yield violated(_ID, "the cluster", "the same for every worker", observed, fix=fix)
 

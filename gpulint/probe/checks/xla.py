@@ -1,4 +1,4 @@
-"""What XLA compiles is one unit on one device: what is said inside of it about devices is not done."""
+"""XLA compiles a function as one unit for one device: device scopes inside it have no effect."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _ID = "xla-opaque"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each compiled function: its operations are not seen; device scopes inside it that ask for another device."""
+    """Each compiled function: its operations are not visible; device scopes inside it that request another device."""
     capture = run.capture
     for name, where in capture.compiled.items():
         reason = "XLA compiles it as one unit; --no-jit shows its operations"
         subject = f"operations inside `{name}`"
         yield Expectation(_ID, Status.SKIP, Level.WARN, subject, "on the device of the call", reason, where=where)
     if of_replicas(capture) is not None:
-        return  # each replica asks for its own device
+        return  # each replica requests its own device
     asked: dict[tuple[str, str], list[Where]] = defaultdict(list)
     for inner in capture.inner_devices:
         if inner.where is not None and inner.device != _device_of(inner.function, capture):

@@ -1,1 +1,1 @@
-"""Programs that run as several workers, each probed for itself, and all of them together."""
+"""Programs that run as several workers: each is probed separately, then all are joined."""

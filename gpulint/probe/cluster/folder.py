@@ -1,4 +1,4 @@
-"""The captures of the workers of one run, in one directory."""
+"""The captures of one run's workers, in one directory."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gpulint.probe.cluster.identity import TF_CONFIG, file_name, identify, of_tf
 
 _NAME = re.compile(r"capture-(.+)-(\d+)\.jsonl")
 _JOBS = ("chief", "master", "worker", "ps", "evaluator")
-"""The jobs that TensorFlow knows, in their order in the report."""
+"""TensorFlow's job names, in report order."""
 
 
 def capture_of(path: str, environment: Mapping[str, str]) -> tuple[str, Worker | None]:
-    """Where a process with this environment keeps its capture, and which worker it is: in the file that is named, or
-    under its own name in the directory, which is made where it is not there (`path` ends with a slash). One that
-    nobody numbers has the name of its host and process: the program may know better. Raises OSError."""
+    """Path of the capture of a process with this environment, and its worker. `path` is the file itself, or ends
+    with a slash and names a directory, created if missing, where each worker has a file of its own. Without a worker
+    number the file is named after host and pid: the program may set its own TF_CONFIG. Raises OSError."""
     worker = identify(environment)
     if not path.endswith(("/", os.sep)) and not os.path.isdir(path):
         return os.path.abspath(path), worker
@@ -31,15 +31,15 @@ def capture_of(path: str, environment: Mapping[str, str]) -> tuple[str, Worker |
 
 
 def read_members(directory: str) -> list[Member]:
-    """The workers that left a capture in a directory, and those that these name as parts of the cluster. Raises
-    CaptureError for a capture that cannot be read, or where there is none or there are two of one worker; OSError."""
+    """The workers with a capture in a directory, and those that these list as members of the cluster. Raises
+    CaptureError for an unreadable capture, an empty directory, or two captures of one worker; OSError."""
     found: dict[Task, Capture | None] = {}
     files: dict[Task, str] = {}
     for name in sorted(os.listdir(directory)):
         if (match := _NAME.fullmatch(name)) is None:
             continue
         path = os.path.join(directory, name)
-        capture = read(path) if os.path.getsize(path) else None  # it was killed before it began to write
+        capture = read(path) if os.path.getsize(path) else None  # killed before it wrote anything
         task = (_task_of(capture) if capture is not None else None) or Task(match[1], int(match[2]))
         if task in found:
             raise CaptureError(f"{path}: of {task.name}, as {files[task]} is: keep each run in a directory of its own")
@@ -57,7 +57,7 @@ def in_order(members: list[Member]) -> list[Member]:
 
 
 def tasks_of(capture: Capture | None) -> tuple[Task, ...]:
-    """The tasks of the cluster that a worker believes it is part of, none where nothing says it."""
+    """The cluster's tasks according to one worker; empty if unknown."""
     worker = _worker_of(capture) if capture is not None else None
     return worker.tasks if worker is not None else ()
 
@@ -68,7 +68,7 @@ def _task_of(capture: Capture) -> Task | None:
 
 
 def _worker_of(capture: Capture) -> Worker | None:
-    """By what its launcher said; a program can also set a TF_CONFIG of its own, which is what TensorFlow obeys."""
+    """From TF_CONFIG, which TensorFlow obeys and a program may set itself, or else from the launcher."""
     moments = [capture.environment[name] for name in ("runtime", "end") if name in capture.environment]
     own = (of_tf_config(values[TF_CONFIG]) for values in moments if TF_CONFIG in values)
     return next((worker for worker in own if worker is not None), capture.worker)

@@ -1,7 +1,7 @@
-"""Which worker of a cluster a process is, as whoever launched it says in its environment.
+"""Identifies which worker of a cluster a process is, from its launcher's environment variables.
 
 `TF_CONFIG` is what TensorFlow itself reads (`tf.distribute.cluster_resolver.TFConfigClusterResolver`); Kubernetes'
-TFJob, Ray Train and Vertex AI set it. The others set a rank and a number of ranks.
+TFJob, Ray Train and Vertex AI set it. Other launchers set a rank and a number of ranks.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from gpulint.probe.capture.records import Task, Worker
 TF_CONFIG = "TF_CONFIG"
 
 WORKER = "worker"
-"""The job of a rank; TensorFlow's resolver for Slurm has the same name for it."""
+"""The job of a rank, as in TensorFlow's Slurm resolver."""
 
 
 class Ranks(NamedTuple):
-    """How a launcher numbers its processes: the variable with a process' number, from 0, and the one with how many
-    there are, "" where it says nothing of that."""
+    """A launcher's variables: the rank of a process, from 0, and the number of ranks, "" if it sets none."""
 
     launcher: str
     rank: str
@@ -36,20 +35,19 @@ RANKS = (
     Ranks("Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
     Ranks("Kubernetes", "JOB_COMPLETION_INDEX", ""),
 )
-"""By who is nearer to the program: `mpirun` inside of a Slurm job has Slurm's variables, too, which number its own
-daemons. Slurm counts a batch script as process 0, but only what `srun` starts is a step with a number of tasks. The
-index is that of a Kubernetes Job whose `completionMode` is `Indexed`."""
+"""Innermost launcher first: `mpirun` inside a Slurm job also sees Slurm's variables, which number mpirun's own
+daemons. Slurm gives a batch script rank 0, but only `srun` sets a number of tasks. The index is that of a Kubernetes
+Job with `completionMode: Indexed`."""
 
 
 def identify(environment: Mapping[str, str]) -> Worker | None:
-    """Which worker a process with this environment is, None where nothing says so."""
+    """The worker that a process with this environment is, or None."""
     found = of_tf_config(environment.get(TF_CONFIG, ""))
     return found if found is not None else next(_of_ranks(environment), None)
 
 
 def of_tf_config(text: str) -> Worker | None:
-    """The worker that a TF_CONFIG speaks of, None where it names none. TensorFlow complains of one that it cannot
-    read."""
+    """The worker in a TF_CONFIG, None if it names none. TensorFlow reports an unreadable one."""
     try:
         config = json.loads(text)
         job, index = config["task"]["type"], int(config["task"]["index"])
@@ -61,12 +59,12 @@ def of_tf_config(text: str) -> Worker | None:
 
 
 def file_name(task: Task) -> str:
-    """The name of a worker's capture in the directory of all of them."""
+    """File name of a worker's capture."""
     return f"capture-{re.sub(r'[^A-Za-z0-9_.]', '_', task.job)}-{task.index}.jsonl"
 
 
 def _indices(hosts: Any) -> list[int]:
-    """A sparse cluster has a dictionary of those that a task needs to know."""
+    """A sparse cluster is a dictionary of the members that a task needs to know."""
     return [int(index) for index in hosts] if isinstance(hosts, dict) else list(range(len(hosts)))
 
 

@@ -1,5 +1,4 @@
-"""What the workers of one run left behind, as one capture: devices have the names that TensorFlow gives them in a
-cluster, `/job:worker/task:1/GPU:0`."""
+"""Joins the captures of one run's workers. Devices get TensorFlow's cluster names, `/job:worker/task:1/GPU:0`."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ _Key = tuple[str, "Where | None"]
 
 
 def joined(members: Sequence[Member]) -> Capture:
-    """One capture of all of them. Counts are sums over the workers; training steps, which all take together, are those
-    of the worker that took most of them, with its times."""
+    """One capture for all workers. Counts are summed; training steps, which all workers take together, are those of
+    the worker that took most, with its times."""
     named = {one.task: qualified(one.capture, one.task.prefix) for one in members if one.capture is not None}
     captures = list(named.values())
     first = captures[0] if captures else Capture()
@@ -70,7 +69,7 @@ def joined(members: Sequence[Member]) -> Capture:
 
 
 def _end(members: Sequence[Member], blamed: Sequence[Member]) -> dict[str, Any]:
-    """How all of them ended: well where each of those did that left something behind."""
+    """How the workers ended: well if every worker with a capture did."""
     seconds = max((one.capture.seconds for one in members if one.capture is not None), default=0.0)
     if not any(has_failed(one) for one in members):
         return {"status": 0, "signal": None, "reason": "exit", "seconds": seconds}
@@ -82,7 +81,7 @@ def _end(members: Sequence[Member], blamed: Sequence[Member]) -> dict[str, Any]:
 
 
 def _strategies(captures: Sequence[Capture]) -> list[Strategy]:
-    """Each once, with the devices of all workers."""
+    """Each strategy once, with the devices of all workers."""
     found: dict[_Key, Strategy] = {}
     for capture in captures:
         for one in capture.strategies:
@@ -94,7 +93,7 @@ def _strategies(captures: Sequence[Capture]) -> list[Strategy]:
 
 
 def _functions(captures: Sequence[Capture]) -> dict[_Key, Function]:
-    """Each with the traces of the worker that traced it most."""
+    """Each function with the traces of the worker that traced it most."""
     found: dict[_Key, Function] = {}
     for capture in captures:
         for key, one in capture.functions.items():
@@ -113,5 +112,5 @@ def _steps(captures: Sequence[Capture]) -> dict[_Key, Steps]:
 
 
 def _of_host(card: Card, name: str) -> Card:
-    """Hosts number their cards alike."""
+    """Bus ids repeat across hosts."""
     return card._replace(bus=f"{name} {card.bus}")

@@ -1,4 +1,4 @@
-"""A cluster on this machine: N processes of one program, each a worker of MultiWorkerMirroredStrategy on loopback."""
+"""A local cluster: N processes of one program, each a worker of MultiWorkerMirroredStrategy on loopback."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from gpulint.probe.cluster.prefixed import Prefixed
 from gpulint.probe.launch import program as launch
 from gpulint.probe.launch.channel import are_one, standard_error, standard_output
 from gpulint.probe.launch.hang_watch import HangWatch
-from gpulint.probe.launch.peers import Ends, Forced
+from gpulint.probe.launch.peers import Ends, StopReason
 from gpulint.probe.launch.signals import Relay
 
 REUSE = "TF_GRPC_REUSE_PORT"
-"""With this TensorFlow's servers bind a port that another process of the same user has bound, too (2.16 and 2.21)."""
+"""Lets TensorFlow's servers bind a port that another process of the same user has bound (2.16 and 2.21)."""
 
 _LOOK = 0.25
 """Seconds between two looks at the workers."""
 
 _GRACE = 5.0
-"""Seconds that the workers get to end by themselves after somebody wanted them to."""
+"""Seconds for the workers to end after a request to stop."""
 
 
 class Result(NamedTuple):
-    """What the workers left behind, and what went wrong on our side."""
+    """The workers' captures, and the probe's own failures."""
 
     members: list[Member]
     faults: list[str]
 
 
 class Job(NamedTuple):
-    """What every worker runs: the command for a capture's path, the command as the user knows it, the environment."""
+    """What every worker runs: the command for a capture path, the command as users know it, the environment."""
 
     command: Callable[[str], Sequence[str]]
     program: Sequence[str]
@@ -56,11 +56,11 @@ def run(
     timeout: float | None = None,
     hang_after: float | None = None,
 ) -> Result:
-    """Runs the program as so many workers to the end of all of them; each leaves its capture in the directory. When
-    one of them fails, the others are ended: they would wait for it. Raises OSError where one cannot be started.
+    """Runs the program as `count` workers until all have ended; each writes its capture to the directory. If one fails
+    the others are stopped, as they would wait for it. Raises OSError if one cannot be started.
 
-    They hang when for `hang_after` seconds nothing came of any of them. `gpus` are the machine's, which they share.
-    Worker 0 has our standard input, the others have none.
+    They hang if none shows activity for `hang_after` seconds. `gpus` is the machine's number, which the workers share.
+    Worker 0 gets our standard input, the others none.
     """
     tasks = tuple(Task(WORKER, index) for index in range(count))
     with ExitStack() as stack:
@@ -93,8 +93,8 @@ def run(
     return Result([Member(task, read(os.path.join(directory, file_name(task)))) for task in tasks], faults)
 
 
-def told_before(count: int, gpus: int, environment: Mapping[str, str]) -> Iterator[str]:
-    """What a user may not expect: a line for each."""
+def startup_warnings(count: int, gpus: int, environment: Mapping[str, str]) -> Iterator[str]:
+    """Warnings before the start, one per line."""
     if TF_CONFIG in environment:
         yield "the workers have a TF_CONFIG of their own; that of the environment is left out"
     if 0 < gpus < count:
@@ -102,17 +102,17 @@ def told_before(count: int, gpus: int, environment: Mapping[str, str]) -> Iterat
 
 
 def tf_config(ports: Sequence[int], index: int) -> str:
-    """What makes a process the worker of this index among workers that listen on these ports."""
+    """TF_CONFIG of the worker with this index, for workers on these ports."""
     hosts = [f"127.0.0.1:{port}" for port in ports]
     return json.dumps({"cluster": {WORKER: hosts}, "task": {"type": WORKER, "index": index}})
 
 
 @contextmanager
 def reserved_ports(count: int) -> Iterator[list[int]]:
-    """Ports on loopback that nobody else gets as long as this is entered.
+    """A context manager that reserves ports on loopback.
 
-    They are bound here, and the workers bind them, too (`REUSE`): a port that is free now may be another one's when
-    TensorFlow, seconds later, comes to bind it.
+    The ports are bound here, and the workers bind them as well (`REUSE`): a port that is merely free may be taken in
+    the seconds until TensorFlow binds it.
     """
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
@@ -123,8 +123,8 @@ def reserved_ports(count: int) -> Iterator[list[int]]:
 
 
 def visible_gpus(index: int, count: int, gpus: int, environment: Mapping[str, str]) -> dict[str, str]:
-    """What makes a worker see its part of the machine's GPUs, which two processes cannot share; none of them where
-    there are fewer than workers."""
+    """CUDA_VISIBLE_DEVICES for a worker's share of the GPUs, which two processes cannot share; no GPUs if there are
+    fewer than workers."""
     if not gpus:
         return {}
     given = [one.strip() for one in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if one.strip()]
@@ -135,11 +135,11 @@ def visible_gpus(index: int, count: int, gpus: int, environment: Mapping[str, st
 
 
 class _Group:
-    """What the workers have in common: whether they must end, and whether they hang."""
+    """State shared by the workers: whether they must end, and whether they hang."""
 
     def __init__(self, count: int, hang_after: float | None) -> None:
         self._lock = threading.Lock()
-        self._demand: Forced | None = None
+        self._demand: StopReason | None = None
         self._running: set[int] = set(range(count))
         self._idle: set[int] = set()
         self._watches = [HangWatch(hang_after, time.monotonic()) for _ in range(count)]
@@ -154,22 +154,22 @@ class _Group:
             send(number)
 
     def ended(self, index: int, *, well: bool) -> None:
-        """A worker has ended; unless it did so well, the others must."""
+        """A worker has ended; unless it ended well, the others must end."""
         with self._lock:
             self._running.discard(index)
         if not well:
             self.require("peer")
 
-    def require(self, reason: Forced) -> None:
+    def require(self, reason: StopReason) -> None:
         """All must end. The first reason counts."""
         with self._lock:
             self._demand = self._demand or reason
 
-    def demand(self) -> Forced | None:
+    def stop_reason(self) -> StopReason | None:
         return self._demand
 
     def hang(self, index: int, now: float, seen: tuple[int, ...], spent: float, *, blocked: bool) -> bool:
-        """Whether nothing comes of any worker that runs: one that waits for another is well as long as that works."""
+        """Whether no running worker is active: a worker may wait for another as long as that one works."""
         idle = self._watches[index].look(now, seen, spent, blocked=blocked)
         with self._lock:
             (self._idle.add if idle else self._idle.discard)(index)
@@ -193,8 +193,8 @@ class _Launched:
     def started(self, send: Callable[[int], None]) -> None:
         self._group.started(self.index, send)
 
-    def demand(self) -> Forced | None:
-        return self._group.demand()
+    def stop_reason(self) -> StopReason | None:
+        return self._group.stop_reason()
 
     def hang(self, now: float, seen: tuple[int, ...], spent: float, *, blocked: bool) -> bool:
         return self._group.hang(self.index, now, seen, spent, blocked=blocked)
@@ -226,11 +226,12 @@ class _Launched:
 
 @contextmanager
 def _members(tasks: Sequence[Task], group: _Group) -> Iterator[tuple[list[_Launched], Prefixed]]:
-    """The workers, with ends of their own: what they print comes out as lines that say whose they are, in one pipe for
-    each where both our streams go to one place, so that they stay in order.
+    """The workers with their output pipes, whose lines get a prefix. If our two streams go to the same place, each
+    worker has one pipe for both, which keeps their order.
 
-    Ends that are written to stay open: something that a worker has left running may still write, and their numbers
-    must not become another file's."""
+    The write ends stay open on purpose: a process left behind by a worker may still write, and the descriptor must not
+    be reused for another file.
+    """
     output, errors = standard_output(), standard_error()
     is_one = are_one(output, errors)
     pipes: dict[int, tuple[bytes, int | None]] = {}

@@ -1,4 +1,4 @@
-"""The output of several programs on one screen: each line says whose it is."""
+"""Prints the output of several programs on one screen, with a prefix on each line."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from gpulint.probe.launch.channel import write_all
 _CHUNK = 1 << 16
 
 _PATIENCE = 0.25
-"""Seconds after which a line that is not finished is shown: a prompt, a bar that grows by a dot from time to time."""
+"""Seconds after which an unfinished line is shown: a prompt, or a bar that grows dot by dot."""
 
 _QUIET = 0.1
-"""Seconds without anything after which all has come, once it is over."""
+"""Seconds of silence after the end that mean everything has arrived."""
 
 _END = re.compile(rb"\r\n|\r(?!\Z)|\n")
-"""The end of a line. A bar that is drawn over and over has many, each on its own; what comes after a carriage return
-at the end of what is known says whether it ends the line."""
+"""The end of a line. Each redraw of a progress bar counts as a line; after a trailing carriage return the next byte
+decides."""
 
 
 class Prefixed:
-    """Passes on what comes out of pipes, in a thread of its own.
+    """Passes on what arrives from pipes, in its own thread.
 
-    Every byte comes out as it went in; lines are whole and have a prefix. Where one worker's line is unfinished and
-    another one's turn comes, the unfinished one is ended, and its rest has the prefix again.
+    All bytes are kept; each line gets a prefix. If another worker writes while a line is unfinished, the line is ended,
+    and its rest gets the prefix again.
     """
 
     def __init__(self, pipes: Mapping[int, tuple[bytes, int | None]]) -> None:
-        """`pipes`: the end that is read → prefix, and the descriptor that is written to, None for none."""
+        """`pipes`: read end → prefix, and the descriptor to write to, None to discard."""
         self._sources = {pipe: _Source(prefix, target) for pipe, (prefix, target) in pipes.items()}
         self._open: dict[int, _Source] = {}
-        """Descriptor → whose line is unfinished there."""
+        """Descriptor → the source whose line is unfinished there."""
         self._over, self._end = os.pipe()
         self._thread = threading.Thread(target=self._run, name="gpulint lines", daemon=True)
         self._thread.start()
 
     def finish(self) -> None:
-        """Waits until what has come so far is passed on. The other ends may still be open."""
+        """Waits until everything received so far is passed on. The write ends may still be open."""
         os.close(self._end)
         self._thread.join()
 
@@ -70,19 +70,19 @@ class Prefixed:
         os.close(self._over)
 
     def _rest(self) -> float | None:
-        """How long to wait for more before something that is held back is shown."""
+        """How long to wait for more before held-back text is shown."""
         due = [source.since + _PATIENCE for source in self._sources.values() if source.held]
         return max(0.0, min(due) - time.monotonic()) if due else None
 
     def _take(self, pipe: int) -> bool:
-        """Reads a pipe that has something; whether it stays open. Who writes to one that is closed gets to know that
-        nobody reads it any more, as from the descriptor itself."""
+        """Reads a ready pipe. Returns whether it stays open; closing it tells the writer that its reader has gone,
+        as the descriptor itself would."""
         source = self._sources[pipe]
         data = os.read(pipe, _CHUNK)
         return self._write(source, source.lines(data) if data else source.flush()) and bool(data)
 
     def _write(self, source: _Source, pieces: list[bytes]) -> bool:
-        """Whether it was taken."""
+        """Whether the write succeeded."""
         if source.target is None or not pieces:
             return True
         other = self._open.pop(source.target, None)
@@ -109,14 +109,14 @@ class _Source:
         self.prefix = prefix
         self.target = target
         self.held = b""
-        """What has come of a line that is not finished."""
+        """The unfinished line so far."""
         self.since = 0.0
-        """When that began."""
+        """When it began."""
         self.is_begun = False
         """Whether a part of the line was shown."""
 
     def lines(self, data: bytes) -> list[bytes]:
-        """The lines that are finished with this."""
+        """The lines finished by this data."""
         text, found, end = self.held + data, [], 0
         for match in _END.finditer(text):
             found.append(text[end : match.end()])
@@ -127,6 +127,6 @@ class _Source:
         return [*found, *self.flush()] if len(self.held) > _CHUNK else found
 
     def flush(self) -> list[bytes]:
-        """What is there of an unfinished line."""
+        """The unfinished line."""
         held, self.held = self.held, b""
         return [held] if held else []

@@ -1,4 +1,4 @@
-"""Workers in words."""
+"""Texts about workers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gpulint.probe.capture.contents import Capture, Member
 from gpulint.probe.capture.records import Task
 
 SHOWN = 4
-"""Workers, or groups of them, that are told apart in one line."""
+"""Limit of workers, or groups of workers, in one line."""
 
 _DEVICE = re.compile(r"/job:(\w+)/task:(\d+)/(.+)")
 
 
 def names(tasks: Iterable[Task]) -> str:
-    """`chief 0, worker 0–3, 5`: three or more in a row are a range."""
+    """`chief 0, worker 0–3, 5`: three or more consecutive indices form a range."""
     jobs: dict[str, list[int]] = {}
     for task in tasks:
         jobs.setdefault(task.job, []).append(task.index)
@@ -24,7 +24,7 @@ def names(tasks: Iterable[Task]) -> str:
 
 
 def by_value(values: Mapping[Task, str]) -> str:
-    """`2.21.0 on worker 0–2; 2.16.2 on worker 3`, or the one value that all have."""
+    """`2.21.0 on worker 0–2; 2.16.2 on worker 3`, or the value if all have the same."""
     groups: dict[str, list[Task]] = {}
     for task, value in values.items():
         groups.setdefault(value, []).append(task)
@@ -52,7 +52,7 @@ def how_it_ended(capture: Capture | None) -> str:
 
 
 def last_words(capture: Capture | None) -> str:
-    """What it raised, or what it printed last; "" where nothing says it."""
+    """Its exception, or else its last line of output; "" if unknown."""
     if capture is None:
         return ""
     if capture.error:
@@ -61,19 +61,19 @@ def last_words(capture: Capture | None) -> str:
 
 
 def device_name(device: str) -> str:
-    """`worker 1 GPU:0` for `/job:worker/task:1/GPU:0`; other names stay."""
+    """`worker 1 GPU:0` for `/job:worker/task:1/GPU:0`; other names are unchanged."""
     found = _DEVICE.fullmatch(device)
     return f"{found[1]} {found[2]} {found[3]}" if found is not None else device
 
 
 def has_failed(member: Member) -> bool:
-    """Whether a worker came to no good end by itself."""
+    """Whether a worker failed by itself."""
     return member.capture is not None and member.capture.end.get("status") != 0
 
 
 def culprits(members: Iterable[Member]) -> list[Member]:
-    """The workers that the others were ended for: those that hang outside of TensorFlow, as far as any does, where
-    all were stopped for that; or else the one that failed first, by the clocks of their hosts."""
+    """The workers because of which the others were stopped. After a hang: those outside TensorFlow, if any.
+    Otherwise the first to fail, by the clocks of their hosts."""
     failed = [one for one in members if has_failed(one)]
     stopped = [one for one in failed if _reason(one) in ("hang", "timeout")]
     if stopped:
@@ -88,7 +88,7 @@ def _reason(member: Member) -> str:
 
 
 def _ended_at(member: Member) -> float:
-    """0 where nobody saw it end: its probe was killed with it, which can be what the others failed of."""
+    """0 if its end is missing: its probe was killed with it, which may be why the others failed."""
     return float(member.capture.end.get("t", 0.0)) if member.capture is not None else 0.0
 
 

@@ -1,1 +1,1 @@
-"""What a program is expected to do: the user's expressions, metrics, levels, and the result of each check."""
+"""Expectations of a program: expressions, metrics, levels, and the result of each check."""

@@ -1,4 +1,4 @@
-"""What a program is expected to do, and what it did."""
+"""Expected behaviour of a program next to what was observed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gpulint.settings import Settings
 
 
 class Status(str, Enum):
-    """What the run says of an expectation. Without evidence nothing passes: it is inconclusive, or skipped where it
-    does not apply to this machine or program."""
+    """The outcome of an expectation. Nothing passes without evidence: it is inconclusive, or skipped if it does not
+    apply to this machine or program."""
 
     FAIL = "fail"
     WARN = "warn"
@@ -25,7 +25,7 @@ class Status(str, Enum):
 
 
 class Level(str, Enum):
-    """Whether a violation fails the run or is only told of."""
+    """Whether a violation fails the run or is only reported."""
 
     ERROR = "error"
     WARN = "warn"
@@ -33,9 +33,9 @@ class Level(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One thing that was expected, beside what was observed.
+    """One expectation, with what was observed.
 
-    `id` names the check, `code` the rule that speaks of the same, "" for none. `where` is the line that implies it.
+    `id` names the check, `code` the rule about the same problem, "" for none. `where` is the line that implies it.
     """
 
     id: str
@@ -50,13 +50,16 @@ class Expectation:
     fix: str = ""
 
 
+SIMULATED = "the GPUs are simulated: run it on real ones to know"
+"""Why an expectation is undecided on simulated GPUs."""
+
 Source = Literal["program", "settings", "--expect"]
-"""Who states an expectation. Of two that speak of the same, the one of the earlier source counts."""
+"""Where an expectation is stated. Of two about the same subject, the earlier source in this list wins."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """An expectation that a user has written, as an expression (`gpulint.probe.expectations.expression`)."""
+class UserExpectation:
+    """An expectation that a user wrote as an expression (`gpulint.probe.expectations.expression`)."""
 
     text: str
     source: Source
@@ -65,15 +68,15 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the checks look at: what the source says, what the program did, and what the user wants.
+    """The input of the checks: findings, the capture, and what the user requested.
 
-    `findings` are those of `gpulint check` on the program's files, with absolute paths; `wanted` are the expectations
-    that were written outside of the program, of which the settings' are not taken from `settings`.
+    `findings` are those of `gpulint check` on the program's files, with absolute paths. `requested` are expectations
+    stated outside the program; checks read those of the settings from here, not from `settings`.
     """
 
     capture: Capture
     findings: Sequence[Finding] = ()
-    wanted: Sequence[Wanted] = ()
+    requested: Sequence[UserExpectation] = ()
     settings: Settings = field(default_factory=Settings)
 
 
@@ -89,13 +92,13 @@ def violated(
     fix: str = "",
     level: Level = Level.ERROR,
 ) -> Expectation:
-    """An expectation that the run broke."""
+    """An expectation that the run violated."""
     status = Status.FAIL if level is Level.ERROR else Status.WARN
     return Expectation(id, status, level, subject, expected, observed, code, where, evidence, fix)
 
 
 def held(id: str, subject: str, expected: str, observed: str, *, where: Where | None = None) -> Expectation:
-    """An expectation that the run kept, with what was seen."""
+    """An expectation that passed, with what was observed."""
     return Expectation(id, Status.PASS, Level.ERROR, subject, expected, observed, where=where)
 
 

@@ -1,5 +1,4 @@
-"""`METRIC OP VALUE[UNIT]`: what a user expects of a run, as `--expect`, the settings and `gpulint.expect.that` take
-it."""
+"""`METRIC OP VALUE[UNIT]`: a user's expectation, as in `--expect`, the settings and `gpulint.expect.that`."""
 
 from __future__ import annotations
 
@@ -39,21 +38,21 @@ UNITS: dict[Kind, dict[str, float]] = {
     "seconds": {"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600},
     "number": {"": 1},
 }
-"""The units of each kind and what they are worth. What is no plain number needs one: 0.9 and 1 could mean either."""
+"""Units of each kind and their values. Everything but plain numbers needs one: 0.9 and 1 could mean either."""
 
 _EXAMPLES: dict[Kind, str] = {"share": "90%", "bytes": "2GiB", "seconds": "200ms", "number": "1"}
 
 _CLOSE = 1e-9
-"""Values that differ by less are equal: 90% is no number that a computer has."""
+"""Values closer than this are equal: 0.9 has no exact binary representation."""
 
 
 class ExpressionError(ValueError):
-    """An expression that cannot be read; one line that says what could be."""
+    """An unreadable expression, with one line that says what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expectation of a metric. `number` and `unit` are as they were written."""
+    """An expectation of a metric. `number` and `unit` are as written."""
 
     metric: Metric
     argument: str
@@ -63,29 +62,29 @@ class Expression:
 
     @property
     def value(self) -> float:
-        """In bytes, seconds, as a share from 0 to 1, or as a number."""
+        """Bytes, seconds, a share from 0 to 1, or a number."""
         return float(self.number) * UNITS[self.metric.kind][self.unit]
 
     @property
     def subject(self) -> str:
-        """What it is about: `memory.peak[GPU:0]`."""
+        """The metric with its argument: `memory.peak[GPU:0]`."""
         return f"{self.metric.name}[{self.argument}]" if self.argument else self.metric.name
 
     @property
     def limit(self) -> str:
-        """What it says of that: `<= 2GiB`."""
+        """Operator and value: `<= 2GiB`."""
         return f"{self.op} {self.number}{self.unit}"
 
     @property
     def bound(self) -> Bound:
-        """Which side it is about: two expectations of one side of a metric cannot both count."""
+        """Which side is bounded: of two expectations on one side of a metric, only one counts."""
         return _BOUNDS[self.op]
 
     def __str__(self) -> str:
         return f"{self.subject} {self.limit}"
 
     def holds(self, measured: float) -> bool:
-        """Whether a value is as expected."""
+        """Whether a measured value satisfies it."""
         if math.isclose(measured, self.value, rel_tol=_CLOSE, abs_tol=_CLOSE):
             return self.op in (">=", "<=", "==")
         return _OPERATORS[self.op](measured, self.value)
@@ -115,7 +114,7 @@ def parse(text: str) -> Expression:
 
 
 def shown(kind: Kind, value: float) -> str:
-    """A measured value, as a person reads it."""
+    """A measured value in readable form."""
     if kind == "share":
         return f"{100 * value:.1f}".removesuffix(".0") + "%"
     if kind == "bytes":

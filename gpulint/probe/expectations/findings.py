@@ -1,4 +1,4 @@
-"""Findings of `gpulint check` in the files of the program that took part in a run."""
+"""Findings of `gpulint check` in the program's files that took part in a run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gpulint.syntax.embedded import Programs
 
 
 def findings_of(capture: Capture, finder: SettingsFinder, catalogue: Catalogue) -> Sequence[Finding]:
-    """What `gpulint check` says of the program's own files that took part in the run.
+    """Findings in the program's own files that took part in the run.
 
-    What it says of a cell that wrote one of them is told of that file, which is where the run has seen it.
+    A finding in a notebook cell that wrote such a file is moved to that file, where the run observed it.
     """
     files = {place.path for place in _places(capture)} | set(capture.modules)
     main = capture.process.get("main", "")
@@ -50,7 +50,7 @@ def findings_of(capture: Capture, finder: SettingsFinder, catalogue: Catalogue) 
 
 
 def _written(programs: Programs, files: set[str]) -> dict[tuple[str, int | None], tuple[str, int]]:
-    """For the cells of a notebook that wrote files which took part: the file, and how much higher its rows are."""
+    """Cells of a notebook that wrote files of the run → the file, and the offset of its rows."""
     notebook = programs.main.path
     found: dict[tuple[str, int | None], tuple[str, int]] = {}
     for source in programs.written:

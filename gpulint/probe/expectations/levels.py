@@ -1,4 +1,4 @@
-"""Which checks there are, and how much each of them counts."""
+"""The ids of all checks, and their levels."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ IDS = {
     "worker-joined": "every worker that the cluster names takes part in training",
     "xla-opaque": "nothing inside of what XLA compiles asks for another device",
 }
-"""Every check by its id, as the reports and `[tool.gpulint.probe.level]` name it."""
+"""Check ids, as in reports and `[tool.gpulint.probe.level]`."""
 
 
 def validate(settings: Settings) -> None:
-    """Raises SettingsError for a level of a check that does not exist."""
+    """Raises SettingsError for the level of an unknown check."""
     for id, _ in settings.probe_level:
         if id not in IDS:
             near = difflib.get_close_matches(id, IDS, 1, 0.5)
@@ -64,8 +64,8 @@ def validate(settings: Settings) -> None:
             raise SettingsError(f"{origin}: probe.level: there is no check `{id}`; {hint}")
 
 
-def levelled(expectations: Iterable[Expectation], settings: Settings) -> Iterator[Expectation]:
-    """Expectations with the levels that the settings give them; those that are off are left out."""
+def with_levels(expectations: Iterable[Expectation], settings: Settings) -> Iterator[Expectation]:
+    """Expectations with the levels from the settings, without those that are off."""
     levels = dict(settings.probe_level)
     for one in expectations:
         level = levels.get(one.id)

@@ -1,6 +1,6 @@
-"""What can be asked of a run: every metric of `--expect`, once.
+"""The metrics of `--expect`, each defined once.
 
-Read by the parser of expectations, by the check that measures them, and by docs/expectations.md.
+Used by the expression parser, by the check that measures them, and by docs/expectations.md.
 """
 
 from __future__ import annotations
@@ -12,42 +12,41 @@ from typing import Literal, NamedTuple
 
 from gpulint.knowledge.devices import parse_device
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.agent.operations import EAGER_COPY
+from gpulint.probe.agent.operation_records import EAGER_COPY
 from gpulint.probe.agent.session import BEFORE
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.evidence import COPIES, EAGER_STEPS, FUNCTIONS, GRAPHS, OPERATIONS
 from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Copy
-from gpulint.probe.checks.simulated import REASON
+from gpulint.probe.expectations.expectation import SIMULATED
 from gpulint.probe.measures import memory, memory_limits
 from gpulint.probe.measures.reasons import PIPELINE, is_bookkeeping, is_bound
 from gpulint.probe.measures.work import work
 
 Kind = Literal["share", "bytes", "seconds", "number"]
-"""What a metric is measured in."""
+"""Unit of a metric."""
 
 SHOWN = 3
-"""Rows of evidence."""
+"""Rows of evidence shown."""
 
 
 class Measured(NamedTuple):
-    """What a run has, with what that is made of."""
+    """A measured value with its evidence."""
 
     value: float
-    """Shares from 0 to 1, bytes, seconds or a number."""
+    """A share from 0 to 1, bytes, seconds or a number."""
     evidence: tuple[str, ...] = ()
 
 
 class Unknown(NamedTuple):
-    """Why a run does not say it."""
+    """Why the run has no such value."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Something to be measured. `argument` is what stands in its brackets, "" for none; `optional` where it may be
-    left out."""
+    """A metric. `argument` is the placeholder in its brackets, "" for none; `optional` if it may be omitted."""
 
     name: str
     kind: Kind
@@ -65,16 +64,15 @@ class Metric:
 
     @property
     def form(self) -> str:
-        """How it is written: `memory.peak[DEVICE]`."""
+        """Its syntax: `memory.peak[DEVICE]`."""
         return f"{self.name}[{self.argument}]" if self.argument else self.name
 
 
-def is_on(device: str, wanted: str) -> bool:
-    """Whether a device is a wanted one: `GPU` is any GPU, `GPU:1` that one; other spellings of TensorFlow's count,
-    too."""
-    here, there = parse_device(device), parse_device(wanted)
+def is_on(device: str, argument: str) -> bool:
+    """Whether a device matches: `GPU` is any GPU, `GPU:1` that one; TensorFlow's other spellings also match."""
+    here, there = parse_device(device), parse_device(argument)
     if here is None or there is None:
-        return device == wanted
+        return device == argument
     return (
         here.type == there.type
         and (there.index is None or here.index == there.index)
@@ -83,18 +81,18 @@ def is_on(device: str, wanted: str) -> bool:
     )
 
 
-def told(counts: Counter[tuple[str, str]]) -> tuple[str, ...]:
-    """The most frequent of (what, device), as evidence."""
+def most_frequent(counts: Counter[tuple[str, str]]) -> tuple[str, ...]:
+    """The most frequent (what, device) pairs, as evidence."""
     return tuple(f"{what} on {device}, {count} times" for (what, device), count in counts.most_common(SHOWN))
 
 
-def _operations(capture: Capture, wanted: str) -> Measured | Unknown:
+def _operations(capture: Capture, argument: str) -> Measured | Unknown:
     placed = _placed(capture)
     if isinstance(placed, Unknown):
         return placed
     if capture.loops:
         return Unknown(capture.loops[0].text)
-    device = parse_device(wanted)
+    device = parse_device(argument)
     leaves_bound = device is not None and device.is_gpu
     counted: Counter[tuple[str, str]] = Counter()
     for one, count in placed.items():
@@ -103,9 +101,9 @@ def _operations(capture: Capture, wanted: str) -> Measured | Unknown:
     total = counted.total()
     if not total:
         return Unknown("no operation was seen that could be elsewhere")
-    elsewhere = Counter({key: count for key, count in counted.items() if not is_on(key[1], wanted)})
+    elsewhere = Counter({key: count for key, count in counted.items() if not is_on(key[1], argument)})
     there = total - elsewhere.total()
-    return Measured(there / total, (f"{there} of {total} there", *told(elsewhere)))
+    return Measured(there / total, (f"{there} of {total} there", *most_frequent(elsewhere)))
 
 
 class _Put(NamedTuple):
@@ -118,8 +116,8 @@ class _Put(NamedTuple):
 
 
 def _placed(capture: Capture) -> Counter[_Put] | Unknown:
-    """All that ran. A function that XLA compiles is one operation; of others without a graph nothing is known, and so
-    nothing of the whole."""
+    """All operations. A function that XLA compiles counts as one. If another function has no graph, the total is
+    unknown."""
     counts: Counter[_Put] = Counter()
     for ran, count in capture.executions.items():
         counts[_Put(ran.op, ran.device, is_bound(ran, capture), ran.part == PIPELINE)] += count
@@ -137,31 +135,31 @@ def _no_graph(functions: list[str]) -> str:
 
 
 def _logged(capture: Capture) -> Counter[_Put]:
-    """What the placement log says, where there is nothing better: that of one stream, as most is printed on both."""
+    """Totals of the placement log, as a fallback: of one stream, as most lines are printed on both."""
     streams = [log.placed + log.ran for log in capture.logs.values()]
     most = max(streams, key=lambda one: one.total(), default=Counter())
     return Counter({_Put(op, device, False): count for (op, device), count in most.items()})
 
 
-def _variables(capture: Capture, wanted: str) -> Measured | Unknown:
+def _variables(capture: Capture, argument: str) -> Measured | Unknown:
     sizes: Counter[tuple[str, str]] = Counter()
     for one in capture.variables:
         sizes[one.name, one.device] += one.bytes
     if not sizes.total():
         return Unknown("no variable was seen")
-    elsewhere = Counter({key: size for key, size in sizes.items() if not is_on(key[1], wanted)})
+    elsewhere = Counter({key: size for key, size in sizes.items() if not is_on(key[1], argument)})
     evidence = tuple(f"{name} ({size:,} bytes) on {device}" for (name, device), size in elsewhere.most_common(SHOWN))
     return Measured(1 - elsewhere.total() / sizes.total(), evidence)
 
 
-def _peak(capture: Capture, wanted: str) -> Measured | Unknown:
+def _peak(capture: Capture, argument: str) -> Measured | Unknown:
     peaks: dict[str, int] = {}
     for sample in capture.memory:
         for device, sizes in sample.devices.items():
-            if not wanted or is_on(device, wanted):
+            if not argument or is_on(device, argument):
                 peaks[device] = max(peaks.get(device, 0), *sizes)
     if not peaks:
-        return Unknown(f"no memory is known of {wanted}" if wanted else "no memory of a device is known")
+        return Unknown(f"no memory is known of {argument}" if argument else "no memory of a device is known")
     if not any(peaks.values()):
         return Unknown("nothing was counted: oneDNN's allocator leaves tensors below 256 KiB out")
     return Measured(max(peaks.values()), tuple(f"{device}: {size:,} bytes" for device, size in sorted(peaks.items())))
@@ -172,12 +170,12 @@ def _host(capture: Capture, _: str) -> Measured | Unknown:
     return Measured(max(sizes)) if sizes else Unknown("the program's memory was not sampled")
 
 
-def _utilisation(capture: Capture, wanted: str) -> Measured | Unknown:
+def _utilisation(capture: Capture, argument: str) -> Measured | Unknown:
     messages = (message for log in capture.logs.values() for message in log.messages)
     known = {
         device: memory.utilisation(capture.memory, memory.cards_on(place.bus, capture.cards))
         for device, place in memory_limits.places(messages).items()
-        if is_on(device, wanted)
+        if is_on(device, argument)
     }
     shares = {device: share for device, share in known.items() if share is not None}
     if not shares or len(shares) < len(known):
@@ -185,13 +183,13 @@ def _utilisation(capture: Capture, wanted: str) -> Measured | Unknown:
     return Measured(min(shares.values()), tuple(f"{device}: {share:.0%}" for device, share in shares.items()))
 
 
-def _traces(capture: Capture, wanted: str) -> Measured | Unknown:
-    found = [one for one in capture.functions.values() if not wanted or one.name == wanted]
+def _traces(capture: Capture, argument: str) -> Measured | Unknown:
+    found = [one for one in capture.functions.values() if not argument or one.name == argument]
     if not capture.functions:
         return Unknown("no `tf.function` was run")
     if not found:
         return Unknown(
-            f"no function `{wanted}` was run, but `{'`, `'.join(one.name for one in capture.functions.values())}`"
+            f"no function `{argument}` was run, but `{'`, `'.join(one.name for one in capture.functions.values())}`"
         )
     most = sorted(found, key=lambda one: -one.traces)
     return Measured(most[0].traces, tuple(f"`{one.name}`: {one.traces}" for one in most[:SHOWN]))
@@ -210,7 +208,7 @@ def _copies(capture: Capture, _: str) -> Measured | Unknown:
 
 
 def _copies_per_step(capture: Capture, _: str) -> Measured | Unknown:
-    """A graph is that of one trace, and a step runs one of them."""
+    """A graph belongs to one trace, and a step runs one of them."""
     names = {name for name, _ in capture.steps}
     if (loop := _looping(capture)) is not None:
         return loop
@@ -226,7 +224,7 @@ def _copies_per_step(capture: Capture, _: str) -> Measured | Unknown:
 
 
 def _pairs(capture: Capture, is_meant: Callable[[Copy], bool]) -> Counter[tuple[str, str]]:
-    """(from, to) → how many copies."""
+    """(from, to) → number of copies."""
     pairs: Counter[tuple[str, str]] = Counter()
     for copy, count in capture.copies.items():
         if is_meant(copy):
@@ -296,7 +294,7 @@ def _began_late(capture: Capture) -> bool:
 
 def _step_mean(capture: Capture, _: str) -> Measured | Unknown:
     if capture.simulated:
-        return Unknown(REASON)
+        return Unknown(SIMULATED)
     if (loop := _looping(capture)) is not None:
         return loop
     taken = sum(one.taken for one in capture.steps.values())

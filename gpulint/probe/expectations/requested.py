@@ -1,4 +1,4 @@
-"""The expectations that stand in the settings and on the command line, read before anything is run."""
+"""Expectations from the settings and the command line, parsed before the program runs."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ import os
 from collections.abc import Iterable
 
 from gpulint.probe.capture.records import Where
-from gpulint.probe.expectations.expectation import Wanted
+from gpulint.probe.expectations.expectation import UserExpectation
 from gpulint.probe.expectations.expression import ExpressionError, parse
 from gpulint.settings import Settings, SettingsError, row_of
 
 
-def wanted(settings: Settings, given: Iterable[str] = (), by: str = "--expect") -> list[Wanted]:
-    """Those of the settings, then those that are given, `by` what. Raises SettingsError, with file and line, for one
-    that cannot be read."""
+def requested_expectations(
+    settings: Settings, given: Iterable[str] = (), by: str = "--expect"
+) -> list[UserExpectation]:
+    """Expectations of the settings, then the given ones, whose source is `by`. Raises SettingsError with file and
+    line for an unreadable one."""
     found = []
     for text in settings.probe_expect:
         where = _where(settings, text)
         origin = f"{where.path}:{where.row}" if where is not None else settings.source or "--config"
-        found.append(_read(Wanted(text, "settings", where), origin))
-    return [*found, *(_read(Wanted(text, "--expect"), by) for text in given)]
+        found.append(_read(UserExpectation(text, "settings", where), origin))
+    return [*found, *(_read(UserExpectation(text, "--expect"), by) for text in given)]
 
 
-def _read(one: Wanted, origin: str) -> Wanted:
+def _read(one: UserExpectation, origin: str) -> UserExpectation:
     try:
         parse(one.text)
     except ExpressionError as error:
@@ -34,5 +36,5 @@ def _where(settings: Settings, text: str) -> Where | None:
     if not settings.source:
         return None
     in_list = row_of(settings.source, text)
-    row = in_list or row_of(settings.source, *text.split(" ", 1))  # a table has the metric as a key
+    row = in_list or row_of(settings.source, *text.split(" ", 1))  # in a table the metric is the key
     return Where(os.path.abspath(settings.source), row) if row else None

@@ -1,1 +1,1 @@
-"""Starts the program, passes its output through, and knows whether it hangs and how it ended."""
+"""Starts the program, passes its output through, and notices when it hangs and how it ends."""

@@ -1,4 +1,4 @@
-"""What the agent could not see of a run, as its parent knows when the run is over."""
+"""Evidence that the agent could not collect, as its parent knows once the run is over."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from gpulint.probe.launch.capture_tail import CaptureTail
 from gpulint.probe.launch.process_tree import ProcessTree
 
 
-def unseen(tail: CaptureTail, tree: ProcessTree, *, by_itself: bool) -> Iterator[tuple[str, str]]:
-    """Evidence that is lost, each with the reason. `by_itself`: nobody else has ended the program."""
+def lost_evidence(tail: CaptureTail, tree: ProcessTree, *, by_itself: bool) -> Iterator[tuple[str, str]]:
+    """Lost evidence, each with the reason. `by_itself`: the program was not stopped from outside."""
     tail.look()
     if by_itself and tail.watches and not tail.is_whole:
         yield "the end", "the program was cut short: what it did within the last second was not written down"

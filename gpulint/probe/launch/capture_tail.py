@@ -1,4 +1,4 @@
-"""What a capture that is being written says so far, from the bytes that came since the last look."""
+"""Follows a capture while it is being written, reading only the bytes added since the last look."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from typing import Any
 from gpulint.probe.agent.forks import OTHERS
 
 _SAMPLES = frozenset(("memory", "cards", "host", "log"))
-"""Records that come by the clock, whether or not the program does anything."""
+"""Records written at intervals, whether or not the program does anything."""
 
 _ASKED = "set_log_device_placement"
 
 
 class CaptureTail:
-    """Follows a capture. `look` may be called from any thread; a file that is not there is an empty one."""
+    """Follows a capture. `look` may be called from any thread; a missing file counts as empty."""
 
     def __init__(self, path: str) -> None:
         self.events = 0
-        """Records that say that something happened: those that come by the clock do not count."""
+        """Records of program activity, without those written at intervals."""
         self.steps = 0
         self.operations = 0
-        """Eager operations that ran and nodes of graphs."""
+        """Eager operations that ran plus graph nodes."""
         self.devices: dict[str, int] = {}
         """Bytes in use by device."""
         self.resident = 0
-        """Memory of the program and its children."""
+        """Resident bytes of the program and its children."""
         self.shows_log = False
         """Whether the program itself asked for the placement log."""
         self.pid = 0
-        """The process that is watched, 0 before it has begun."""
+        """The watched process, 0 before it has started."""
         self.watches = False
-        """Whether TensorFlow is watched in it."""
+        """Whether the agent watches TensorFlow in it."""
         self.is_whole = False
-        """Whether the last record of the agent is there."""
+        """Whether the agent has written its last record."""
         self.forked = False
-        """Whether it told of forks."""
+        """Whether the agent recorded a fork."""
         self._path = path
         self._lock = threading.Lock()
         self._offset = 0
 
     def look(self) -> None:
-        """Reads what is new, as far as its lines are whole."""
+        """Reads the complete lines added since the last call."""
         with self._lock:
             try:
                 with open(self._path, "rb") as file:
@@ -56,7 +56,7 @@ class CaptureTail:
                 try:
                     self._add(json.loads(line))
                 except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-                    continue  # torn, and counted by who reads the whole capture
+                    continue  # torn; the reader of the whole capture counts it
 
     def _add(self, record: dict[str, Any]) -> None:
         kind = record["kind"]

@@ -1,4 +1,4 @@
-"""What takes the place of a program's standard output or error: a terminal where ours is one, else a pipe."""
+"""Replaces a program's standard output or error: with a terminal where ours is one, else with a pipe."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import sys
 import termios
 
 _ROOM = 1 << 20
-"""Bytes: what Linux allows everybody, if nobody has set another limit."""
+"""Bytes: Linux's default limit for unprivileged users."""
 
 
 class Channel:
     """`inner` is the program's end, `outer` ours."""
 
     def __init__(self, name: str, target: int | None) -> None:
-        """Something like `target`, the descriptor that what comes out is for, None where it is not open."""
+        """A channel of the same kind as `target`, the descriptor that its output goes to; None if that is not open."""
         self.name = name
         self.target = target
         self._screen = target if target is not None and os.isatty(target) else None
         self.outer, self.inner = os.pipe() if self._screen is None else os.openpty()
         self.is_roomy = self._screen is None and _enlarged(self.inner)
-        """Whether it takes all that a program can write in some hundredths of a second."""
+        """Whether it buffers what a program can write in a few hundredths of a second."""
         self._take_attributes()
         self.resize()
 
@@ -31,21 +31,21 @@ class Channel:
         return self._screen is not None
 
     def resize(self) -> None:
-        """Gives the program's terminal the size that ours has."""
+        """Copies our terminal's size to the program's."""
         if self._screen is None:
             return
         try:
             size = fcntl.ioctl(self._screen, termios.TIOCGWINSZ, bytes(8))
             fcntl.ioctl(self.outer, termios.TIOCSWINSZ, size)
         except OSError:
-            pass  # ours is gone, or the program's
+            pass  # our terminal has closed, or the program's
 
     def started(self) -> None:
-        """The program has its end now: ours of it goes, so that the last one of the program's ends the stream."""
+        """Closes our copy of the program's end, so that the stream ends when the program closes its own."""
         os.close(self.inner)
 
     def _take_attributes(self) -> None:
-        """The program's terminal is like ours but leaves the bytes alone: ours makes of a newline what it makes."""
+        """Copies our terminal's attributes, without output processing: our terminal already translates newlines."""
         if self._screen is None:
             return
         try:
@@ -54,29 +54,29 @@ class Channel:
             attributes[3] &= ~termios.ECHO
             termios.tcsetattr(self.inner, termios.TCSANOW, attributes)
         except termios.error:
-            pass  # it keeps what a new terminal has
+            pass  # keep the defaults of a new terminal
 
 
 def _enlarged(pipe: int) -> bool:
-    """Gives a pipe more room than the 64 KiB that it has; whether the system does."""
+    """Enlarges a pipe beyond the default 64 KiB. Returns whether the system did."""
     try:
         return fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _ROOM) >= _ROOM
-    except (AttributeError, OSError):  # only Linux can, up to a limit for each user
+    except (AttributeError, OSError):  # Linux only, up to a limit per user
         return False
 
 
 def standard_output() -> int | None:
-    """Descriptor 1, None where the process was started without one: another file may have that number by now."""
+    """Descriptor 1, or None if the process was started without one: another file may have that number by now."""
     return 1 if sys.__stdout__ is not None else None
 
 
 def standard_error() -> int | None:
-    """Descriptor 2, None where the process was started without one."""
+    """Descriptor 2, or None if the process was started without one."""
     return 2 if sys.__stderr__ is not None else None
 
 
 def are_one(first: int | None, second: int | None) -> bool:
-    """Whether what is written to either of two descriptors comes to the same place, in order."""
+    """Whether text written to either descriptor reaches the same place, in order."""
     try:
         return first is not None and second is not None and os.path.sameopenfile(first, second)
     except OSError:
@@ -84,10 +84,10 @@ def are_one(first: int | None, second: int | None) -> bool:
 
 
 def write_all(target: int, text: bytes) -> None:
-    """Writes a text to a descriptor, however long that takes. Raises OSError where nobody takes it."""
+    """Writes all of a text to a descriptor, however long it takes. Raises OSError if the reader has closed it."""
     rest = memoryview(text)
     while rest:
         try:
             rest = rest[os.write(target, rest) :]
-        except BlockingIOError:  # somebody who shares the descriptor has made it so
+        except BlockingIOError:  # another process that shares the descriptor made it non-blocking
             select.select([], [target], [])

@@ -1,4 +1,4 @@
-"""One probe: run the program, read what it left behind, hold it against its source."""
+"""What to run, and the command line that runs it under the agent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpulint.sources.notebook import SUFFIX
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is run: a script or a notebook by its path, or a module by its name (`is_module`), with its arguments."""
+    """A script or notebook by its path, or a module by its name (`is_module`), with arguments."""
 
     name: str
     is_module: bool = False
@@ -26,7 +26,7 @@ class Target:
 
     @property
     def words(self) -> list[str]:
-        """The command that runs it without us, as the user knows it."""
+        """The command that runs it without the probe, as users know it."""
         if self.is_notebook:
             return ["jupyter", "execute", self.name]
         return ["python", *(["-m"] if self.is_module else []), self.name, *self.arguments]
@@ -34,16 +34,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """GPUs that are simulated: how many, and the bytes of memory of each, 0 where nothing is said of it."""
+    """Simulated GPUs: their number, and bytes of memory each, 0 if unspecified."""
 
     gpus: int = 0
     memory: int = 0
 
     def environment(self, own: Mapping[str, str]) -> dict[str, str]:
-        """The environment in which the program runs, unless it says otherwise itself. Without oneDNN, whose gradient of
-        max-pooling aborts on a batch of nothing, which a replica can get (2.21). With a size, TensorFlow's allocator
-        for the CPU becomes the one that GPUs have, with the memory of all simulated GPUs as its limit (read when the
-        runtime initialises; 2.16 and 2.21)."""
+        """The environment for the program. oneDNN is off unless it says otherwise: oneDNN's max-pooling gradient aborts
+        on an empty batch, which a replica can get (2.21). With a size the CPU allocator becomes the BFC allocator that
+        GPUs use, limited to the memory of all simulated GPUs. TensorFlow reads this when the runtime initialises (2.16
+        and 2.21)."""
         if not self.gpus:
             return dict(own)
         own = {"TF_ENABLE_ONEDNN_OPTS": "0", **own}
@@ -55,7 +55,7 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A profile that TensorFlow shall make: where it goes, "" for none, and of how many steps after the warm-up."""
+    """A TensorFlow profile to record: its directory, "" for none, and the number of steps after the warm-up."""
 
     directory: str = ""
     steps: int = 0
@@ -70,7 +70,7 @@ def command_line(
     simulated: Simulated = Simulated(),
     profile: Profile = Profile(),
 ) -> list[str]:
-    """The command line that runs a program under the agent, unbuffered, so that its log is not torn."""
+    """The command line that runs a program under the agent. Unbuffered, so that log lines stay whole."""
     options = json.dumps(
         {
             "capture": capture,

@@ -1,18 +1,18 @@
-"""Telling a program that hangs from one that works in silence."""
+"""Tells a hanging program from one that works silently."""
 
 from __future__ import annotations
 
 _BUSY = 0.01
-"""A program that spends less than this part of the time on a processor waits. Two replicas of MirroredStrategy on one
-CPU, which never end, take 5 s in 10 minutes."""
+"""A program that uses less than this share of a processor is waiting. Two replicas of MirroredStrategy on one CPU,
+which deadlock, use 5 s in 10 minutes."""
 
 _PAUSE = 5.0
-"""A longer time between two looks is one in which the program had no more of a chance to run than we had: the job was
-stopped from the terminal, the machine slept."""
+"""Seconds. After a longer gap between two looks the program cannot have run any more than we did: the job was
+suspended, or the machine slept."""
 
 
 class HangWatch:
-    """Looks at a program again and again. It hangs when nothing came of it for `limit` seconds and it hardly ran."""
+    """Polls a program. It hangs if there was no activity for `limit` seconds and hardly any processor time."""
 
     def __init__(self, limit: float | None, now: float) -> None:
         self._limit = limit
@@ -23,8 +23,8 @@ class HangWatch:
     def look(self, now: float, seen: tuple[int, ...], spent: float, *, blocked: bool = False) -> bool:
         """Whether it hangs.
 
-        `seen` changes with whatever comes of the program, `spent` is its processor time since the last look; it is
-        `blocked` while somebody else, the reader of its output, lets it wait.
+        `seen` changes with any activity of the program. `spent` is its processor time since the last look. `blocked`:
+        it waits for the reader of its output.
         """
         if self._limit is None:
             return False

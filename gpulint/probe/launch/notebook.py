@@ -1,7 +1,7 @@
 """Runs a notebook as Jupyter would, with the agent in its kernel: `python -u notebook.py OPTIONS NOTEBOOK`.
 
-The notebook is read and never written. Its directory is the kernel's, what its cells print comes out here as it comes,
-and an error in a cell ends it with status 1.
+The notebook file is never written. The kernel runs in its directory, cell output is printed as it arrives, and an error
+in a cell makes the exit status 1.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 if __name__ == "__main__":
-    del sys.path[0]  # this directory, whose modules stand for nothing but themselves
+    del sys.path[0]  # this directory: its modules must not shadow others
 
 import os
 import re
@@ -30,7 +30,7 @@ _COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class _Specs(KernelSpecManager):
-    """Knows one kernel: this Python under the agent."""
+    """A registry with one kernel: this Python under the agent."""
 
     def __init__(self, options: str, notebook: str) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class _Specs(KernelSpecManager):
 
 
 class Client(NotebookClient):
-    """Runs the cells in order and passes on what they show, which it does not keep."""
+    """Runs the cells in order and prints their output without keeping it."""
 
     specs: _Specs
     shown_path: str
@@ -66,17 +66,17 @@ class Client(NotebookClient):
             _write(sys.stderr, f"{text if sys.stderr.isatty() else _COLORS.sub('', text)}\n")
 
     def signal_kernel(self, number: int, frame: object) -> None:
-        """Hands a signal on to the kernel's process, which is in a session of its own."""
+        """Forwards a signal to the kernel process, which is in its own session."""
         pid = getattr(getattr(self.km, "provisioner", None), "pid", None)
         if pid is not None:
             os.kill(pid, number)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status of the notebook as if it were a program."""
+    """Runs the notebook and returns its exit status, as for a script."""
     options, path = arguments[0], os.path.abspath(arguments[1])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # cells without ids
+        warnings.simplefilter("ignore")  # about cells without ids
         notebook = nbformat.read(path, as_version=4)
     client = Client(notebook, resources={"metadata": {"path": os.path.dirname(path)}}, timeout=None)
     client.specs, client.shown_path = _Specs(options, path), arguments[1]

@@ -1,17 +1,17 @@
-"""What a program that is launched as one of several has to do with the others."""
+"""What a program needs to know when it is launched as one of several workers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple, Protocol
 
-Forced = Literal["timeout", "hang", "peer", "interrupt"]
-"""Why a program is ended by us; "peer": another worker has failed."""
+StopReason = Literal["timeout", "hang", "peer", "interrupt"]
+"""Why we stop a program; "peer": another worker has failed."""
 
 
 class Ends(NamedTuple):
-    """Descriptors of a program's standard input (None: ours), and of where its output and errors are passed on to
-    (None: nowhere)."""
+    """Descriptors of a program's standard input (None: ours), and of the targets of its output and errors (None:
+    discarded)."""
 
     input: int | None
     output: int | None
@@ -19,17 +19,17 @@ class Ends(NamedTuple):
 
 
 class Peers(Protocol):
-    """The other workers, as one of them sees them."""
+    """The other workers, as seen by one of them."""
 
     @property
     def ends(self) -> Ends:
-        """The worker's own."""
+        """This worker's descriptors."""
 
     def started(self, send: Callable[[int], None]) -> None:
-        """The worker runs; `send` sends a signal to it."""
+        """The worker has started; `send` sends it a signal."""
 
-    def demand(self) -> Forced | None:
-        """Why it must be ended, None as long as it need not."""
+    def stop_reason(self) -> StopReason | None:
+        """Why it must be stopped, or None."""
 
     def hang(self, now: float, seen: tuple[int, ...], spent: float, *, blocked: bool) -> bool:
-        """Whether all of them hang, this one with what was seen of it (`HangWatch.look`)."""
+        """Whether all workers hang, given this one's `HangWatch.look` arguments."""

@@ -1,7 +1,7 @@
-"""What is wrong with a program before it is run: strategies that are given GPUs which this machine has not.
+"""Finds strategies that name GPUs this machine does not have, before the program runs.
 
-On a machine without GPUs TensorFlow takes `MirroredStrategy(["GPU:0", "GPU:1"])` for two replicas on the CPU, and
-`fit` never returns (2.15 to 2.21).
+On a machine without GPUs TensorFlow takes `MirroredStrategy(["GPU:0", "GPU:1"])` as two replicas on the CPU, and `fit`
+never returns (2.15 to 2.21).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping
 
-from gpulint.analysis import events
+from gpulint.analysis.plan import events
 from gpulint.linting.engine import Checker
 from gpulint.linting.selection import Catalogue
 from gpulint.probe.measures.cards import Cards
@@ -20,11 +20,11 @@ from gpulint.settings import SettingsFinder
 
 _MAY_CONCERN = re.compile(rb"Strategy.*gpu|gpu.*Strategy", re.IGNORECASE | re.DOTALL)
 _OTHER_DRIVERS = ("/dev/kfd", "/dev/dxg")
-"""Files of drivers whose GPUs NVML does not know: AMD's, and Windows' under its Linux."""
+"""Device files of drivers whose GPUs NVML does not list: AMD's, and Windows' under WSL."""
 
 
 def gpus_here(cards: Cards | None, environment: Mapping[str, str]) -> int | None:
-    """How many GPUs TensorFlow can have here, as far as one can tell without it; None where one cannot."""
+    """Number of GPUs that TensorFlow can use here, or None where only TensorFlow can tell."""
     if not sys.platform.startswith("linux") or any(os.path.exists(path) for path in _OTHER_DRIVERS):
         return None
     count = len({row.bus for row in cards.sample(())}) if cards is not None else 0
@@ -36,8 +36,8 @@ def gpus_here(cards: Cards | None, environment: Mapping[str, str]) -> int | None
 
 
 def missing_devices(path: str, finder: SettingsFinder, gpus: int) -> list[str]:
-    """A line for each strategy of a program that is given GPUs beyond so many. Programs that configure their own
-    devices are left to the run, and so is what cannot be analysed."""
+    """One line for each strategy that names GPUs beyond the first `gpus`. Skips programs that configure their own
+    devices and programs that cannot be analysed: the run decides."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -45,7 +45,7 @@ def missing_devices(path: str, finder: SettingsFinder, gpus: int) -> list[str]:
             return []
         checker = Checker(finder, Catalogue(()))
         plan = checker.plan(checker.load(path, data).main)
-    except Exception:  # whatever it is about, the program is run, and gpulint speaks of its files afterwards
+    except Exception:  # the program runs in any case, and its files are checked afterwards
         return []
     missing: dict[str, list[str]] = defaultdict(list)
     for event in plan.events:

@@ -1,4 +1,4 @@
-"""A process and all that it started: their memory, their time on the processors, their end."""
+"""A process and its descendants: memory, processor time, end."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from collections.abc import Iterator
 import psutil
 
 _REFRESH = 5.0
-"""Seconds between two looks for new descendants: each look reads every process of the system."""
+"""Seconds between two searches for new descendants: each reads every process of the system."""
 
 _REFUSED = (psutil.Error, OSError)
 
 _LIBRARY = b"/libtensorflow_framework."
-"""What every process that has imported TensorFlow has in its memory, and those that it forked since (2.16, 2.21)."""
+"""Mapped into every process that has imported TensorFlow, and into its forks (2.16, 2.21)."""
 
 
 class ProcessTree:
-    """The tree below a process. Descendants that were seen once stay in it when their parent has ended."""
+    """The tree below a process. Known descendants stay in it after their parent has ended."""
 
     def __init__(self, pid: int) -> None:
         self._members: dict[int, psutil.Process] = {}
         self._spent: dict[int, float] = {}
         self._refreshed = float("-inf")
         self.with_tensorflow: set[int] = set()
-        """The numbers of those that were seen to have TensorFlow in memory; none where the system does not tell."""
+        """Pids of processes that had TensorFlow mapped; empty where the system does not tell."""
         try:
             self._members[pid] = psutil.Process(pid)
         except _REFUSED:
-            pass  # it has ended already
+            pass  # it has already ended
 
     def sample(self) -> tuple[int, float]:
-        """Resident bytes now, and seconds of processor time since the last sample.
+        """Resident bytes now, and processor seconds since the last sample.
 
-        Pages that processes share count for each of them.
+        Shared pages count once per process.
         """
         if time.monotonic() - self._refreshed >= _REFRESH:
             self.look()
@@ -58,7 +58,7 @@ class ProcessTree:
 
     @property
     def pids(self) -> frozenset[int]:
-        """The numbers of its processes, as far as they are known."""
+        """Pids of the known processes."""
         return frozenset(self._members)
 
     def kill(self) -> None:
@@ -66,12 +66,12 @@ class ProcessTree:
         self.look()
         for process in self._members.values():
             try:
-                process.kill()  # refuses where another process has the number by now
+                process.kill()  # psutil refuses if the pid has been reused
             except _REFUSED:
                 continue
 
     def look(self) -> None:
-        """Looks for new descendants, those of orphans included."""
+        """Looks for new descendants, including those whose parent has ended."""
         self._refreshed = time.monotonic()
         for process in list(self._descendants()):
             self._members.setdefault(process.pid, process)
@@ -90,4 +90,4 @@ def _has_tensorflow(pid: int) -> bool:
         with open(f"/proc/{pid}/maps", "rb") as file:
             return any(_LIBRARY in line for line in file)
     except OSError:
-        return False  # another system, or the process has ended
+        return False  # not Linux, or the process has ended

@@ -1,8 +1,8 @@
-"""Running a user's program as it would run without us, but for what is seen of it.
+"""Runs a user's program as it would run without the probe, and watches it from outside.
 
-The program is a child in our process group: it has our standard input, directory, environment, open files and
-terminal. Its two output streams come through us, in one channel where they go to one place, so that they stay in
-order. The agent inside it and we append to one capture.
+The program is a child in our process group with our standard input, directory, environment, open files and terminal.
+Its output streams pass through us; if both go to the same place they share one channel, which keeps their order. The
+agent inside the program and this parent append to one capture.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Literal, NamedTuple
 
 from gpulint.probe.capture.recorder import Recorder
 from gpulint.probe.capture.records import Worker
-from gpulint.probe.launch.blind_spots import unseen
+from gpulint.probe.launch.blind_spots import lost_evidence
 from gpulint.probe.launch.capture_tail import CaptureTail
 from gpulint.probe.launch.channel import Channel, are_one, standard_error, standard_output
 from gpulint.probe.launch.hang_watch import HangWatch
-from gpulint.probe.launch.peers import Ends, Forced, Peers
+from gpulint.probe.launch.peers import Ends, Peers, StopReason
 from gpulint.probe.launch.process_tree import ProcessTree
 from gpulint.probe.launch.progress import ProgressLine
 from gpulint.probe.launch.signals import Relay
@@ -35,16 +35,16 @@ _LOOK = 0.25
 """Seconds between two looks at the capture."""
 
 _SAMPLE = 1.0
-"""Seconds between two looks at the program's processes."""
+"""Seconds between two samples of the program's processes."""
 
 _STACKS = 0.5
-"""Seconds that the agent gets to write the stacks of all threads."""
+"""Seconds for the agent to write the stacks of all threads."""
 
 WARN_AFTER = 600.0
-"""Seconds in which nothing comes of a program after which that is said, and where it is."""
+"""Seconds without a sign of life after which a warning names the line that the program is at."""
 
 _GRACE = 5.0
-"""Seconds that the program gets to end by itself after SIGTERM, and the system to end it after SIGKILL."""
+"""Seconds for the program to end after SIGTERM, and for the system to end it after SIGKILL."""
 
 Reason = Literal["exit", "timeout", "hang", "interrupt", "peer"]
 
@@ -53,21 +53,21 @@ class Ended(NamedTuple):
     """How a program ended."""
 
     status: int | None
-    """Its exit status, None where a signal ended it."""
+    """Exit status, or None if a signal ended it."""
     signal: int | None
-    """The number of that signal."""
+    """Number of that signal."""
     reason: Reason
-    """Why: by itself, because we ended it ("peer": another worker has failed), or after somebody had sent a signal to
-    end it."""
+    """Why: by itself, stopped by us ("peer": another worker has failed), or after a signal from outside asked it to
+    end."""
     seconds: float
     faults: tuple[str, ...]
-    """What went wrong on our side."""
+    """The probe's own failures."""
 
 
 def stacks_path(capture_path: str) -> str:
-    """Where the agent writes the stacks of all threads when it gets SIGUSR2.
+    """Where the agent writes the stacks of all threads on SIGUSR2.
 
-    The file is there from when the agent can do so: without it the signal would end the program.
+    The file exists once the agent handles the signal; before that SIGUSR2 would kill the program.
     """
     return f"{capture_path}.stacks"
 
@@ -87,13 +87,13 @@ def run(
     worker: Worker | None = None,
     peers: Peers | None = None,
 ) -> Ended:
-    """Runs a command to its end. Raises OSError where it cannot be started.
+    """Runs a command to its end. Raises OSError if it cannot be started.
 
-    `capture_path` is begun anew. `program` is the command as the user knows it, for the capture; `environment` is ours
-    where it is None. The command is ended after `timeout` seconds, and when for `hang_after` seconds nothing came of
-    it; after `warn_after` seconds that is only said, with the line that it is at. TensorFlow's placement log is not
-    passed on unless `show_log`, or the program asked for it itself. `cards` are sampled as long as it runs. `worker` is
-    the task of a cluster that it is; with `peers` it is one of several that we have started, which say when it hangs.
+    `capture_path` is overwritten. `program` is the command as users know it, for the capture; `environment` defaults to
+    ours. The command is stopped after `timeout` seconds, and after `hang_after` seconds without activity; after
+    `warn_after` such seconds a warning names the line that it is at. TensorFlow's placement log is held back unless
+    `show_log` is set or the program asked for it. `cards` are sampled during the run. `worker` is the cluster task that
+    the program is; with `peers` it is one of several workers that we started, which decide together whether they hang.
     """
     recorder = Recorder(capture_path, fresh=True)
     remove_stacks(stacks_path(capture_path))
@@ -112,7 +112,7 @@ def run(
 
 
 class _Run:
-    """One program that runs."""
+    """One running program."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class _Run:
         self._relay = Relay(self._send, self._resize)
 
         def shows_log() -> bool:
-            """The agent's record of the program's wish is written before TensorFlow prints the first line."""
+            """The agent records the program's request before TensorFlow prints the first line."""
             tail.look()
             return show_log or tail.shows_log
 
@@ -161,7 +161,7 @@ class _Run:
         self._logs = [LogRecords(stream.summary, recorder) for stream in self._streams]
 
     def to_its_end(self, timeout: float | None, hang_after: float | None, warn_after: float | None) -> Ended:
-        """Starts it and stays until its output is passed on."""
+        """Starts the program and returns when all its output has been passed on."""
         reason: Reason = "exit"
         began = time.monotonic()
         with self._relay:
@@ -173,7 +173,7 @@ class _Run:
                 self._end(tree)
             elif self._relay.requests:
                 reason = "interrupt"
-            for evidence, why in unseen(self._tail, tree, by_itself=reason == "exit"):
+            for evidence, why in lost_evidence(self._tail, tree, by_itself=reason == "exit"):
                 self._recorder.write("lost", evidence=evidence, reason=why)
             seconds = time.monotonic() - began
             self._drain(forced=forced is not None)
@@ -184,8 +184,8 @@ class _Run:
     def _start(self) -> subprocess.Popen[bytes]:
         output, errors = self._channels[0], self._channels[-1]
         try:
-            # Without close_fds the program gets every file that the user has opened for it, as <(…) does in a shell;
-            # none of ours can be inherited.
+            # Without close_fds the program inherits every file that the user opened for it, as <(…) does in a shell;
+            # ours are not inheritable.
             self._process = process = subprocess.Popen(
                 self._command,
                 stdin=self._input,
@@ -201,7 +201,7 @@ class _Run:
         finally:
             for channel in self._channels:
                 channel.started()
-        self._relay.started()  # before anybody can see of its output that it runs
+        self._relay.started()  # before any output can show that the program runs
         for stream in self._streams:
             stream.start()
         threading.Thread(target=self._reap, args=(process,), name="gpulint wait", daemon=True).start()
@@ -220,8 +220,8 @@ class _Run:
         timeout: float | None,
         hang_after: float | None,
         warn_after: float | None,
-    ) -> Forced | None:
-        """Waits for the end. Returns why the program must be ended, None where it has ended."""
+    ) -> StopReason | None:
+        """Waits for the end. Returns why the program must be stopped, or None if it has ended."""
         quiet: HangWatch | None = HangWatch(warn_after, began)
         worked = 0
         hang = HangWatch(hang_after, began).look if self._peers is None else self._peers.hang
@@ -231,8 +231,8 @@ class _Run:
             now = time.monotonic()
             if timeout is not None and now - began >= timeout:
                 return "timeout"
-            if self._peers is not None and (demand := self._peers.demand()) is not None:
-                return demand
+            if self._peers is not None and (stop_reason := self._peers.stop_reason()) is not None:
+                return stop_reason
             if now - sampled >= _SAMPLE:
                 sampled = now
                 resident, spent = tree.sample()
@@ -258,13 +258,13 @@ class _Run:
         return None
 
     def _warn(self, seconds: float) -> None:
-        """Says where a program is of which nothing has come for a while. It goes on."""
+        """Names the line of a program that shows no sign of life. The program goes on."""
         self._ask_for_stacks()
         stack = stack_in(self._stacks)
         own = next((frame for frame in stack if frame.own), None)
         at = f"; it is in `{own.function}`, {own.path}:{own.row}" if own is not None else ""
         inside = f", in {stack[0].path}:{stack[0].row}" if own is not None and stack[0] is not own else ""
-        text = f"gpulint: nothing has come of the program for {seconds:g} s{at}{inside}. --hang-after S stops it.\n"
+        text = f"gpulint: no sign of life for {seconds:g} s{at}{inside}. --hang-after S stops such a program.\n"
         if self._errors is not None:
             os.write(self._errors, text.encode("utf-8", "backslashreplace"))
 
@@ -276,8 +276,8 @@ class _Run:
         return True
 
     def _end(self, tree: ProcessTree) -> None:
-        """Ends the program, which gets to say where it was and to end by itself."""
-        tree.look()  # what it started is found through it
+        """Stops the program, after giving it time to write its stacks and to end by itself."""
+        tree.look()  # its children can only be found while it lives
         if self._ask_for_stacks():
             self._recorder.write("stack", frames=stack_in(self._stacks))
         self._send(signal.SIGTERM)
@@ -286,10 +286,9 @@ class _Run:
         self._ended.wait(_GRACE)
 
     def _drain(self, *, forced: bool) -> None:
-        """Waits until what the program has left behind is passed on.
+        """Waits until the program's remaining output has been passed on.
 
-        That lasts as long as whoever reads our output wants, unless the program was ended by us or somebody wants us
-        to end now.
+        This may take as long as the reader of our output needs, unless we stopped the program or were asked to end.
         """
         os.close(self._wakes)
         requests, limit = self._relay.requests, time.monotonic() + _GRACE

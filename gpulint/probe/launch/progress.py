@@ -1,4 +1,4 @@
-"""The line on the terminal that says how far a run is, without getting into the program's own output."""
+"""The progress line on the terminal, which stays clear of the program's own output."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from gpulint.probe.measures.sizes import in_words
 _ERASE = b"\r\x1b[K"
 
 _MOVES = re.compile(rb"\x1b(?:[78M]|\[[\d;]*[ABEFHJSTdfsu]|\[\?(?:47|1047|1049)[hl])")
-"""The program moves the cursor up and down, or takes the whole screen: it draws, and we no longer do."""
+"""Escape sequences that move the cursor up and down or take the whole screen. After one the program draws, and we do
+not."""
 
 _INTERVAL = 0.5
-"""Seconds between two drawings of the same screen line."""
+"""Seconds between two updates."""
 
 
 class ProgressLine:
-    """A line below the program's output. It is there only while the cursor is at the start of a line: what a program
-    leaves unfinished, a prompt or a progress bar of its own, stays as it is."""
+    """A line below the program's output, shown only while the cursor is at the start of a line: an unfinished line,
+    such as a prompt or a progress bar, is left alone."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -32,19 +33,19 @@ class ProgressLine:
         self._free = True
         """Whether the cursor is at the start of a line."""
         self._quiet = False
-        """Whether we do not draw any more."""
+        """Whether drawing has stopped for good."""
         self._due = 0.0
 
     @classmethod
     def on(cls, descriptor: int | None) -> ProgressLine | None:
-        """A line on a terminal that can erase one; None where there is no such."""
+        """A line on a terminal that supports erasing, or None."""
         if descriptor is None or not os.isatty(descriptor) or os.environ.get("TERM", "dumb") == "dumb":
             return None
         return cls(descriptor)
 
     @contextmanager
     def aside(self, text: bytes) -> Iterator[None]:
-        """Steps aside while somebody writes `text` to the same terminal."""
+        """Removes the line before `text` is written to the same terminal."""
         with self._lock:
             self._erase()
             self._quiet = self._quiet or _MOVES.search(text) is not None
@@ -53,7 +54,7 @@ class ProgressLine:
                 self._free = text.endswith(b"\n")
 
     def draw(self, seen: CaptureTail, seconds: float) -> None:
-        """Shows what was seen so far. Does nothing while the program's output waits for the terminal."""
+        """Shows the progress so far. Does nothing while the program's output waits for the terminal."""
         if seconds < self._due or not self._lock.acquire(blocking=False):
             return
         try:
@@ -64,12 +65,12 @@ class ProgressLine:
                 self._drawn = True
                 os.write(self._descriptor, _ERASE + line.encode("ascii", "replace"))
         except OSError:
-            self._quiet = True  # the terminal is gone
+            self._quiet = True  # the terminal has closed
         finally:
             self._lock.release()
 
     def close(self) -> None:
-        """Takes the line away for good."""
+        """Removes the line for good."""
         if self._lock.acquire(timeout=1):
             self._quiet = True
             if self._takes_text():
@@ -85,19 +86,19 @@ class ProgressLine:
                 self._quiet = True
 
     def _takes_text(self) -> bool:
-        """Not so for a terminal that the user has stopped: a write would last until he lets it go on."""
+        """False while the user has suspended terminal output: a write would block."""
         return bool(select.select([], [self._descriptor], [], 0)[1])
 
     def _in_foreground(self) -> bool:
-        """Not so for a job in the background, which has no business on the terminal."""
+        """False for a background job, which must not write to the terminal."""
         try:
             return os.tcgetpgrp(self._descriptor) == os.getpgrp()
         except OSError:
-            return True  # a terminal without jobs
+            return True  # a terminal without job control
 
 
 def describe(seen: CaptureTail, seconds: float) -> str:
-    """What was seen, in one line of ASCII characters."""
+    """The progress in one line of ASCII."""
     minutes, rest = divmod(int(seconds), 60)
     parts = [f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"]
     if seen.steps:

@@ -1,4 +1,4 @@
-"""Signals that reach us while a program runs below us."""
+"""Forwards signals that reach us while a program runs."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from types import FrameType, TracebackType
 from typing import Any
 
 _KEYS = (signal.SIGINT, signal.SIGQUIT)
-"""The terminal sends these to all of the job, the program included."""
+"""The terminal sends these to the whole job, including the program."""
 
 _SENT = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-"""Those that schedulers and people send to the process whose number they know."""
+"""Schedulers and people send these to the one process whose pid they know."""
 
 _TAKEN = (*_KEYS, *_SENT, signal.SIGWINCH)
 
 _ENDING = (*_KEYS, signal.SIGTERM, signal.SIGHUP)
-"""Who sends these wants an end, unless they were to be ignored from the start, as under nohup."""
+"""Requests to end, unless ignored from the start, as under nohup."""
 
 
 class Relay:
-    """While it is entered, signals to us do to the program what they would do without us, and nothing to us.
+    """A context manager: signals sent to us act on the program as they would without the probe, and not on us.
 
-    Python takes signals in its main thread only; in others this does nothing.
+    Python handles signals in its main thread only; in other threads this does nothing.
     """
 
     def __init__(self, send: Callable[[int], None], resized: Callable[[], None]) -> None:
-        """`send` sends a signal to the program, `resized` is called when our terminal has changed its size."""
+        """`send` sends a signal to the program; `resized` is called when our terminal has changed its size."""
         self.requests = 0
-        """How often somebody wanted the program to end."""
+        """Number of requests to end."""
         self._send = send
         self._resized = resized
         self._before: dict[int, Any] = {}
@@ -42,8 +42,8 @@ class Relay:
         return self
 
     def started(self) -> None:
-        """The program has been started, and ignores what we ignored: it may want to have that after all. Whoever wanted
-        an end before gets it now."""
+        """The program has started, and ignores the signals that we ignored, which it may want to handle. A request
+        to end that came earlier is forwarded now."""
         self._take(number for number in _TAKEN if number not in self._before)
         self._runs = True
         if self._early:
@@ -63,7 +63,7 @@ class Relay:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if number == signal.SIGWINCH:
             self._resized()
-            self._send(number)  # it had the first one before its terminal had the new size
+            self._send(number)  # the first SIGWINCH arrived before its terminal had the new size
             return
         wanted = number in _ENDING and self._before.get(number) is not signal.SIG_IGN
         self.requests += wanted
@@ -74,7 +74,7 @@ class Relay:
 
 
 def _is_foreground() -> bool:
-    """Whether keys at our terminal send signals to our job, so that the program has got this one, too."""
+    """Whether keys at our terminal signal our job, so that the program has received this signal as well."""
     try:
         terminal = os.open(os.ctermid(), os.O_RDONLY | os.O_NOCTTY)
     except OSError:

@@ -1,4 +1,4 @@
-"""How a capture begins: what is run, where, and what there is."""
+"""Writes the first record of a capture: the command, the directory, the machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import psutil
 
-import gpulint
+from gpulint._version import __version__
 from gpulint.probe.capture.reader import VERSION
 from gpulint.probe.capture.recorder import Recorder
 from gpulint.probe.capture.records import Worker
@@ -18,12 +18,12 @@ from gpulint.probe.measures.memory_limits import cpu_limit
 def write_start(
     recorder: Recorder, program: Sequence[str], environment: Mapping[str, str], worker: Worker | None = None
 ) -> None:
-    """Writes the first record. `program` is the command as the user knows it; `worker`, the task of a cluster that it
-    is, has a record of its own."""
+    """Writes the first record. `program` is the command as users know it; `worker`, the cluster task that it is,
+    gets a record of its own."""
     recorder.write(
         "start",
         version=VERSION,
-        gpulint=gpulint.__version__,
+        gpulint=__version__,
         command=list(program),
         directory=_directory(),
         python=platform.python_version(),
@@ -36,7 +36,7 @@ def write_start(
 
 
 def _memory(environment: Mapping[str, str]) -> dict[str, int | None]:
-    """Bytes: the machine's, and what the allocator of the CPU may take of it, null where it has none that tells."""
+    """Bytes of the machine's memory, and the limit of the CPU allocator, null if it has none that is known."""
     machine = psutil.virtual_memory().total
     return {"host": machine, "CPU": cpu_limit(environment, machine)}
 

@@ -1,4 +1,4 @@
-"""One of the program's output streams on its way through us: read, summed up, and passed on but for placement log."""
+"""One output stream of the program: read, parsed for placement log, and passed on without it."""
 
 from __future__ import annotations
 
@@ -16,31 +16,30 @@ from gpulint.probe.placement_log.summary import Summary
 _CHUNK = 1 << 16
 
 _BLOCK = 4096
-"""Bytes that C's standard output writes at once to a pipe, wherever in a line they end."""
+"""Bytes that C stdio writes to a pipe at once, regardless of line ends."""
 
 _PATIENCE = 0.1
-"""After this many seconds an unfinished line that could still become placement log is passed on: it may be a prompt,
-or a line that grows by a dot from time to time."""
+"""Seconds after which an unfinished line that may still be placement log is passed on: it may be a prompt, or a line
+that grows dot by dot."""
 
 _REST = 0.02
-"""Seconds to wait after a read of nothing but placement log: a step writes some lines, and each wakes us up."""
+"""Seconds to wait after a read of placement log only: a step writes several lines, and each would wake us."""
 
 _LITTLE = 1 << 12
-"""Bytes of such a read above which there is no rest: the log comes fast, and the program must not wait for us."""
+"""Bytes of such a read above which there is no wait: the program must not block on us."""
 
 _TAIL = 1 << 12
-"""Bytes of the end of what was passed on that are kept."""
+"""Bytes kept of the end of the output."""
 
 _LOGGED = re.compile(r"[IWEF]\d{4} \d\d:\d\d:|\d{4}-\d\d-\d\d .*: [IWEF] |WARNING: All log messages before absl::")
-"""How a line begins that libraries write to their log: absl's, and TensorFlow's before 2.18."""
+"""How log lines of libraries begin: absl's, and TensorFlow's before 2.18."""
 
 _LEFT_BEHIND = 1 << 20
-"""The most that can be in a pipe when the program ends. What comes behind it is not the program's: something that it
-left running has the pipe, too."""
+"""Upper bound of what a pipe holds when the program ends. Anything beyond comes from a process that it left running."""
 
 
 class Stream:
-    """Drains a channel in a thread of its own, so that the program never waits for us."""
+    """Drains a channel in its own thread, so that the program never waits for us."""
 
     def __init__(
         self,
@@ -51,19 +50,19 @@ class Stream:
         shows_log: Callable[[], bool],
         line: ProgressLine | None,
     ) -> None:
-        """`ended` is a descriptor that can be read, or is at its end, once the program has ended."""
+        """`ended` is a descriptor that becomes readable, or reaches its end, once the program has ended."""
         self.summary = summary
         self.fault = ""
-        """What went wrong, "" while all is well."""
+        """Our failure, "" if none."""
         self.received = 0
-        """How many bytes came."""
+        """Bytes received."""
         self.blocked = False
-        """Whether the program waits for whoever reads our output."""
+        """Whether the program waits for the reader of our output."""
         self._tail = b""
         self.last_line = ""
-        """The last line with something on it that was passed on; what libraries log does not count."""
+        """The last non-blank line passed on, without library logs."""
         self.said_at = 0.0
-        """When that was."""
+        """When it was passed on."""
         self._channel = channel
         self._ended = ended
         self._asks_for_log = shows_log
@@ -71,15 +70,15 @@ class Stream:
         self._line = line if channel.is_terminal else None
         self._parses = True
         self._gives_up_at = 0.0
-        """When what is held back is passed on."""
+        """When held-back text is passed on."""
         self._thread = threading.Thread(target=self._run, name="gpulint stream", daemon=True)
 
     def start(self) -> None:
-        """Starts to drain."""
+        """Starts draining."""
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Whether all was passed on, after at most some seconds."""
+        """Whether everything was passed on within some seconds."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
@@ -87,8 +86,8 @@ class Stream:
         try:
             self._drain()
         except OSError as error:
-            # Who reads our output is gone, or the disk behind it is full. The program learns it as it would from
-            # its own output: nobody reads that any more.
+            # The reader of our output has closed it, or the disk is full. The program gets the same error as for its
+            # own output: its pipe is closed.
             if not isinstance(error, BrokenPipeError):
                 self.fault = f"{self._channel.name}: {error.strerror}"
         finally:
@@ -127,11 +126,11 @@ class Stream:
 
     @property
     def _held(self) -> bytes:
-        """What came and was not passed on yet."""
+        """Text received and not passed on yet."""
         return b"" if self._shows_log or not self._parses else self.summary.pending
 
     def _patience(self, *, ended: bool) -> float | None:
-        """How many milliseconds to wait for the next output, None for as long as it takes."""
+        """Milliseconds to wait for the next output, None for no limit."""
         if ended:
             return _PATIENCE * 1000
         return max(0.0, self._gives_up_at - time.monotonic()) * 1000 if self._held else None
@@ -141,10 +140,10 @@ class Stream:
         try:
             return os.read(source, _CHUNK)
         except OSError:
-            return b""  # how a terminal says that nobody has its other end any more
+            return b""  # how a terminal reports that its other end is closed
 
     def _passed_on(self, data: bytes) -> bytes:
-        """What of the data the user gets to see, now."""
+        """The part of the data that users get to see now."""
         if not self._parses:
             return data
         held = self._held
@@ -155,12 +154,12 @@ class Stream:
             if parsed.spans or self._shows_log:
                 shows_log = self._asks_for_log()
                 if self._shows_log and not shows_log:
-                    self.summary.flush()  # it was shown
+                    self.summary.flush()  # already shown
                     self._shows_log = False
                     return data
                 self._shows_log = shows_log
             return held + data if self._shows_log else parsed.text
-        except Exception as error:  # output is worth more than what we make of it
+        except Exception as error:  # a parser error must not cost output
             return self._stop_parsing(error, held + data)
 
     def _rest(self) -> bytes:
@@ -187,7 +186,7 @@ class Stream:
             self._tail = self._tail[self._tail.rfind(b"\n") + 1 :]
 
     def _write(self, text: bytes) -> None:
-        """Writes all of a text at once. Raises OSError where nobody takes it."""
+        """Writes all of a text at once. Raises OSError if the reader has closed it."""
         target = self._channel.target
         self._keep_last(text)
         if not text or target is None:

@@ -1,1 +1,1 @@
-"""What can be computed from a capture: memory, leaks, waiting for input, balance, and why operations ran on the CPU."""
+"""Values computed from a capture: memory, leaks, waiting for input, balance, reasons for operations on the CPU."""

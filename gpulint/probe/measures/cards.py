@@ -1,11 +1,11 @@
-"""What the cards of this machine hold, as the driver sees it: NVML through nvidia-ml-py.
+"""Memory and utilisation of this machine's physical GPUs (cards), from NVML through nvidia-ml-py.
 
-NVML sees whole processes: what TensorFlow took from the card whether it uses it or not, CUDA's context, libraries'
-workspaces, and other programs. Utilisation is the share of the last 1/6 to 1 s in which any kernel ran. Two caveats
-about processes: under WDDM the driver does not know their memory, and from inside a container their numbers may be
-those of the host, or hidden. What cannot be told is NOT_KNOWN, never 0.
+NVML reports whole processes: everything TensorFlow reserved on the card, used or not, CUDA's context, library
+workspaces, and other programs. Utilisation is the share of the last 1/6 to 1 s in which any kernel ran. Two caveats:
+under WDDM the driver does not know the memory of processes, and inside a container pids may be the host's, or hidden.
+Unknown values are NOT_KNOWN, never 0.
 
-Cards are named by their PCI bus id, as NVML's order is not CUDA's and CUDA_VISIBLE_DEVICES renumbers.
+Cards are named by PCI bus id: NVML's order differs from CUDA's, and CUDA_VISIBLE_DEVICES renumbers.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 NOT_KNOWN = -1
 
 HIDDEN = 300 << 20
-"""Bytes in use, by no process that is listed, from which on processes must be hidden. A card at rest has less: what the
-driver keeps for itself."""
+"""Bytes in use by no listed process above which processes must be hidden. The driver's own use of an idle card is
+below."""
 
 _BUS = re.compile(r"(?:([\da-f]{4,8}):)?([\da-f]{2}):([\da-f]{2})\.([\da-f])", re.IGNORECASE)
 
 
 class Row(NamedTuple):
-    """A card at one moment, in the form of the record "cards". Sizes are bytes, utilisation is percent."""
+    """One card at one moment, as in a "cards" record. Sizes are bytes, utilisation is percent."""
 
     bus: str
     name: str
@@ -38,7 +38,8 @@ class Row(NamedTuple):
 
 
 def bus_id(text: str) -> str:
-    """A PCI bus id as TensorFlow prints it, `0000:86:00.0`; NVML's domain has eight digits. Other text stays."""
+    """A PCI bus id as TensorFlow prints it, `0000:86:00.0`; NVML's domain has eight digits. Other text is returned
+    unchanged."""
     found = _BUS.fullmatch(text.strip())
     if found is None:
         return text
@@ -47,46 +48,46 @@ def bus_id(text: str) -> str:
 
 
 def on_bus(bus: str, of_card: str) -> bool:
-    """Whether a row's bus is that of a card, or of an instance (MIG) on it, `0000:86:00.0/0`."""
+    """Whether a row's bus is that of a card, or of a MIG instance on it, `0000:86:00.0/0`."""
     return bus == of_card or bus.startswith(f"{of_card}/")
 
 
 class Cards:
-    """Samples all cards. `nvml` is the module pynvml, already initialised; `alive` says whether a process number is one
-    of this machine's, as this process sees it."""
+    """Samples all cards. `nvml` is the initialised module pynvml; `alive` says whether a pid exists in this
+    process's namespace."""
 
     def __init__(self, nvml: Any, alive: Callable[[int], bool] | None = None) -> None:
         self._nvml = nvml
         self._alive = alive or _alive
         self.lost: dict[str, str] = {}
-        """Card, by its bus id or its number, → why it was left out of a sample; the first reason stays."""
+        """Card, by bus id or index → why it was left out of a sample; the first reason is kept."""
 
     @classmethod
     def open(cls) -> Cards | str:
-        """The cards of this machine, or why there are none to be seen."""
+        """The cards of this machine, or why none are visible."""
         try:
             nvml = importlib.import_module("pynvml")
             nvml.nvmlInit()
             count = nvml.nvmlDeviceGetCount()
-        except Exception as error:  # no library, no driver, one of another version: nvidia-ml-py has a class for each
+        except Exception as error:  # no library, no driver, or a version mismatch: nvidia-ml-py has a class for each
             return _reason(error)
         return cls(nvml) if count else "the NVIDIA driver has no card"
 
     def close(self) -> None:
-        """Lets go of the driver."""
+        """Shuts NVML down."""
         try:
             self._nvml.nvmlShutdown()
-        except Exception:  # it went before
+        except Exception:  # the driver is already unloaded
             pass
 
     def sample(self, pids: Collection[int]) -> list[Row]:
-        """A row for each card, or for each instance where a card is cut up (MIG). `pids` are the program's processes.
+        """A row for each card, or for each MIG instance. `pids` are the program's processes.
 
-        A card that fails is left out, and `lost` says why; the next sample asks it again.
+        A card that fails is left out, with the reason in `lost`; the next sample tries it again.
         """
         try:
             count = int(self._nvml.nvmlDeviceGetCount())
-        except Exception as error:  # the driver can go away at any time
+        except Exception as error:  # the driver may be unloaded at any time
             self.lost.setdefault("", _reason(error))
             return []
         rows: list[Row] = []
@@ -116,7 +117,7 @@ class Cards:
         yield Row(bus, name, total, used, mine, others, self._utilisation(handle))
 
     def _instances(self, handle: Any) -> Iterator[tuple[int, Any]]:
-        """The MIG instances of a card by their number. Cards without MIG answer with an error."""
+        """The MIG instances of a card, by index. Cards without MIG raise an error."""
         try:
             current, _ = self._nvml.nvmlDeviceGetMigMode(handle)
             most = int(self._nvml.nvmlDeviceGetMaxMigDeviceCount(handle)) if current else 0
@@ -125,29 +126,29 @@ class Cards:
         for number in range(most):
             try:
                 yield number, self._nvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, number)
-            except Exception:  # numbers may have gaps
+            except Exception:  # indices may have gaps
                 continue
 
     def _utilisation(self, handle: Any) -> int:
-        """Percent; instances of MIG and some old cards do not say."""
+        """Percent; NOT_KNOWN for MIG instances and some old cards."""
         try:
             return int(self._nvml.nvmlDeviceGetUtilizationRates(handle).gpu)
         except Exception:
             return NOT_KNOWN
 
     def _shares(self, handle: Any, pids: Collection[int], used: int) -> tuple[int, int]:
-        """Bytes of the program and of others, each NOT_KNOWN where the driver's list does not tell."""
+        """Bytes of the program and of others, each NOT_KNOWN if the driver's list does not say."""
         processes = self._processes(handle)
         if processes is None or (not processes and used > HIDDEN):
             return NOT_KNOWN, NOT_KNOWN
         if not all(pid in pids or self._alive(pid) for pid in processes):
-            return NOT_KNOWN, NOT_KNOWN  # the numbers are another machine's
+            return NOT_KNOWN, NOT_KNOWN  # the pids belong to another namespace
         mine = _sum(size for pid, size in processes.items() if pid in pids)
         others = _sum(size for pid, size in processes.items() if pid not in pids)
         return mine, others
 
     def _processes(self, handle: Any) -> dict[int, int | None] | None:
-        """Process → bytes on the card. One that computes and draws is in both lists with the same bytes."""
+        """Process → bytes on the card. A process that both computes and draws is in both lists with the same bytes."""
         found: dict[int, int | None] = {}
         ask = (self._nvml.nvmlDeviceGetComputeRunningProcesses, self._nvml.nvmlDeviceGetGraphicsRunningProcesses)
         try:
@@ -171,9 +172,9 @@ def _sum(sizes: Iterable[int | None]) -> int:
 
 
 def _alive(pid: int) -> bool:
-    """Whether a process of this number is there, as far as can be seen from here."""
+    """Whether a process with this pid is visible from here."""
     if os.name == "nt":
-        return True  # no numbers but one's own; and there os.kill ends processes, whatever the signal
+        return True  # Windows: no foreign pids, and os.kill would end the process
     if pid <= 0:
         return False
     try:

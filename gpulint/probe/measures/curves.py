@@ -1,4 +1,4 @@
-"""The curves of a run: what its devices, cards and host held over time."""
+"""Memory and utilisation over time, for each device, each card and the host."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from gpulint.probe.capture.records import Card
 from gpulint.probe.measures.memory_limits import places
 
 Points = tuple[tuple[float, float], ...]
-"""(seconds since the run began, value), in order."""
+"""(seconds since the start of the run, value), in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What one subject held, or how busy it was: several lines over the same time, the first of them the main one."""
+    """Memory or utilisation of one subject: several lines over the same time, the main one first."""
 
     subject: str
     unit: Literal["bytes", "percent"]
     lines: tuple[tuple[str, Points], ...]
     limit: float | None = None
-    """What the lines cannot exceed, None where that is not known."""
+    """Upper bound of the lines, None if unknown."""
 
     @property
     def last(self) -> float:
-        """Where the main line ends."""
+        """Last value of the main line."""
         return self.lines[0][1][-1][1]
 
     @property
     def peak(self) -> float:
-        """The highest point of all lines."""
+        """Maximum of all lines."""
         return max(value for _, points in self.lines for _, value in points)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A phase of the run, in seconds since it began."""
+    """A phase of the run, in seconds since its start."""
 
     phase: str
     begin: float
@@ -46,13 +46,13 @@ class Span:
 
 
 def curves(capture: Capture) -> list[Curve]:
-    """Devices by TensorFlow's allocators, cards by the driver, and the program's memory on the host. Logical CPUs,
-    which share one allocator, are one curve."""
+    """Devices as TensorFlow's allocators report them, cards as the driver does, and the program's memory on the
+    host. Logical CPUs share one allocator and one curve."""
     return [*_devices(capture), *_cards(capture), *_host(capture)]
 
 
 def phases(capture: Capture) -> list[Span]:
-    """The phases, each until the next begins, the last until the run ends."""
+    """The phases, each until the start of the next, the last until the end of the run."""
     zero = beginning(capture)
     begun = [(t - zero, phase) for t, phase in capture.phases]
     ends = [t for t, _ in begun[1:]] + [ending(capture)]
@@ -60,7 +60,7 @@ def phases(capture: Capture) -> list[Span]:
 
 
 def beginning(capture: Capture) -> float:
-    """When the run began, seconds since the epoch; 0 where nothing has a time."""
+    """Start of the run, in seconds since the epoch; 0 if no record has a time."""
     times = [capture.start["t"]] if "t" in capture.start else []
     times += [sample.t for sample in capture.memory[:1]]
     times += [card.t for card in capture.cards[:1]]
@@ -69,7 +69,7 @@ def beginning(capture: Capture) -> float:
 
 
 def ending(capture: Capture) -> float:
-    """When the run ended, in seconds since it began: where nobody saw its end, when something was seen last."""
+    """End of the run, in seconds since its start; the last record's time if the end is missing."""
     if capture.seconds and "t" in capture.start:
         return capture.seconds
     times = [*(one.t for one in capture.timeline), *(t for t, _ in capture.phases), *(t for t, _ in capture.resident)]

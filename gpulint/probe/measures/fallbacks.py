@@ -1,4 +1,4 @@
-"""What real GPUs would leave to the CPU, told from a run on simulated ones."""
+"""Operations that would fall back to the CPU on real GPUs, from a run on simulated ones."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gpulint.probe.measures.reasons import NO_KERNEL, reason
 
 
 def fallbacks(capture: Capture) -> Counter[str]:
-    """Operations without a kernel for GPUs → how many of them were run, or are in graphs, on the CPU. What TensorFlow
-    keeps on the host in any case is left out, and what the program itself asks to be there."""
+    """Operations without a GPU kernel → number of runs and graph nodes on the CPU. Excludes operations that
+    TensorFlow always keeps on the host and those that the program placed there."""
     found = Counter[str]()
     placed: list[tuple[Execution | Node, int]] = [*capture.executions.items(), *capture.nodes.items()]
     for one, count in placed if capture.simulated else ():

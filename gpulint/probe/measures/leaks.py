@@ -1,4 +1,4 @@
-"""Whether the memory in use of a device, or of the program, grows with the steps, and what of it lines can account for.
+"""Growth of memory over the steps, of a device or of the program, and the lines that explain it.
 
 Sizes are bytes, times are seconds.
 """
@@ -11,37 +11,37 @@ from dataclasses import dataclass
 
 from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Kept, Sample
-from gpulint.probe.measures.memory import Verdict
+from gpulint.probe.measures.memory import Outcome
 from gpulint.probe.measures.trend import NEEDED, Trend, trend
 
 LEAK = 0.05
-"""Share of the limit that steady growth over the steps must exceed."""
+"""Share of the limit above which steady growth counts as a leak."""
 
 KEPT = 3
-"""Steps that have left tensors of one origin, for them to be no accident."""
+"""Steps with tensors of one origin left over that rule out coincidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How the memory in use of a device, or of the program, runs over the steps."""
+    """Memory in use over the steps, of a device or of the program."""
 
     subject: str
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     """Why it is inconclusive, else ""."""
     samples: int
     trend: Trend | None
     steps: int
-    """Training steps that were taken meanwhile, 0 where nobody counted."""
+    """Training steps meanwhile, 0 if not counted."""
     limit: int | None
     in_use: int
     """At the last sample."""
     share: float = LEAK
-    """Of the limit, that the growth must exceed."""
+    """Share of the limit that the growth must exceed."""
 
     @property
     def growth(self) -> float:
-        """Bytes that the slope adds up to over the time seen."""
+        """Bytes: slope times observed time."""
         return self.trend.growth if self.trend else 0.0
 
     @property
@@ -58,19 +58,19 @@ class Growth:
 
     @property
     def steady(self) -> bool:
-        """Whether it rises all the time and never comes back, however slowly."""
+        """Whether it rises throughout, however slowly, and never falls back."""
         return self.trend is not None and self.trend.steady
 
     @property
     def full_after(self) -> float | None:
-        """Seconds from the last sample on until the limit is reached, where the growth is steady."""
+        """Seconds from the last sample until the limit is reached, if growth is steady."""
         if self.limit is None or not self.steady:
             return None
         return max(0.0, self.limit - self.in_use) / self.per_second
 
 
 def leaks(samples: Iterable[Sample], limits: Mapping[str, int], steps: int = 0, share: float = LEAK) -> list[Growth]:
-    """The growth of each device over the steps. `limits` are those that are known, `steps` the training steps."""
+    """Growth of each device over the steps. `limits` holds the known ones, `steps` is the number of training steps."""
     curves: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
     for sample in samples:
         curves.update({device: curves[device] for device in sample.devices})
@@ -81,13 +81,13 @@ def leaks(samples: Iterable[Sample], limits: Mapping[str, int], steps: int = 0, 
 
 
 def is_kept(tensors: Kept) -> bool:
-    """Whether tensors of an origin outlive the step that makes them, as a rule and not now and then."""
+    """Whether tensors of an origin regularly outlive the step that creates them."""
     return tensors.left >= KEPT and 2 * tensors.left > tensors.made
 
 
 def explained(growth: Growth, kept: Iterable[Kept]) -> list[Kept]:
-    """The tensors that outlive their steps on a device, those with the most bytes first, where they account for most
-    of its growth; else nothing."""
+    """The tensors that outlive their steps on a device, largest first, if they explain most of its growth; else
+    none."""
     found = sorted(
         (one for one in kept if one.device == growth.subject and is_kept(one)), key=lambda one: one.bytes, reverse=True
     )
@@ -98,13 +98,13 @@ def explained(growth: Growth, kept: Iterable[Kept]) -> list[Kept]:
 def host_growth(
     resident: Iterable[tuple[float, int]], limit: int | None, since: float, steps: int = 0, share: float = LEAK
 ) -> Growth:
-    """The growth of the program's own memory from a moment on. `limit` is the memory of the machine, or what the
-    program may take of it."""
+    """Growth of the program's own memory since a time. `limit` is the machine's memory, or the program's share of
+    it."""
     return _growth("host", [(t, size) for t, size in resident if t >= since], limit, steps, share)
 
 
 def steps_began(samples: Iterable[Sample]) -> float | None:
-    """When the first sample of the steps was taken."""
+    """Time of the first sample during the steps."""
     return min((sample.t for sample in samples if sample.phase == MEASURED), default=None)
 
 
@@ -113,7 +113,7 @@ def _growth(
 ) -> Growth:
     seen = trend(curve)
     in_use = max(curve)[1] if curve else 0
-    verdict: Verdict = "pass"
+    verdict: Outcome = "pass"
     reason = ""
     if seen is None:
         verdict, reason = "inconclusive", f"{len(curve)} samples after warm-up, {NEEDED} are needed"
@@ -122,3 +122,8 @@ def _growth(
     elif seen.steady:
         verdict = "fail" if limit is not None and seen.growth > share * limit else "warn"
     return Growth(subject, verdict, reason, len(curve), seen, steps, limit, in_use, share)
+
+
+def each_step(kept: Kept) -> str:
+    """What a line leaves behind per step, in words."""
+    return f"{kept.op}, {kept.bytes / kept.made:,.0f} bytes a step"

@@ -1,11 +1,11 @@
-"""What a run's memory says: detectors over the samples of a Capture.
+"""Memory detectors over the samples of a capture.
 
-Each takes samples and gives what it saw, the threshold it compares with, and a verdict: "pass", "fail", "warn", "info"
-(worth saying, nothing wrong), or "inconclusive" with the reason, where the samples are too few or the numbers are not
-known. None where there is nothing to judge. Sizes are bytes, times are seconds, shares are 0 to 1.
+Each takes samples and returns the observed values, the threshold, and a verdict: "pass", "fail", "warn", "info" (worth
+mentioning), or "inconclusive" with the reason: too few samples, or unknown values. None if it does not apply. Sizes are
+bytes, times are seconds, shares are 0 to 1.
 
-The definitions of memory-limited programs and of batches that are too small are those of Gao et al. (ICSE 2024, "An
-Empirical Study on Low GPU Utilization of Deep Learning Jobs").
+"Memory-limited" and "batch too small" are defined as in Gao et al. (ICSE 2024, "An Empirical Study on Low GPU
+Utilization of Deep Learning Jobs").
 """
 
 from __future__ import annotations
@@ -20,47 +20,47 @@ from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Card, Sample, Strategy
 from gpulint.probe.measures.cards import on_bus
 
-Verdict = Literal["pass", "fail", "warn", "info", "inconclusive"]
+Outcome = Literal["pass", "fail", "warn", "info", "inconclusive"]
 
 
 UNEVEN = 1.2
-"""Greatest peak by least peak of the devices of a strategy."""
+"""Ratio of the largest to the smallest peak among a strategy's devices."""
 
 UNEVEN_BYTES = 16 << 20
-"""Peaks that differ by less are not uneven: workspaces and buffers do that in small models."""
+"""Smaller differences do not count: workspaces and buffers cause them in small models."""
 
 TIGHT = 0.9
-"""Share of the limit from which on the next larger batch, or fragmentation, is the end."""
+"""Share of the limit above which a larger batch, or fragmentation, runs out of memory."""
 
 IDLE, ROOMY, FULL = 0.5, 0.5, 0.8
-"""Gao et al.: utilisation at most IDLE with a peak of at most ROOMY is a batch too small, above FULL memory-limited."""
+"""Gao et al.: utilisation up to IDLE with a peak up to ROOMY is a batch too small, above FULL memory-limited."""
 
 UTILISATION_NEEDED = 5
-"""Samples that a mean utilisation takes."""
+"""Samples needed for a mean utilisation."""
 
 PREALLOCATED = 3.0
-"""Memory taken from the card by the peak of what was in use."""
+"""Ratio of memory reserved on the card to peak memory in use."""
 
 HELD = 100 << 20
-"""Bytes that a card with no operations may have: a context of CUDA alone takes 249 MiB (tensorflow#52159)."""
+"""Bytes allowed on a card without operations: a CUDA context alone takes 249 MiB (tensorflow#52159)."""
 
 FOREIGN = 300 << 20
-"""Bytes of other programs on a card: about one idle process with a context of CUDA and its libraries."""
+"""Bytes of other programs on a card: about one idle process with a CUDA context and its libraries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The peaks of the devices of a strategy."""
+    """Peaks of a strategy's devices."""
 
     strategy: Strategy
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     peaks: dict[str, int]
     threshold: float = UNEVEN
 
     @property
     def ratio(self) -> float | None:
-        """Greatest by least, None where one of them is not known or had nothing."""
+        """Largest by smallest, None if one is unknown or 0."""
         least = min(self.peaks.values(), default=0)
         return max(self.peaks.values()) / least if least else None
 
@@ -68,8 +68,8 @@ class Balance:
 def balance(
     strategy: Strategy, samples: Iterable[Sample], shared: Collection[str] = (), uneven: float = UNEVEN
 ) -> Balance | None:
-    """Whether the devices of a strategy peak alike over the steps. `shared` are devices with one allocator, whose
-    numbers are the same whatever happens; CPUs are. None for a strategy of one device."""
+    """Whether a strategy's devices have similar peaks over the steps. `shared` devices have one allocator and always
+    report the same values, as CPUs do. None for a strategy with one device."""
     if len(strategy.devices) < 2:
         return None
     peaks = {device: peak for device, peak in _peaks(samples).items() if device in strategy.devices}
@@ -89,16 +89,16 @@ Kind = Literal["tight", "batch too small", "memory-limited"]
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """How much of its limit a device used at most, beside how busy its card was."""
+    """Peak use of a device relative to its limit, with the utilisation of its card."""
 
     device: str
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     kinds: tuple[Kind, ...]
     peak: int
     limit: int
     utilisation: float | None
-    """Mean over the steps, None where it is not known."""
+    """Mean over the steps, None if unknown."""
     threshold: float = TIGHT
 
     @property
@@ -109,8 +109,8 @@ class Headroom:
 def headroom(
     device: str, samples: Sequence[Sample], limit: int | None, cards: Iterable[Card] = (), tight: float = TIGHT
 ) -> Headroom | None:
-    """Whether the peak is near the limit, or so far from it that a larger batch fits. `cards` are the samples of the
-    card that the device is on. None without a limit or a peak."""
+    """Whether the peak is near the limit, or low enough for a larger batch. `cards` are the samples of the device's
+    card. None without a limit or a peak."""
     peak = _peaks(samples).get(device)
     if not limit or peak is None:
         return None
@@ -123,7 +123,7 @@ def headroom(
         kinds.append("memory-limited")
     if idle and peak <= ROOMY * limit:
         kinds.append("batch too small")
-    verdict: Verdict = "warn" if kinds else "pass"
+    verdict: Outcome = "warn" if kinds else "pass"
     reason = ""
     asked = not _is_cpu(device) and not ROOMY * limit < peak <= FULL * limit
     if not kinds and asked and busy is None:
@@ -134,10 +134,10 @@ def headroom(
 
 @dataclass(frozen=True, slots=True)
 class Preallocation:
-    """What a program took from its card beside what it had in use."""
+    """Memory that a program reserved on its card, compared with its use."""
 
     device: str
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     taken: int
     peak: int
@@ -150,9 +150,8 @@ class Preallocation:
 
 
 def preallocation(device: str, samples: Iterable[Sample], cards: Iterable[Card]) -> Preallocation | None:
-    """Whether most of what the program took from the card was never in use: what TensorFlow does unless memory growth
-    or a limit is set. `cards` are the samples of the device's card. None where the device was not used or there is no
-    card."""
+    """Whether most of the reserved memory was never used: TensorFlow's default without memory growth or a limit.
+    `cards` are the samples of the device's card. None for an unused device, or without a card."""
     peak = max((_of(sample, device) for sample in samples), default=0)
     rows = list(cards)
     if not rows or not peak:
@@ -165,20 +164,20 @@ def preallocation(device: str, samples: Iterable[Sample], cards: Iterable[Card])
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Memory of a device where nothing ran."""
+    """Memory of a device on which nothing ran."""
 
     device: str
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     taken: int
-    """Of the card by the program, or what the device had in use at most where that is more."""
+    """The larger of the program's memory on the card and the device's peak."""
 
     threshold = HELD
 
 
 def held(device: str, operations: Mapping[str, int], samples: Iterable[Sample], cards: Iterable[Card]) -> Held | None:
-    """Whether the program holds memory of a device on which it runs nothing. `operations` counts by device what ran
-    anywhere, `cards` are the samples of the device's card. None for a device with operations."""
+    """Whether the program holds memory of a device on which it runs nothing. `operations` counts all operations by
+    device; `cards` are the samples of the device's card. None for a device with operations."""
     if operations.get(device):
         return None
     rows, in_use = list(cards), [_of(sample, device) for sample in samples if device in sample.devices]
@@ -194,11 +193,11 @@ def held(device: str, operations: Mapping[str, int], samples: Iterable[Sample], 
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """What other programs held on a card, at most."""
+    """Peak memory of other programs on a card."""
 
     bus: str
     name: str
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     taken: int
     total: int
@@ -207,11 +206,11 @@ class Foreign:
 
 
 def foreign(cards: Iterable[Card]) -> list[Foreign]:
-    """Other programs' memory on each card."""
+    """Memory of other programs on each card."""
     found: list[Foreign] = []
     for bus, rows in sorted(_by_bus(cards).items()):
         taken = max(card.by_others for card in rows)
-        verdict: Verdict = "warn" if taken > FOREIGN else "pass"
+        verdict: Outcome = "warn" if taken > FOREIGN else "pass"
         reason = ""
         if taken < 0:
             verdict, reason = "inconclusive", "the driver does not say whose the memory is"
@@ -220,8 +219,8 @@ def foreign(cards: Iterable[Card]) -> list[Foreign]:
 
 
 def cards_on(bus: str, cards: Iterable[Card]) -> list[Card]:
-    """The samples of the card with a PCI bus id. Where it is cut up (MIG), those of the instance that the program is
-    on: the one where it holds most."""
+    """The samples of the card with a PCI bus id. With MIG, those of the instance on which the program has most
+    memory."""
     rows = _by_bus(card for card in cards if on_bus(card.bus, bus))
     return max(rows.values(), key=lambda one: max(card.by_program for card in one), default=[])
 
@@ -234,7 +233,7 @@ def _by_bus(cards: Iterable[Card]) -> dict[str, list[Card]]:
 
 
 def _peaks(samples: Iterable[Sample]) -> dict[str, int]:
-    """The peak of each device over the steps, or over all where no steps were seen."""
+    """The peak of each device over the steps, or over the whole run if there were no steps."""
     known = list(samples)
     measured = [sample for sample in known if sample.phase == MEASURED]
     peaks: dict[str, int] = {}
@@ -249,8 +248,7 @@ def _of(sample: Sample, device: str) -> int:
 
 
 def utilisation(samples: Iterable[Sample], cards: Iterable[Card]) -> float | None:
-    """The mean share between the first sample of the steps and the last; cards that do not say it have a negative
-    one."""
+    """Mean share between the first and the last sample of the steps; NOT_KNOWN samples are negative."""
     times = [sample.t for sample in samples if sample.phase == MEASURED]
     if not times:
         return None

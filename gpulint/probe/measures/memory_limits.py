@@ -1,4 +1,4 @@
-"""How much memory a device may take, and which card it is on."""
+"""Memory limit of each device, and the card it is on."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from gpulint.probe.placement_log.records import Created
 
 _MIB = 1 << 20
 _CPU_LIMIT = 64 << 30
-"""What TensorFlow's BFC allocator for the CPU takes at most when nothing is said: `memory_limit_` in 2.21's dump."""
+"""Default limit of TensorFlow's BFC allocator for the CPU: `memory_limit_` in a dump of 2.21."""
 
 
 class Place(NamedTuple):
-    """A GPU of TensorFlow's: the card it is on, by PCI bus id, and how many bytes its allocator may take."""
+    """A TensorFlow GPU: the PCI bus id of its card, and its allocator's limit in bytes."""
 
     bus: str
     limit: int | None
 
 
 def places(messages: Iterable[str]) -> dict[str, Place]:
-    """GPUs by name, from TensorFlow's own lines, `Created device …/device:GPU:0 with 14784 MB memory: -> …, pci bus id:
-    0000:86:00.0`. Its MB are 2^20 bytes, rounded down. Logical GPUs of one card have a place each, on the same bus."""
+    """GPUs by name, from TensorFlow's lines `Created device …/device:GPU:0 with 14784 MB memory: -> …, pci bus id:
+    0000:86:00.0`. Its MB are 2^20 bytes, rounded down. Logical GPUs of one card each have an entry with the same
+    bus."""
     found: dict[str, Place] = {}
     for message in messages:
         for record in hints(f"{message}\n".encode("utf-8", "surrogateescape")):
@@ -35,8 +36,8 @@ def places(messages: Iterable[str]) -> dict[str, Place]:
 
 
 def cpu_limit(environment: Mapping[str, str], machine: int) -> int | None:
-    """What the allocator of the CPU may take, by the environment of the program; `machine` is the memory of the
-    machine, which oneDNN's allocator may fill (2.16 and 2.21). None where the CPU has no allocator that tells."""
+    """Limit of the CPU allocator in the program's environment. `machine` is the memory of the machine, which
+    oneDNN's allocator may use in full (2.16 and 2.21). None if the allocator keeps no statistics."""
     if environment.get("TF_CPU_ALLOCATOR_USE_BFC", "").lower() in ("1", "true"):
         try:
             return int(environment.get("TF_CPU_BFC_MEM_LIMIT_IN_MB", "")) * _MIB

@@ -1,4 +1,4 @@
-"""Devices that ran out of memory, by the error that ended the program and by what TensorFlow printed."""
+"""Devices that ran out of memory, from the error that ended the program and from TensorFlow's log."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _TENSOR = re.compile(
 _COPY = re.compile(r"Failed copying input tensor from \S+ to (?P<device>/[\w:/]+:\d+) .*Dst tensor is not initialized")
 _BYTES = re.compile(r"Out of memory (?:while )?(?:trying to )?allocat\w+ (?P<bytes>\d+) bytes", re.IGNORECASE)
 _SIZES = {"half": 2, "bfloat16": 2, "double": 8, "int64": 8, "complex64": 8, "complex128": 16, "bool": 1, "int8": 1}
-"""Bytes of an element, by the name of its type in such errors; 4 for others."""
+"""Bytes of an element, by type name in such errors; 4 for others."""
 
 
 class Refused(NamedTuple):
-    """An allocation that failed: on which device, "" where nobody says, and its bytes, None where not known."""
+    """A failed allocation: its device, "" if unknown, and its bytes, None if unknown."""
 
     device: str
     size: int | None
 
 
 def refused(capture: Capture) -> Refused | None:
-    """The allocation whose failure ended the program."""
+    """The failed allocation that ended the program."""
     return next(_read(capture.error), None)
 
 
 def retried(capture: Capture) -> int:
-    """How many different allocations failed at first, or for good, as TensorFlow's allocators printed."""
+    """Number of distinct failed allocations in TensorFlow's log, including those that a retry satisfied."""
     lines = {message for log in capture.logs.values() for message in log.messages}
     return sum("ran out of memory trying to allocate" in line for line in lines)
 

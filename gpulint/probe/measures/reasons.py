@@ -25,18 +25,18 @@ HEAVY_ENDS = ("FFT", "FFT2D", "FFT3D", "FFTND")
 
 
 def is_heavy(op: str) -> bool:
-    """Whether an operation is the kind of work that a GPU is there for."""
+    """Whether an operation is heavy numerical work, as GPUs are for."""
     return op in HEAVY_OPS or op.startswith(HEAVY_BEGINNINGS) or op.endswith(HEAVY_ENDS)
 
 
 def has_gpu(capture: Capture) -> bool:
-    """Whether TensorFlow had a GPU to put operations on."""
+    """Whether TensorFlow had a GPU."""
     return any(_of_worker(name).startswith("GPU") for name in capture.logical)
 
 
 def kernel_of(op: str, dtype: str, capture: Capture) -> Kernel | None:
-    """What is known of the GPU kernels of an operation on inputs of a dtype: the registry of the TensorFlow that ran,
-    or else the table that was read off a release's; None where neither knows."""
+    """The GPU kernels of an operation for a dtype: from the registry of the TensorFlow that ran, else from the table
+    of one release; None if neither has it."""
     if (asked := capture.kernels.get((op, dtype))) is not None:
         return asked
     known = op_kernels().get(op)
@@ -49,7 +49,7 @@ def kernel_of(op: str, dtype: str, capture: Capture) -> Kernel | None:
 
 
 def reason(placed: Execution | Node, capture: Capture) -> str:
-    """Why an operation is on the host, "" where it is not, or where nothing explains it."""
+    """Why an operation is on the host; "" if it is not, or the reason is unknown."""
     device = placed.device if isinstance(placed, Execution) else placed.assigned
     if not _of_worker(device).startswith("CPU"):
         return ""
@@ -68,19 +68,18 @@ def reason(placed: Execution | Node, capture: Capture) -> str:
 
 
 def _of_worker(device: str) -> str:
-    """`CPU:0` of `/job:worker/task:1/CPU:0`: what it is called on its own machine."""
+    """`CPU:0` of `/job:worker/task:1/CPU:0`: the name on its own machine."""
     return device.rpartition("/")[2]
 
 
 def is_bound(placed: Execution | Node, capture: Capture) -> bool:
-    """Whether an operation is on the host for a reason that is neither the program's nor the machine's: TensorFlow
-    keeps it there, or has no kernel that would run it on a GPU."""
+    """Whether an operation has to be on the host: TensorFlow keeps it there, or has no GPU kernel for it."""
     why = reason(placed, capture)
     return why in (PIPELINE, BOOKKEEPING, HOST_MEMORY) or why.startswith(NO_KERNEL)
 
 
 def bound(capture: Capture) -> set[tuple[str, str]]:
-    """(op, device) for the operations of which all on that device are bound to the host."""
+    """(op, device) of operations that all have to be on the host."""
     is_so: dict[tuple[str, str], bool] = {}
     placed: list[Execution | Node] = [*capture.executions, *capture.nodes]
     for one in placed:
@@ -90,17 +89,17 @@ def bound(capture: Capture) -> set[tuple[str, str]]:
 
 
 def is_bookkeeping(op: str) -> bool:
-    """Whether TensorFlow keeps an operation on the host whatever is asked: constants, pipelines, strings, control."""
+    """Whether TensorFlow always keeps an operation on the host: constants, pipelines, strings, control flow."""
     return op in _BOOKKEEPING or op.startswith(("Summary", "Write")) or is_of_pipeline(op)
 
 
 def is_of_pipeline(op: str) -> bool:
-    """Whether an operation is one of tf.data, which is on the host always."""
+    """Whether an operation belongs to tf.data, which always runs on the host."""
     return op.startswith(_OF_PIPELINES) or op.endswith(("Dataset", "DatasetV2", "DatasetV3"))
 
 
 def is_free(op: str) -> bool:
-    """Whether an operation need not run where it is asked to: it is bookkeeping, or runs where its variable is."""
+    """Whether an operation may ignore the requested device: bookkeeping, and operations that follow their variable."""
     return is_bookkeeping(op) or op.endswith("VariableOp") or op.startswith("Resource") or op in _OF_VARIABLES
 
 

@@ -1,4 +1,4 @@
-"""Sizes of memory in words, and read."""
+"""Formats and parses sizes of memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ BYTES: dict[str, float] = {
     "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
     "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
 }  # fmt: skip
-"""Units and the bytes that they are."""
+"""Bytes of each unit."""
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)")
 
@@ -16,7 +16,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def in_words(size: float) -> str:
-    """A number of bytes in the unit that fits: `612 B`, `60.1 KiB`, `1.4 GiB`."""
+    """Bytes in a fitting unit: `612 B`, `60.1 KiB`, `1.4 GiB`."""
     unit = 0
     while size >= 1000 and unit + 1 < len(_UNITS):
         size /= 1024
@@ -26,7 +26,7 @@ def in_words(size: float) -> str:
 
 
 def in_bytes(text: str) -> int:
-    """The bytes of a number with a unit, `16GiB`, `1.5 GB` or `800mib`. Raises ValueError."""
+    """Bytes of a size with unit: `16GiB`, `1.5 GB` or `800mib`. Raises ValueError."""
     found = _SIZE.fullmatch(text.strip())
     worth = {unit.lower(): bytes_ for unit, bytes_ in BYTES.items()}
     if found is None or found[2].lower() not in worth:

@@ -1,10 +1,9 @@
-"""Whether a curve of memory rises for good, and how fast.
+"""Whether memory rises steadily, and how fast.
 
-A least-squares line is bent by every spike, so the slope is Theil's and Sen's: the median of the slopes between all
-pairs of points, which 29 % of outliers cannot move. A slope alone does not tell a leak from noise, from one step up or
-from the teeth of a saw. Two more things do: Kendall's test of the same pairs (could chance alone have sorted them so?),
-and the floor: what was in use at the least from a moment on is what was never given back, and under a leak, and only
-there, that rises in every quarter of the time.
+Spikes bend a least-squares line, so the slope is Theil and Sen's: the median slope of all pairs of points, robust
+against 29 % of outliers. A slope alone does not tell a leak from noise, a single step or a sawtooth. Two more
+statistics do: Kendall's test on the same pairs (could chance have ordered them so?), and the floor, the minimum from a
+moment on. What is in the floor was never freed; only with a leak does it rise in every quarter of the time.
 """
 
 from __future__ import annotations
@@ -17,52 +16,52 @@ from math import sqrt
 from statistics import median
 
 NEEDED = 20
-"""Points that a trend takes: five in each quarter, for its lowest one to be more than chance."""
+"""Points needed: five in each quarter, so that its minimum is meaningful."""
 
 MOST = 300
-"""Points whose pairs are compared: 44,850 pairs, 13 ms."""
+"""Points compared pairwise: 44,850 pairs, 13 ms."""
 
 CERTAIN = 4.0
-"""Standard deviations of Kendall's statistic from which on a rise is no chance: one series of noise in 30,000."""
+"""Standard deviations of Kendall's statistic above which a rise is not chance: one noise series in 30,000 passes."""
 
 EVEN = 0.5
-"""The least share of the fastest quarter's rise that every quarter has to rise by: growth that comes to an end, and
-growth at one time, fall below it."""
+"""Each quarter must rise by at least this share of the fastest quarter's rise, which rules out growth that stops and
+single jumps."""
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How a curve runs. Units are those of the points."""
+    """The trend of a curve, in the units of its points."""
 
     points: int
     span: float
-    """From the first x to the last."""
+    """Last x minus first x."""
     slope: float
     rising: float
-    """Share of the pairs of points that rise, 0 to 1."""
+    """Share of rising pairs of points, 0 to 1."""
     tau: float
-    """Kendall's tau-b: 1 where all pairs rise, -1 where all fall, about 0 for noise."""
+    """Kendall's tau-b: 1 if all pairs rise, -1 if all fall, about 0 for noise."""
     certainty: float
-    """Kendall's statistic in standard deviations of what chance gives."""
+    """Kendall's statistic in standard deviations under chance."""
     floors: tuple[float, ...]
-    """By quarter of the points: the lowest y from its beginning on, to the end of the curve."""
+    """By quarter of the points: the minimum from its start to the end of the curve."""
 
     @property
     def growth(self) -> float:
-        """What the slope adds up to over the span."""
+        """Slope times span."""
         return self.slope * self.span
 
     @property
     def steady(self) -> bool:
-        """Whether it rises all the time and never comes back."""
+        """Whether it rises throughout and never falls back."""
         rises = [after - before for before, after in pairwise(self.floors)]
         return self.slope > 0 and self.certainty >= CERTAIN and min(rises) > 0 and min(rises) >= EVEN * max(rises)
 
 
 def trend(points: Iterable[Point]) -> Trend | None:
-    """The trend of points in any order, None for fewer than NEEDED or where all have the same x."""
+    """The trend of points in any order, None for fewer than NEEDED or if all have the same x."""
     ordered = sorted(points)
     if len(ordered) < NEEDED or ordered[0][0] == ordered[-1][0]:
         return None
@@ -82,7 +81,7 @@ def trend(points: Iterable[Point]) -> Trend | None:
 
 
 def _thinned(points: Sequence[Point]) -> Sequence[Point]:
-    """At most MOST of the points, the first and the last among them: where they are denser than even spacing, some."""
+    """At most MOST points, including the first and the last, thinned where they are densest."""
     gap = (points[-1][0] - points[0][0]) / (MOST - 1)
     kept = list(points[:1])
     for point in points[1:-1]:
@@ -92,7 +91,7 @@ def _thinned(points: Sequence[Point]) -> Sequence[Point]:
 
 
 def _kendall(points: Sequence[Point], balance: int) -> tuple[float, float]:
-    """Tau-b, and the statistic of Mann's test; both with the corrections for equal values."""
+    """Tau-b, and the statistic of the Mann-Kendall test; both corrected for ties."""
     count = len(points)
     equal_x, equal_y = (Counter(point[axis] for point in points).values() for axis in (0, 1))
     pairs = count * (count - 1) / 2
@@ -105,6 +104,6 @@ def _kendall(points: Sequence[Point], balance: int) -> tuple[float, float]:
 
 
 def _floors(values: Sequence[float]) -> tuple[float, ...]:
-    """By quarter: the lowest value from its beginning to the end."""
+    """By quarter: the minimum from its start to the end."""
     starts = [len(values) * quarter // 4 for quarter in range(4)]
     return tuple(min(values[start:]) for start in starts)

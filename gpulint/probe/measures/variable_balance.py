@@ -1,4 +1,4 @@
-"""Whether a mirrored strategy has all variables on each of its devices. Sizes are bytes."""
+"""Whether every device of a mirrored strategy has all variables. Sizes are bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gpulint.probe.capture.records import Strategy, Variable
-from gpulint.probe.measures.memory import Verdict
+from gpulint.probe.measures.memory import Outcome
 
 MIRRORED = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
 """Strategies that keep a copy of each variable on every replica's device."""
@@ -18,14 +18,14 @@ _REPLICA = re.compile(r"/replica_\d+")
 
 @dataclass(frozen=True, slots=True)
 class VariableBalance:
-    """The bytes of variables on each device of a mirrored strategy, which must be the same."""
+    """Bytes of variables on each device of a mirrored strategy, which must be equal."""
 
     strategy: Strategy
-    verdict: Verdict
+    verdict: Outcome
     reason: str
     sizes: dict[str, int]
     uneven: tuple[Variable, ...]
-    """One of each variable that some device has not, or has in other size."""
+    """One of each variable that a device lacks or has in another size."""
 
     threshold = 0
 
@@ -33,7 +33,7 @@ class VariableBalance:
 def variable_balance(strategy: Strategy, variables: Iterable[Variable]) -> VariableBalance | None:
     """Whether a mirrored strategy has every variable on each of its devices. None for other strategies.
 
-    Scalars are counters and rates, which Keras makes for itself on one device, when it saves a model.
+    Scalars are skipped: Keras creates counters and rates on one device when it saves a model.
     """
     if strategy.cls not in MIRRORED or len(strategy.devices) < 2:
         return None
@@ -48,8 +48,8 @@ def variable_balance(strategy: Strategy, variables: Iterable[Variable]) -> Varia
 
 
 def uneven(variables: Iterable[Variable], devices: Sequence[str]) -> list[Variable]:
-    """One of each variable, but scalars, that some device has not, or has in other number. Variables without a name of
-    their own are all called alike: their sizes tell them apart."""
+    """One of each variable, scalars excluded, that a device lacks or has in another number. Variables without a name of
+    their own share one: their sizes tell them apart."""
     groups: defaultdict[tuple[str, int], list[Variable]] = defaultdict(list)
     for variable in variables:
         if variable.shape:

@@ -1,7 +1,7 @@
-"""How much of its time a loop waits for input.
+"""Share of a loop's time spent waiting for input.
 
-The shares are those of the TensorFlow profiler (`op_stats_to_input_pipeline_analysis.cc`): from 5 % on a program is
-moderately, from 20 % on highly input-bound.
+The thresholds are those of the TensorFlow profiler (`op_stats_to_input_pipeline_analysis.cc`): above 5 % a program is
+moderately, above 20 % highly input-bound.
 """
 
 from __future__ import annotations
@@ -12,43 +12,43 @@ from gpulint.probe.capture.records import Wait
 
 HIGH, MODERATE = 0.2, 0.05
 NEEDED = 50
-"""Elements, and training steps, below which nothing is said."""
+"""Elements and training steps needed."""
 
 NOISE = 0.0005
-"""Seconds per element that `next()` takes where the element is there already: a few eager operations."""
+"""Seconds per element that `next()` takes for an element that is ready: a few eager operations."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """The share of a loop's time that it waits, and whether that is enough to say something."""
+class WaitShare:
+    """The share of a loop's time spent waiting, and whether there is enough data to report it."""
 
     share: float
     each: float
-    """Seconds that each element was waited for."""
+    """Seconds of waiting per element."""
     elements: int
     enough: bool
 
     @property
     def is_high(self) -> bool:
-        """Whether the loop is bound by its input."""
+        """Whether the loop is input-bound."""
         return self.enough and self.share >= HIGH and self.each >= NOISE
 
     @property
     def is_noise(self) -> bool:
-        """Whether a large share of the time is no more than what `next()` takes of itself."""
+        """Whether a large share of the time is only the overhead of `next()`."""
         return self.enough and self.share >= HIGH and self.each < NOISE
 
     @property
     def text(self) -> str:
-        """What was seen."""
+        """The observation in words."""
         degree = ", moderate" if MODERATE <= self.share < HIGH else ""
-        share = int(self.share * 100 + 1e-6)  # rounded up it might be the threshold that it is below
-        told = f"{share}% of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
-        return f"{told}: about what `next()` takes of itself, so steps are too short to tell" if self.is_noise else told
+        share = int(self.share * 100 + 1e-6)  # rounding up could show the threshold it is below
+        text = f"{share}% of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
+        return f"{text}: about what `next()` takes of itself, so steps are too short to tell" if self.is_noise else text
 
 
-def judge(wait: Wait) -> Judged:
-    """What the waits of one loop come to."""
+def wait_share(wait: Wait) -> WaitShare:
+    """Evaluates the waits of one loop."""
     enough = wait.elements >= NEEDED and wait.steps >= NEEDED and wait.seconds > 0
     share = min(wait.waited / wait.seconds, 1.0) if wait.seconds > 0 else 0.0
-    return Judged(share, wait.waited / wait.elements if wait.elements else 0.0, wait.elements, enough)
+    return WaitShare(share, wait.waited / wait.elements if wait.elements else 0.0, wait.elements, enough)

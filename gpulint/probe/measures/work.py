@@ -1,4 +1,4 @@
-"""What each device computed in training steps. Initialising variables is work of no step."""
+"""Work of each device in training steps. Initialising variables belongs to no step."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.measures.reasons import is_free
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "XlaLaunch", "_XlaRun"})
-"""Calls that are left in a graph that was run: of functions that are compiled as one, on the device of the call."""
+"""Calls that remain in an executed graph: of functions compiled as a unit, on the device of the call."""
 
 
 class Work(NamedTuple):
-    """Operations and graph nodes by device: those of training steps, or of all functions where no step was taken."""
+    """Operations and graph nodes by device: of training steps, or of all functions if there were no steps."""
 
     steps: int
-    """Training steps that were taken, 0 for a program that only evaluates or predicts."""
+    """Training steps, 0 for a program that only evaluates or predicts."""
     by_device: Counter[str]
     unseen: tuple[str, ...]
-    """Functions that ran, and loops in them, whose graph was not seen: they may have worked anywhere."""
+    """Functions that ran, and loops in them, whose graph was not seen: their work may be anywhere."""
 
 
 def work(capture: Capture) -> Work:
-    """Without what moves and initialises variables, feeds data or keeps books."""
+    """Excludes operations that move or initialise variables, feed data or do bookkeeping."""
     steps = sum(one.taken for one in capture.steps.values())
     names = {name for name, _ in capture.steps}
     parts = (STEP,) if steps else ("", STEP)

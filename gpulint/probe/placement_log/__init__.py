@@ -1,1 +1,1 @@
-"""What TensorFlow prints about devices, as records."""
+"""Parses what TensorFlow prints about devices."""

@@ -1,4 +1,4 @@
-"""Placements counted: where operations of each kind were put or ran, and where each node is."""
+"""Counts placements: where operations of each kind were placed or ran, and where each node is."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gpulint.knowledge.devices import parse_device
 from gpulint.probe.placement_log.records import Execution, Placement, Record
 
 _ALONE = "localhost"
-"""The job of a process that is not part of a cluster."""
+"""Job name of a process outside a cluster."""
 
 
 @lru_cache(maxsize=1024)
 def short_device(name: str) -> str:
     """One name for every spelling of a device: `GPU:0`, or `/job:worker/task:1/GPU:0` in a cluster.
 
-    What is no name of a device stays as it is.
+    Other text is returned unchanged.
     """
     device = parse_device(name)
     if device is None or not device.type:
@@ -28,22 +28,21 @@ def short_device(name: str) -> str:
 
 
 class Placements:
-    """What placement logs say in sum. Grows with the distinct nodes, ops and devices, not with the lines.
+    """Totals of placement logs. Grows with distinct nodes, ops and devices, not with lines.
 
-    TensorFlow prints most placements twice, on standard output and on standard error; both streams must not be
-    added to the same sum.
+    TensorFlow prints most placements twice, on standard output and on standard error: count one of the streams.
     """
 
     def __init__(self) -> None:
         self.placed: Counter[tuple[str, str]] = Counter()
-        """(op, device) → how many nodes of graphs were put there; a node counts once for each tracing."""
+        """(op, device) → number of graph nodes placed there; a node counts once per trace."""
         self.ran: Counter[tuple[str, str]] = Counter()
-        """(op, device) → how many times it ran there outside graphs; functions are ops here."""
+        """(op, device) → number of runs outside graphs; functions count as ops."""
         self.nodes: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-        """Node → (op, device) → how many times. Nodes of different functions can have the same name."""
+        """Node → (op, device) → times. Nodes of different functions can share a name."""
 
     def add(self, records: Iterable[Record]) -> None:
-        """Counts records; those of other kinds are passed over, names of nodes that may lack their beginning, too."""
+        """Counts placements and executions. Skips node names that may be cut off."""
         for record in records:
             if isinstance(record, Placement):
                 place = (record.op, short_device(record.device))
@@ -55,7 +54,7 @@ class Placements:
 
     @property
     def devices(self) -> Counter[str]:
-        """Device → how many nodes were put there and ops run there."""
+        """Device → number of nodes placed and ops run there."""
         total: Counter[str] = Counter()
         for counted in (self.placed, self.ran):
             for (_, device), number in counted.items():

@@ -35,7 +35,7 @@ _DEVICE = _TASK + rb"/" + _KIND + rb":" + _NUMBER
 _OLD_DEVICE = _TASK + rb"/(?:cpu|gpu):" + _NUMBER
 
 NAME_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.\\/>-"
-"""What names of nodes are made of."""
+"""Characters of node names."""
 
 _NAME = rb"[A-Za-z0-9_.\\/>-]+"
 _OP = rb"[A-Za-z0-9_.<>-]+"
@@ -52,10 +52,10 @@ WHOLE = re.compile(
     + rb"(?:(" + _NAME + rb"): \((" + _OP + rb")\)(?:: )?|Executing op (" + _OP + rb") in device )"
     + rb"(" + _DEVICE + rb")" + END
 )  # fmt: skip
-"""A line of the forms B, C, D or F: header, node, op, op that ran, device."""
+"""A line of form B, C, D or F: header, node, op, op that ran, device."""
 
 OLD = re.compile(_COLOUR + rb"(" + _HEADER + rb")?(" + _NAME + rb"): (" + _OLD_DEVICE + rb")" + END)
-"""A line of the form E: header, node, device. With a device of today it would be what people print themselves."""
+"""A line of form E: header, node, device. With a modern device name it could be the program's own output."""
 
 _PCI = rb"[\da-fA-F]{4,8}:[\da-fA-F]{2}:[\da-fA-F]{2}\.[\da-fA-F]|<undefined>"
 _CARD = rb"device: \d+, name: [^\r\n]+?, pci bus id: (?:" + _PCI + rb")(?:, compute capability: \d+\.\d+)?"
@@ -64,26 +64,26 @@ MAPPING_HEAD = re.compile(_COLOUR + rb"(?:" + _HEADER + rb")?Device mapping:( no
 MAPPING = re.compile(
     _COLOUR + rb"(" + _DEVICE + rb") -> (device: XLA_[CG]PU device|" + _CARD + rb")" + END
 )  # fmt: skip
-"""A line of the form A: device, description. Of a description in another form no one can say that it is whole."""
+"""A line of form A: device, description. Descriptions in other forms may be cut off."""
 
 _NEXT = rb"(?:" + _HEADER + rb"|" + _NAME + rb": \(" + _OP + rb"\)(?:: )?/job:|Executing op )"
 _STOP = rb"(?:" + _NUMBER + rb"(?=" + END + rb"\Z)|0(?=" + _NEXT + rb"))"
-"""A device's index that goes on nowhere: it ends the line, or is 0, which no longer one begins with, and runs into
-another of TensorFlow's lines. (With other text behind it, the 0 could be of that text.)"""
+"""The end of a device index: at the end of the line, or 0 directly before another line of TensorFlow's, as no longer
+index begins with 0. (Before other text, the 0 could belong to that text.)"""
 
 _OPEN = rb"(?:(?<=: )|\A ?)"
-"""What stands before an op in parentheses, were it the last that is left of a name."""
+"""What precedes an op in parentheses if only the end of the node's name is left."""
 
 INNER = re.compile(
     rb"(?:((?:" + _HEADER + rb")?Executing op (" + _OP + rb") in device )|" + _OPEN + rb"\((" + _OP + rb")\)(?:: )?"
     + rb"|(: )(?=" + _OLD_DEVICE + rb"))"
     + rb"(" + _TASK + rb"/" + _KIND + rb":" + _STOP + rb")"
 )  # fmt: skip
-"""What can be told of a line in the midst of other text: beginning of the form D, op that ran, op of a node,
-colon of the form E, device."""
+"""Parts that can be recognised within other text: start of form D, op that ran, op of a node, colon of form E,
+device."""
 
 BEFORE_NODE = re.compile(rb"(" + _HEADER + rb")\Z|placer\.cc:\d+\] \Z")
-"""What shows that the name of a node begins right behind it."""
+"""Shows that a node's name begins directly after it."""
 
 REST_OF_LINE = re.compile(END + rb"\Z")
 
@@ -93,20 +93,20 @@ HEAD = re.compile(
     rb"|Executing op (?=\S)"
     rb"|/device:[A-Za-z]\w*:\d+ -> "
 )  # fmt: skip
-"""The beginning of a line that was torn off, wherever it stands."""
+"""The beginning of a torn line, anywhere."""
 
 WEAK_HEAD = re.compile(_NAME + rb": \([A-Z_][\w.<>-]*\)")
-"""The same at the beginning of a line, where people could have printed it themselves."""
+"""The same at the beginning of a line, where it could be the program's own output."""
 
 TAIL = re.compile(rb"(?:\)(?:: )?| in device )" + _DEVICE + END)
-"""The end of a line that something stands in."""
+"""The end of a line that was interrupted by other text."""
 
 
 Part: TypeAlias = bytes | tuple[bytes, ...]
 
 
 def prefixes(*parts: Part) -> bytes:
-    """A pattern for every beginning of the given parts in a row; those in a tuple are alternatives for the rest."""
+    """A pattern for every prefix of the given sequence; a tuple lists alternatives for the rest."""
     if not parts:
         return rb""
     first, *rest = parts
@@ -116,12 +116,12 @@ def prefixes(*parts: Part) -> bytes:
 
 
 def letters(text: bytes) -> list[Part]:
-    """The parts of a text that stands for itself, but for 0, which stands for any digit."""
+    """Splits a literal text into parts; 0 stands for any digit."""
     return [rb"\d" if letter == ord("0") else re.escape(bytes([letter])) for letter in text]
 
 
 def _beginnings() -> tuple[bytes, bytes, bytes]:
-    """Patterns of what can still become a whole line, what starts one anywhere, and a node's op and device."""
+    """Patterns of what may still become a whole line, of what begins one anywhere, and of a node's op and device."""
     colour = rb"(?:\x1b\[[\d;]*[A-Za-z])*(?:\x1b(?:\[[\d;]*)?|\r)?"
 
     def device(*behind: bytes) -> list[Part]:
@@ -153,7 +153,7 @@ def _beginnings() -> tuple[bytes, bytes, bytes]:
 _START, _ANYWHERE, _NODE = _beginnings()
 
 STARTING = re.compile(rb"(?:" + _START + rb")\Z")
-"""An unfinished line that can still become one of TensorFlow's, whole."""
+"""An unfinished line that may still become a whole line of TensorFlow's."""
 
 UNFINISHED = re.compile(rb"(?:" + _ANYWHERE + rb"|" + _NODE + rb")\Z")
-"""The end of an unfinished line that can still become part of a line of TensorFlow."""
+"""The end of an unfinished line that may still become part of a line of TensorFlow's."""

@@ -1,9 +1,9 @@
-"""Lines of TensorFlow that stay in the output but say something about devices: GPUs that were taken or refused,
-libraries that did not load, memory that ran out.
+"""Lines of TensorFlow about devices that stay in the output: GPUs created or refused, libraries that failed to load,
+out of memory.
 
-The messages about cards come from public logs and issues, as there was no GPU to run on: `Created device …` (since
-2.5, on AMD cards without a capability), `Created TensorFlow device …` (1.5 to 2.4, tensorflow#31969, #62170),
-`Creating …` (before), the refusals (tensorflow#473, #32569, #43104) and what did not load (NVIDIA/tensorflow#110).
+Messages about GPUs are taken from public logs and issues: `Created device …` (since 2.5, without a capability on AMD
+GPUs), `Created TensorFlow device …` (1.5 to 2.4, tensorflow#31969, #62170), `Creating …` (earlier), refusals
+(tensorflow#473, #32569, #43104) and failed loads (NVIDIA/tensorflow#110).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _HINTS: tuple[tuple[bytes, HintKind], ...] = (
 )
 
 MARKS = (b"TensorFlow device (", b"Created device ", b"OOM when allocating", *(words for words, _ in _HINTS))
-"""A line with a message of this module has one of these."""
+"""Every line with such a message contains one of these."""
 
 
 def _text(value: bytes | None) -> str:
@@ -63,7 +63,7 @@ def _text(value: bytes | None) -> str:
 
 
 def hints(line: bytes) -> Iterator[Record]:
-    """What a line says; nothing where its message is not whole."""
+    """The hints in a line; none if the message is cut off."""
     for pattern in _CREATED:
         if found := pattern.search(line):
             memory = int(found["memory"]) if found["memory"] else None

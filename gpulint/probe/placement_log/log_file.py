@@ -1,4 +1,4 @@
-"""A placement log that was made elsewhere, as a capture."""
+"""Reads a saved placement log as a capture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CHUNK = 1 << 20
 
 
 def capture_of_log(path: str) -> Capture:
-    """What a placement log says, whichever TensorFlow wrote it. Raises OSError."""
+    """The capture of a placement log of any TensorFlow release. Raises OSError."""
     summary = LogSummary("log")
     with open(path, "rb") as file:
         while chunk := file.read(_CHUNK):

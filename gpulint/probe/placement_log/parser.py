@@ -1,10 +1,10 @@
-"""Reading TensorFlow's placement log out of a stream that the program's own output is mixed with.
+"""Parses TensorFlow's placement log from a stream that also carries the program's own output.
 
-The lines come with `tf.debugging.set_log_device_placement(True)` or `log_device_placement=True`; `placement_grammar`
-has their forms. The stream is a pipe or a file where nobody keeps lines apart: C stdio writes standard output in
-blocks of 4,096 bytes that end anywhere, what Python prints lands between them, and both streams may be one. So a line
-can be cut in two by other text, or two lines stand in one (seen with 2.4 to 2.21). What is whole is read, what is
-torn is counted, and nothing is guessed: a device ends where its line ends, an op between its parentheses.
+The lines come from `tf.debugging.set_log_device_placement(True)` or `log_device_placement=True`; `grammar` has their
+forms. Nothing keeps lines apart in the stream: C stdio writes standard output in blocks of 4,096 bytes that end
+anywhere, Python's output lands between them, and both streams may be one. A line may be cut in two by other text, and
+one line may hold two (seen with 2.4 to 2.21). Whole lines are read, torn ones counted, nothing is guessed: a device
+ends where its line ends, an op between its parentheses.
 """
 
 from __future__ import annotations
@@ -17,74 +17,74 @@ from gpulint.probe.placement_log.hints import MARKS, hints
 from gpulint.probe.placement_log.records import Execution, Mapping, NoMapping, Placement, Record
 
 MAX_LINE = 16_384
-"""The longest line, without its end, that is read. The longest one of TensorFlow's in the recordings has 229 bytes."""
+"""Length limit of a parsed line, without its end. The longest recorded line of TensorFlow's has 229 bytes."""
 
 MAX_NODES = 20_000
-"""Names of nodes that are remembered."""
+"""Limit of remembered node names."""
 
 _MARKS = (b"/job:", b"): /", b": (", b"Executing op ", b".cc:", b".h:", b"Device mapping:", *MARKS)
 _MARKED = re.compile(b"|".join(map(re.escape, _MARKS)))
 _HINTED = re.compile(b"|".join(map(re.escape, MARKS)))
 _behind_number = re.compile(rb"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-][0-9]+)?(?=[A-Za-z])").match
-"""Names of nodes begin with a letter, as a rule; where a number stands before it, that was printed before."""
+"""Node names usually begin with a letter: a number before it was printed earlier."""
 
 _NAME_CHARACTER = re.compile(rb"[\w.\\/>-]")
 
 
 class Parsed(NamedTuple):
-    """What came of some bytes of a stream."""
+    """The result of parsing some bytes of a stream."""
 
     records: list[Record]
     text: bytes
-    """What is not TensorFlow's placement log, to be passed on."""
+    """Everything but the placement log, to be passed on."""
     spans: list[tuple[int, int]]
-    """Where in the stream placement log was: first byte and the one behind the last."""
+    """Placement log in the stream: offset of the first byte, and of the byte after the last."""
 
 
 class Counts(NamedTuple):
-    """What a parser has seen so far."""
+    """Totals of a parser so far."""
 
     lines: int
     placements: int
-    """Records of placements, executions and sessions' devices."""
+    """Records of placements, executions and session devices."""
     recovered: int
-    """Those among them whose line other text had run into."""
+    """Of these, lines interrupted by other text."""
     doubtful: int
-    """Those among them where the node's name may lack its beginning."""
+    """Of these, nodes whose name may be cut off at the beginning."""
     torn: int
-    """Lines that could not be read because they were cut."""
+    """Lines that were cut and could not be read."""
 
 
 class PlacementLogParser:
-    """Reads one stream of one process, from its start, in chunks of any size.
+    """Parses one stream of one process from its start, in chunks of any size.
 
-    `feed` gives the records of all lines that have ended and the text to pass on. An unfinished line is held back only
-    as far as it can still become placement log; after some time of silence a caller passes on what `flush` gives.
-    `pause` says where one writing has ended, where a caller knows. `close` ends the stream.
+    `feed` returns the records of all finished lines and the text to pass on. An unfinished line is held back only while
+    it may still become placement log; after some silence the caller passes on what `flush` returns. `pause` marks the
+    end of one write, if the caller knows it. `close` ends the stream.
     """
 
     def __init__(self) -> None:
         self._line = b""
-        """The line that has not ended yet."""
+        """The unfinished line."""
         self._offset = 0
-        """Where in the stream it begins."""
+        """Its offset in the stream."""
         self._released = 0
-        """How much of it was passed on."""
+        """Number of its bytes that were passed on."""
         self._ruled_out = 0
-        """How much of it cannot be the beginning of anything of TensorFlow's."""
+        """Number of its bytes that cannot begin anything of TensorFlow's."""
         self._seam = 0
-        """How much of it was there at the last pause."""
+        """Its length at the last pause."""
         self._overlong = False
-        """Whether a line is under way that is too long to be read."""
+        """Whether the current line exceeds the length limit."""
         self._trusted = True
-        """Whether a line of the form B that begins now begins with its node's name: not so behind other text, which
-        may have been printed in the midst of that name."""
+        """Whether a line of form B that begins here begins with its node's name. False after other text, which may
+        have been printed within the name."""
         self._open = False
         """Whether the end of a torn line is still to come."""
         self._names: dict[bytes, str] = {}
-        """Ops and devices, each made a string once."""
+        """Interned ops and devices."""
         self._nodes: set[bytes] = set()
-        """Names of nodes that were read whole."""
+        """Node names that were read whole."""
         self._lines = self._placements = self._recovered = self._doubtful = self._torn = 0
 
     @property
@@ -93,25 +93,24 @@ class PlacementLogParser:
 
     @property
     def pending(self) -> bytes:
-        """What is held back: the unfinished line as far as it can still become placement log."""
+        """The held-back part of the unfinished line, which may still become placement log."""
         return self._line[self._released :]
 
     def flush(self) -> bytes:
-        """Gives up holding back, for output that waits. A line that ends later is read all the same; the part of it
-        that was given up is then no part of its span."""
+        """Returns the held-back text, for output that waits. The line is still parsed when it ends, but the returned
+        part is not in its span."""
         held = self.pending
         if held and not self._line.strip(grammar.NAME_CHARACTERS):
-            self._trusted = False  # more likely what a user prints, with the name of a node to come behind it
+            self._trusted = False  # probably the program's own output, with a node's name to follow
         self._released = len(self._line)
         return held
 
     def pause(self) -> None:
-        """What comes next is written by itself: the name of a node that begins there begins with its first letter,
-        whatever is before it in the line."""
+        """Marks the end of a write: a node's name after it is complete, whatever precedes it in the line."""
         self._seam = len(self._line)
 
     def feed(self, data: bytes) -> Parsed:
-        """Reads on. The records are those of the lines that end in `data`."""
+        """Parses more bytes. The records are those of lines that end in `data`."""
         pieces: list[bytes] = []
         records: list[Record] = []
         spans: list[tuple[int, int]] = []
@@ -139,7 +138,7 @@ class PlacementLogParser:
         return Parsed(records, b"".join(pieces), spans)
 
     def close(self) -> Parsed:
-        """Ends the stream: a line without an end is not whole."""
+        """Ends the stream: a line without an end is incomplete."""
         pieces: list[bytes] = []
         records: list[Record] = []
         spans: list[tuple[int, int]] = []
@@ -156,7 +155,7 @@ class PlacementLogParser:
         return Parsed(records, b"".join(pieces), spans)
 
     def _hold(self, pieces: list[bytes]) -> None:
-        """Passes on what of the unfinished line cannot become placement log."""
+        """Passes on the part of the unfinished line that cannot become placement log."""
         line = self._line
         if len(line.rstrip(b"\r")) > MAX_LINE:
             pieces.append(line[self._released :])
@@ -171,7 +170,7 @@ class PlacementLogParser:
                 self._released = self._ruled_out
 
     def _pass_on(self, lines: bytes, start: int, spans: list[tuple[int, int]], pieces: list[bytes]) -> None:
-        """Collects what lies outside of the spans, from which it takes what was passed on already."""
+        """Collects the text outside the spans, without what was already passed on."""
         position = self._released
         for number in range(start, len(spans)):
             first, behind = spans[number][0] - self._offset, spans[number][1] - self._offset
@@ -186,7 +185,7 @@ class PlacementLogParser:
     def _read_lines(
         self, lines: bytes, records: list[Record], pieces: list[bytes], spans: list[tuple[int, int]]
     ) -> None:
-        """Reads lines that have ended, all of them."""
+        """Parses finished lines."""
         self._lines += lines.count(b"\n")
         if not any(mark in lines for mark in _MARKS):
             self._trusted = self._trusted and not _NAME_CHARACTER.search(lines)
@@ -241,11 +240,11 @@ class PlacementLogParser:
         self._pass_on(lines, 0, spans, pieces)
 
     def _named(self, name: bytes) -> str:
-        """The string of an op or a device, the same object for the same name."""
+        """The interned string of an op or a device."""
         return self._names.setdefault(name, name.decode("utf-8", "replace"))
 
     def _read_other(self, line: bytes, offset: int, records: list[Record], spans: list[tuple[int, int]]) -> None:
-        """Reads a line that is not, as a whole, a placement of today's forms."""
+        """Parses a line that is not exactly one placement in a modern form."""
         record: Record | None = None
         found = grammar.OLD.match(line)
         if found:
@@ -272,7 +271,7 @@ class PlacementLogParser:
             self._trusted = False
 
     def _read_torn(self, line: bytes, offset: int, records: list[Record], spans: list[tuple[int, int]]) -> bool:
-        """Reads what other text has run into. Returns whether the line ends as one of the form B does."""
+        """Parses a line interrupted by other text. Returns whether it ends like form B."""
         behind, ended = 0, False
         for found in grammar.INNER.finditer(line):
             _, ran, op, _, device = found.groups()
@@ -289,7 +288,7 @@ class PlacementLogParser:
                 if header is not None:
                     start, whole = behind + (header.start() if header[1] else len(before)), True
                 elif op is None:
-                    continue  # what people print, as likely
+                    continue  # just as likely the program's own output
                 elif node not in self._nodes and (seam := self._seam_in(named, named + len(node), offset)):
                     node, start, whole = node[seam - named :], seam, True
                 elif node and behind == 0 and not before and not _behind_number(node):
@@ -312,12 +311,12 @@ class PlacementLogParser:
         return ended
 
     def _seam_in(self, first: int, behind: int, offset: int) -> int:
-        """Where in the line at an offset the last pause was, 0 where it was not in that part of it."""
+        """Position of the last pause in the line at an offset, 0 if it is not in that part."""
         return self._seam if offset == self._offset and first <= self._seam < behind else 0
 
     def _node_in(self, text: bytes) -> bytes:
-        """The name of a node that a text ends with, where something else stands before it: one that was read before, or
-        what comes behind a number, as it does behind the progress of an epoch. b"" where it cannot be told."""
+        """The node name that a text ends with, after other text: a name that was read before, or one after a number,
+        as after an epoch's progress. b"" if unclear."""
         for start in range(len(text)):
             if text[start:] in self._nodes and text[max(0, start - 1) : start] != b"/":
                 return text[start:]
@@ -325,7 +324,7 @@ class PlacementLogParser:
         return text[number.end() :] if number else b""
 
     def _count_torn(self, text: bytes, at_start: bool) -> None:
-        """Counts the torn lines that left their beginning or their end in a text."""
+        """Counts torn lines that left their beginning or end in a text."""
         heads = 0
         if at_start and self._placements and grammar.WEAK_HEAD.match(text):
             heads = 1

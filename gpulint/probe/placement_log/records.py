@@ -1,4 +1,4 @@
-"""What the lines that TensorFlow prints about devices say, one type for each kind of line."""
+"""The parsed lines, one type for each kind of line."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Literal, NamedTuple, TypeAlias
 class Placement(NamedTuple):
     """A graph node got its device: `my_add: (AddV2): /job:localhost/replica:0/task:0/device:CPU:1`.
 
-    `op` is "" in the logs of TensorFlow 0.x, which do not name it.
+    `op` is "" in logs of TensorFlow 0.x, which omit it.
     """
 
     node: str
     op: str
     device: str
     whole: bool = True
-    """False where other text stands before the line, so that the beginning of the node's name may be missing:
-    `op` and `device` are right, `node` is what is left of the name, or "" where it cannot be told from the rest."""
+    """False if other text precedes the line, so that the node's name may be cut off. `op` and `device` are right;
+    `node` is the rest of the name, or "" if it cannot be separated."""
 
 
 class Execution(NamedTuple):
@@ -27,36 +27,36 @@ class Execution(NamedTuple):
 
     @property
     def is_function(self) -> bool:
-        """Whether a tf.function ran, or a part of one that a gradient tape made."""
+        """Whether a tf.function ran, or a part of one that a gradient tape created."""
         return self.op.startswith(("__inference_", "__forward_", "__backward_"))
 
 
 class Mapping(NamedTuple):
-    """A session (TensorFlow 1 and compat.v1) knows a device beside the CPUs."""
+    """A session (TensorFlow 1 and compat.v1) lists a device other than CPUs."""
 
     device: str
     description: str
 
 
 class NoMapping(NamedTuple):
-    """A session knows no device beside the CPUs: `Device mapping: no known devices.`"""
+    """A session lists no device other than CPUs: `Device mapping: no known devices.`"""
 
 
 class Created(NamedTuple):
-    """A GPU became a device of TensorFlow. What a release does not print is "" or None."""
+    """TensorFlow created a GPU device. Fields that a release does not print are "" or None."""
 
     device: str
     memory_mb: int | None
-    """The most that TensorFlow will take of the GPU's memory, not the size of that."""
+    """The limit of what TensorFlow allocates, not the size of the GPU's memory."""
     physical: int
-    """The number of the card among those that CUDA shows."""
+    """Index of the GPU among those visible to CUDA."""
     name: str
     pci_bus_id: str
     capability: str
 
 
 class OutOfMemory(NamedTuple):
-    """A tensor did not fit. `dtype`, `device` and `allocator` are "" where the message does not name them."""
+    """A tensor did not fit. `dtype`, `device` and `allocator` are "" if the message does not name them."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -68,7 +68,7 @@ HintKind = Literal["ignored gpu", "visible gpus", "library", "driver", "xla", "m
 
 
 class Hint(NamedTuple):
-    """A message that says why a program runs where it does, in TensorFlow's words."""
+    """A message that explains a placement, in TensorFlow's words."""
 
     kind: HintKind
     text: str

@@ -1,4 +1,4 @@
-"""What the placement log of each stream says in sum, as the records of a capture."""
+"""Totals of the placement log of each stream, as records of a capture."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from gpulint.probe.placement_log.parser import MAX_LINE, Parsed, PlacementLogPar
 from gpulint.probe.placement_log.records import Created, Hint, OutOfMemory, Record
 
 MAX_MESSAGES = 50
-"""A program that runs out of memory at every step says so at every step."""
+"""Limit of messages kept: a program that runs out of memory at every step says so at every step."""
 
 _INTERVAL = 10.0
 """Seconds between two records of one stream."""
 
 _RATE = 5_000
-"""Bytes a second that they may come to: where they are long, they are written less often."""
+"""Bytes per second that records may take: long ones are written less often."""
 
 
 class Summary(Protocol):
-    """Reads what comes through a channel. One thread reads while another asks for the records."""
+    """Parses what comes through a channel. One thread feeds it while another takes the records."""
 
     @property
     def pending(self) -> bytes:
-        """What the parser holds back."""
+        """Text held back by the parser."""
 
     def flush(self) -> bytes:
-        """Gives up holding back."""
+        """Returns the held-back text."""
 
     def pause(self) -> None:
-        """What comes next is written by itself."""
+        """Marks the end of a write."""
 
     def feed(self, data: bytes) -> Parsed:
-        """Reads on."""
+        """Parses more bytes."""
 
     def close(self) -> Parsed:
         """Ends the stream."""
 
     def records(self) -> list[dict[str, Any]]:
-        """The fields of the records `log`, one for each stream."""
+        """The fields of the `log` records, one per stream."""
 
 
 class LogSummary:
-    """Sums up one stream."""
+    """Totals of one stream."""
 
     def __init__(self, stream: str) -> None:
         self._stream = stream
@@ -99,17 +99,17 @@ class LogSummary:
 
 
 class SharedSummary:
-    """Sums up two streams that are one, the same terminal or file: what was printed when must stay in order there.
+    """Totals of two streams that share a terminal or file, where the order of the output must be kept.
 
-    TensorFlow prints most placements on both, and both must not come to one sum. On standard error its lines have a
-    header, on standard output they have none; other lines count for standard output.
+    TensorFlow prints most placements on both streams, which must not be added up. Lines with a header count for
+    standard error, all others for standard output.
     """
 
     def __init__(self, output: str, errors: str) -> None:
         self._parser = PlacementLogParser()
         self._output, self._errors = LogSummary(output), LogSummary(errors)
         self._line = b""
-        """What came of the line that has not ended."""
+        """The unfinished line."""
 
     @property
     def pending(self) -> bytes:
@@ -153,7 +153,7 @@ class SharedSummary:
 
 
 class LogRecords:
-    """Writes the records of a summary from time to time, where there is news: the last one of a stream counts."""
+    """Writes the records of a summary at intervals, if they changed: the last one of a stream counts."""
 
     def __init__(self, summary: Summary, recorder: Recorder) -> None:
         self._summary = summary
@@ -162,14 +162,14 @@ class LogRecords:
         self._due = _INTERVAL
 
     def write(self, seconds: float) -> None:
-        """Writes them if it is time, so many seconds after the start."""
+        """Writes them if due, given the seconds since the start."""
         if seconds >= self._due:
             before = self._recorder.written
             self.write_last()
             self._due = seconds + max(_INTERVAL, (self._recorder.written - before) / _RATE)
 
     def write_last(self) -> None:
-        """Writes them now, also those of a stream that said nothing."""
+        """Writes them now, including those of silent streams."""
         for record in self._summary.records():
             if record != self._written.get(record["stream"]):
                 self._recorder.write("log", **record)

@@ -1,4 +1,4 @@
-"""Reports of a probe: one module for each form, with `render(report, color)`."""
+"""Reports of a run, one module for each format, with `render(report, color)`."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import read_notebook
 
 FORMATS = ("text", "json", "sarif", "junit")
-"""Names of the forms; each is the module of that name in this package."""
+"""Format names; each is a module of this package."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What a report tells: the run, the expectations in the order of `verify`, and the probe's exit status."""
+class RunReport:
+    """A run, its expectations in the order of `verify`, and the probe's exit status."""
 
     capture: Capture
     expectations: Sequence[Expectation]
     status: int
 
 
-def render(form: str, report: Report, color: bool) -> str:
-    """The report in a form. Raises KeyError for one that does not exist."""
+def render(form: str, report: RunReport, color: bool) -> str:
+    """The report in a format. Raises KeyError for an unknown one."""
     if form not in FORMATS:
         raise KeyError(form)
     text: str = import_module(f"{__name__}.{form}").render(report, color)
@@ -35,7 +35,7 @@ def render(form: str, report: Report, color: bool) -> str:
 
 
 def located(where: Where | None, directory: str = "") -> str:
-    """A place with its path relative to a directory, the working directory where none is named; "" for none."""
+    """A location with its path relative to a directory, by default the working directory; "" for None."""
     if where is None:
         return ""
     relative = os.path.relpath(where.path, directory or None)
@@ -44,7 +44,7 @@ def located(where: Where | None, directory: str = "") -> str:
 
 
 def row_in_file(where: Where) -> int:
-    """The row of the file at which a place stands, for tools that know no cells; 1 where the notebook is gone."""
+    """The row in the file, for tools that know no cells; 1 if the notebook is missing."""
     if where.cell is None:
         return where.row
     try:

@@ -1,4 +1,4 @@
-"""Writing a report to a file: whole, or not at all."""
+"""Writes a report to a file atomically."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpulint.sources.writing import put
 
 
 def check_writable(path: str) -> None:
-    """Raises OSError where a file cannot be written, before a program is run for it; the file stays as it is."""
+    """Raises OSError if a file cannot be written, before the program runs. The file is unchanged."""
     directory = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
         raise IsADirectoryError(21, os.strerror(21), path)
@@ -20,10 +20,10 @@ def check_writable(path: str) -> None:
 
 
 def write(path: str, text: str) -> None:
-    """Puts the text in the place of what is there. Raises OSError, and then what was there still is.
+    """Replaces the file's content. Raises OSError, and then the old content is still there.
 
-    A lone surrogate, which stands for a byte of a name that is no UTF-8, is written as a backslash escape. What is no
-    regular file, such as /dev/stdout, is written to as it is.
+    A lone surrogate, which stands for a byte of a name that is not UTF-8, is written as a backslash escape. Special
+    files such as /dev/stdout are written to directly.
     """
     data = text.encode("utf-8", "backslashreplace")
     if _is_stream(path):
@@ -34,5 +34,5 @@ def write(path: str, text: str) -> None:
 
 
 def _is_stream(path: str) -> bool:
-    """A pipe, a terminal, or what stands for an open file: nothing that another file could take the place of."""
+    """Whether it is a pipe, a terminal or an open descriptor, which cannot be replaced by another file."""
     return path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))

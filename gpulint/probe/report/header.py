@@ -1,4 +1,4 @@
-"""What a report begins and ends with: where the program ran, and how it went."""
+"""First and last lines of a report: where the program ran, and how it ended."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from gpulint.probe.measures.cards import on_bus
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.memory_limits import places
 from gpulint.probe.measures.sizes import in_words
-from gpulint.probe.report import Report, workers
+from gpulint.probe.report import RunReport, workers
 
 SIMULATED = "SIMULATED GPUs: logical CPUs stand for them; speed, NCCL, kernels and real memory are not known"
-MAX_LACKING = 12
-"""Operations without a kernel for GPUs that are named."""
+MAX_MISSING = 12
+"""Limit of operations without a GPU kernel that are named."""
 
 
 def header(capture: Capture) -> Iterator[str]:
-    """TensorFlow and its devices, the driver's cards, the steps, and what could not be seen. Nothing for a placement
-    log, which tells none of this."""
+    """TensorFlow, its devices, the cards, the steps, and lost evidence. Empty for a placement log, which has none of
+    this."""
     version = capture.tensorflow.get("tensorflow")
     if not capture.process:
         return
@@ -54,8 +54,8 @@ def _unseen(capture: Capture) -> Iterator[str]:
 
 
 def cards(capture: Capture) -> list[tuple[Card, tuple[str, ...] | None]]:
-    """The last sample of each card of the driver's, with the devices of TensorFlow that are on it: None where that is
-    not known. TensorFlow prints it, unless it is told to print nothing; of one card there is no question."""
+    """The last sample of each card, with the TensorFlow devices on it, None where that is unknown. TensorFlow logs it,
+    unless its log is off; with one card there is no question."""
     on = places(message for log in capture.logs.values() for message in log.messages)
     last = {card.bus: card for card in capture.cards}
     gpus = () if capture.simulated else tuple(one for one in capture.own_devices if one.startswith("GPU"))
@@ -67,7 +67,7 @@ def cards(capture: Capture) -> list[tuple[Card, tuple[str, ...] | None]]:
 
 
 def listed(devices: Sequence[str]) -> str:
-    """Names of devices, three or more in a row as a range: `CPU:0, GPU:0–7`."""
+    """Device names, with three or more consecutive indices as a range: `CPU:0, GPU:0–7`."""
     runs: list[list[str]] = []
     for device in devices:
         if runs and device == _next(runs[-1][-1]):
@@ -84,7 +84,7 @@ def _next(device: str) -> str:
 
 
 def _driver(capture: Capture) -> Iterator[str]:
-    """Cards that are alike stand in one line; what TensorFlow does not use is told apart."""
+    """Equal cards share a line; cards that TensorFlow does not use have their own."""
     kinds: dict[tuple[str, int, bool | None], list[tuple[str, ...]]] = {}
     for card, devices in cards(capture):
         is_used = bool(devices) if devices is not None else None
@@ -96,16 +96,16 @@ def _driver(capture: Capture) -> Iterator[str]:
         yield f"the driver has {number}{name} of {in_words(total)}" + (f": {told}" if is_used is not None else "")
 
 
-def lacking(capture: Capture) -> Iterator[str]:
-    """What real GPUs would leave to the CPU, as far as a simulation has seen it."""
+def missing_kernels(capture: Capture) -> Iterator[str]:
+    """Operations that would fall back to the CPU on real GPUs, as observed in a simulation."""
     if counts := fallbacks(capture):
-        told = ", ".join(f"{op} ({count:,})" for op, count in counts.most_common(MAX_LACKING))
-        more = f" and {len(counts) - MAX_LACKING} others" if len(counts) > MAX_LACKING else ""
-        yield f"no kernel for GPUs, would run on the CPU: {told}{more}"
+        names = ", ".join(f"{op} ({count:,})" for op, count in counts.most_common(MAX_MISSING))
+        more = f" and {len(counts) - MAX_MISSING} others" if len(counts) > MAX_MISSING else ""
+        yield f"no kernel for GPUs, would run on the CPU: {names}{more}"
 
 
-def verdict(report: Report) -> str:
-    """One line: how many expectations were broken, and how the program ended."""
+def verdict(report: RunReport) -> str:
+    """One line: the number of violations, and how the program ended."""
     counts = Counter(one.status for one in report.expectations)
     said = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status]) or "nothing to check"
     ended = ending(report.capture)
@@ -113,7 +113,7 @@ def verdict(report: Report) -> str:
 
 
 def ending(capture: Capture) -> str:
-    """How the program ended, "" where it came to its end without a fault or nobody saw it."""
+    """How the program ended, "" if it ended without an error or its end is missing."""
     end = capture.end
     if capture.members:
         return workers.ending(capture)

@@ -1,4 +1,4 @@
-"""The probe's report as one JSON object."""
+"""The report as one JSON object."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.reasons import OPAQUE, reason
-from gpulint.probe.report import Report, workers
+from gpulint.probe.report import RunReport, workers
 
 VERSION = 1
-"""Version of the form; grows when a field changes its meaning or goes."""
+"""Version of the format; increases when a field is removed or changes its meaning."""
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: RunReport, color: bool = False) -> str:
     """The object as text."""
     return json.dumps(content(report), indent=2, ensure_ascii=False) + "\n"
 
 
-def content(report: Report) -> dict[str, Any]:
+def content(report: RunReport) -> dict[str, Any]:
     """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `cards`,
-    `functions`, `strategies`, `workers` (null, or each of a cluster), `steps`, `log`, `faults`, `simulated` (null, or
-    what of it was) and the probe's `status`.
-    Rows start at 1, sizes are bytes, times seconds; a simulation tells no times of steps.
+    `functions`, `strategies`, `workers` (null outside a cluster), `steps`, `log`, `faults`, `simulated` (null without
+    simulated GPUs) and the probe's exit `status`. Rows start at 1, sizes are bytes, times seconds; a simulation has no
+    step times.
 
-    A place in a notebook has `cell`, too: the index among all its cells, from 0; its row counts inside the cell.
+    A location in a notebook also has `cell`, the index among all cells, from 0; its row is relative to the cell.
     """
     capture = report.capture
     return {

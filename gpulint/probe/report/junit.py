@@ -1,4 +1,4 @@
-"""The probe's report as JUnit XML: a test case for each expectation."""
+"""The report as JUnit XML: a test case for each expectation."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections import Counter
 
 from gpulint.output import xml
 from gpulint.probe.expectations.expectation import Expectation, Status
-from gpulint.probe.report import Report, row_in_file
+from gpulint.probe.report import RunReport, row_in_file
 
 
-def render(report: Report, color: bool = False) -> str:
-    """One suite. A violation of level error is a failure; a warning passes with its text; what is skipped or
-    inconclusive is skipped with its reason. The program's own failure is an error of the suite's last case."""
+def render(report: RunReport, color: bool = False) -> str:
+    """One suite. A violation of level error is a failure; a warning passes, with its text; skipped and inconclusive
+    expectations are skipped, with the reason. A failure of the program is an error of the last case."""
     counts = Counter(one.status for one in report.expectations)
     end = report.capture.end
     failed = bool(end) and end.get("status") != 0

@@ -1,4 +1,4 @@
-"""What is on which device, counted: names beside devices."""
+"""Tables of counts by name and device."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from gpulint.probe.measures.reasons import is_bookkeeping
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Numbers by name and device. `rows` begin with the greatest; `devices` are those that have any."""
+    """Numbers by name and device. `rows` are sorted, largest first; `devices` are those with any number."""
 
     title: str
     devices: tuple[str, ...]
     rows: tuple[tuple[str, Counter[str]], ...]
 
     def beyond(self, rows: int) -> Counter[str]:
-        """The sum of what comes after so many rows."""
+        """Sum of the rows after the first `rows`."""
         return sum((counts for _, counts in self.rows[rows:]), Counter[str]())
 
 
 def operations(capture: Capture) -> Matrix:
-    """Operations that ran and nodes of graphs that were run; bookkeeping is left out."""
+    """Operations run and nodes of executed graphs, without bookkeeping."""
     seen = [(ran.op, ran.device, count) for ran, count in capture.executions.items()]
     seen += [(node.op, node.assigned, count) for node, count in capture.nodes.items()]
     return _matrix("operations and graph nodes", (one for one in seen if not is_bookkeeping(one[0])), capture)
 
 
 def variables(capture: Capture) -> Matrix:
-    """Bytes of variables; the copies of replicas stand in one row."""
+    """Bytes of variables; copies on replicas share a row."""
     seen = ((one.name.partition("/replica_")[0], one.device, one.bytes) for one in capture.variables)
     return _matrix("bytes of variables", seen, capture)
 
 
 def logged(log: Log, capture: Capture) -> Matrix:
-    """Operations in a placement log; bookkeeping is left out."""
+    """Operations in a placement log, without bookkeeping."""
     seen = ((op, device, count) for (op, device), count in (*log.placed.items(), *log.ran.items()))
     return _matrix("operations in the placement log", (one for one in seen if not is_bookkeeping(one[0])), capture)
 

@@ -1,4 +1,4 @@
-"""The probe's violations that have a line, as SARIF 2.1.0."""
+"""Violations with a line, as SARIF 2.1.0."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 from gpulint.output import sarif
 from gpulint.probe.expectations.expectation import Expectation, Status
-from gpulint.probe.report import Report, row_in_file
+from gpulint.probe.report import RunReport, row_in_file
 
 _LEVELS = {Status.FAIL: "error", Status.WARN: "warning"}
 
 
-def render(report: Report, color: bool = False) -> str:
-    """One run. Paths are relative to the working directory where they are below it."""
+def render(report: RunReport, color: bool = False) -> str:
+    """One run. Paths below the working directory are relative to it."""
     broken = [one for one in report.expectations if one.status in _LEVELS and one.where is not None]
     rules = sorted({_rule(one) for one in broken})
     properties = {"simulated": report.capture.simulated} if report.capture.simulated else None

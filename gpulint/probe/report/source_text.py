@@ -1,4 +1,4 @@
-"""The text of a program's file as it was when it ran, as far as that can be known."""
+"""Source text of the program's files as they were when they ran, as far as known."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from gpulint.sources.notebook import read_notebook
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file with its rows, None where nobody has them. `note` says what is to be minded, "" where the rows are those
-    that ran and still are."""
+    """The rows of a file, None if unavailable. `note` says how they may differ from what ran, "" if they do not."""
 
     path: str
     rows: tuple[str, ...] | None
@@ -22,8 +21,8 @@ class SourceFile:
 
 
 def source_file(path: str, capture: Capture, cell: int | None = None) -> SourceFile:
-    """The rows that ran, of a file or of a notebook's cell: those that the capture keeps, else those of the file, with
-    what is known of its changes."""
+    """The rows that ran, of a file or a notebook's cell: from the capture, else from the file, with a note if it has
+    changed."""
     file = _whole(path, capture)
     if cell is None or file.rows is None:
         return file
@@ -62,11 +61,11 @@ def _whole(path: str, capture: Capture) -> SourceFile:
 
 
 def _present(path: str) -> tuple[bytes | None, float]:
-    """The bytes of the file now and when it was changed, (None, 0) where it cannot be read."""
+    """Content and modification time of the file now, (None, 0) if unreadable."""
     try:
         with open(path, "rb") as file:
             return file.read(), os.fstat(file.fileno()).st_mtime
-    except (OSError, ValueError):  # ValueError: a name that no file can have
+    except (OSError, ValueError):  # ValueError: an invalid file name
         return None, 0.0
 
 
@@ -78,5 +77,5 @@ def _decoded(path: str, data: bytes) -> tuple[str, ...] | None:
 
 
 def _rows(text: str) -> tuple[str, ...]:
-    """The rows as Python counts them."""
+    """Rows as Python counts them."""
     return tuple(text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n"))

@@ -1,4 +1,4 @@
-"""A curve in one line of text."""
+"""A curve as one line of text."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ def sparkline(
     high: float | None = None,
     ascii_only: bool = False,
 ) -> str:
-    """Values as at most `width` characters of eight heights.
+    """At most `width` characters of eight heights.
 
-    Where there are more values than characters, each character stands for the highest of its values: a peak must not
-    vanish. The lowest height is `low`, the highest `high`, or the least and the greatest value; a line without any
-    rise is low. What is not finite is a gap.
+    With more values than characters, each character shows the maximum of its values, so that peaks survive. `low` and
+    `high` default to the minimum and maximum; a constant line is drawn low. Values that are not finite are gaps.
     """
     heights = _ASCII if ascii_only else _BLOCKS
     finite = [value for value in values if isfinite(value)]
@@ -47,5 +46,5 @@ def _character(group: Sequence[float], bottom: float, top: float, heights: str) 
         return " "
     if top <= bottom:
         return heights[0]
-    share = (max(finite) / 2 - bottom / 2) / (top / 2 - bottom / 2)  # halves: the difference itself may overflow
+    share = (max(finite) / 2 - bottom / 2) / (top / 2 - bottom / 2)  # halved: the difference itself may overflow
     return heights[min(len(heights) - 1, max(0, int(share * len(heights))))]

@@ -1,7 +1,6 @@
-"""The run as a log directory of TensorBoard: scalars, texts, and the profile that TensorFlow made of it.
+"""The run as a TensorBoard log directory: scalars, texts, and TensorFlow's profile.
 
-What is written is made by TensorBoard's own package (the extra `tensorboard`), which is imported here only; TensorFlow
-is not.
+Uses TensorBoard's own package (the extra `tensorboard`), imported here only; TensorFlow is not needed.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from gpulint.probe.capture.records import Steps
 from gpulint.probe.expectations.expectation import Expectation
 from gpulint.probe.expectations.metrics import METRICS, Measured
 from gpulint.probe.measures.curves import beginning, curves
-from gpulint.probe.report import Report, located
+from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.header import header, verdict
 from gpulint.sources.writing import put
 
 MISSING = "--tensorboard needs TensorBoard: pip install 'gpulint[tensorboard]'"
 
 _SIMULATED = "simulated"
-"""What all tags of a simulated run begin with."""
+"""Tag prefix of a simulated run."""
 
 
 class Point(NamedTuple):
-    """A value of a scalar. `t` is in seconds since the epoch, `step` the training steps taken until then."""
+    """A value of a scalar. `t` is in seconds since the epoch, `step` counts training steps."""
 
     tag: str
     t: float
@@ -47,7 +46,7 @@ def is_available() -> bool:
 
 
 def check_directory(path: str) -> None:
-    """Raises OSError where a log directory can be neither written to nor made, before a program is run for it."""
+    """Raises OSError if a log directory can be neither written to nor created, before the program runs."""
     from gpulint.probe.report.file import check_writable
 
     there = os.path.realpath(path)
@@ -58,11 +57,11 @@ def check_directory(path: str) -> None:
     check_writable(os.path.join(there, "events"))
 
 
-def write(directory: str, report: Report, profile: str = "") -> None:
-    """Writes the run into a log directory, which is made where there is none. `profile` is the directory that
-    TensorFlow's profiler has written to, "" for none.
+def write(directory: str, report: RunReport, profile: str = "") -> None:
+    """Writes the run into a log directory, created if missing. `profile` is the directory that TensorFlow's profiler
+    wrote to, "" for none.
 
-    Files of other runs stay; the same run, replayed, takes the place of its own file. Raises OSError.
+    Keeps files of other runs; a replay of the same run replaces its own file. Raises OSError.
     """
     os.makedirs(directory, exist_ok=True)
     content = events(report)
@@ -76,8 +75,8 @@ def write(directory: str, report: Report, profile: str = "") -> None:
                 put(target, file.read())
 
 
-def events(report: Report) -> bytes:
-    """The content of a file of events: TFRecords of `Event`, in the order of their times."""
+def events(report: RunReport) -> bytes:
+    """Content of an event file: TFRecords of `Event`, ordered by time."""
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.plugins.scalar.summary_v2 import scalar_pb
     from tensorboard.plugins.text.summary_v2 import text_pb
@@ -99,7 +98,7 @@ def events(report: Report) -> bytes:
 
 
 def scalars(capture: Capture) -> Iterator[Point]:
-    """Memory of devices, cards and the host, the time of training steps, and each metric of the run as a whole."""
+    """Memory of devices, cards and the host, training step times, and each metric of the whole run."""
     zero = beginning(capture)
     steps = sorted((one.t, one.number) for one in capture.timeline if isinstance(one.what, Steps))
     times, taken = [t for t, _ in steps], [0, *accumulate(count for _, count in steps)]
@@ -123,8 +122,8 @@ def scalars(capture: Capture) -> Iterator[Point]:
             yield Point(tag, zero + capture.seconds, taken[-1], measured.value, said)
 
 
-def texts(report: Report) -> Iterator[tuple[str, str]]:
-    """Tag and Markdown: the verdict with what the run was, and the expectations as a table."""
+def texts(report: RunReport) -> Iterator[tuple[str, str]]:
+    """Tag and Markdown: the verdict with a description of the run, and a table of expectations."""
     lines = [f"**{_cell(verdict(report))}**", "", *(f"* {_cell(line)}" for line in header(report.capture))]
     yield "gpulint/verdict", "\n".join(lines)
     if report.expectations:
@@ -147,7 +146,7 @@ def _row(one: Expectation) -> tuple[str, ...]:
 
 
 def _cell(text: str) -> str:
-    """Text on one line in which Markdown reads neither the end of a cell nor HTML."""
+    """One line of text in which Markdown sees neither the end of a cell nor HTML."""
     text = printable(" ".join(text.split()))
     for character, escaped in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;")):
         text = text.replace(character, escaped)
@@ -159,7 +158,7 @@ def _tag(capture: Capture, name: str) -> str:
 
 
 def _name(capture: Capture, content: bytes) -> str:
-    """The name of the file: TensorBoard reads what has `tfevents` in it, in the order of the names. A placement log
-    knows neither time nor process: its content tells it from others."""
+    """File name: TensorBoard reads names that contain `tfevents`, in their order. A placement log has neither time
+    nor pid, so its name contains a hash of its content."""
     run = capture.process.get("pid") or crc32(content)
     return f"events.out.tfevents.{int(beginning(capture))}.{run}.gpulint"

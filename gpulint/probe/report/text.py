@@ -1,4 +1,4 @@
-"""The probe's report for a terminal."""
+"""The report for a terminal."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.curves import curves
 from gpulint.probe.measures.sizes import in_words
-from gpulint.probe.report import Report, located
+from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.failure import failure
-from gpulint.probe.report.header import header, lacking, verdict
+from gpulint.probe.report.header import header, missing_kernels, verdict
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.sparkline import sparkline
 from gpulint.probe.report.workers import WORKER_COLUMNS
 
 WIDTH = 120
 MAX_ROWS = 12
-"""Rows of a matrix: the operations that ran most."""
+"""Rows of a matrix: the most frequent operations."""
 CURVE_WIDTH = 50
 MAX_EVIDENCE = 10
 MAX_HELD = 6
-"""Expectations that hold, of which so many are listed and the others counted."""
+"""Passed expectations that are listed; the others are counted."""
 
 _STYLES = {
     Status.FAIL: "bold red",
@@ -39,8 +39,8 @@ _STYLES = {
 }
 
 
-def render(report: Report, color: bool) -> str:
-    """Header, expectations, devices, evidence, and one line that says how it went."""
+def render(report: RunReport, color: bool) -> str:
+    """Header, expectations, devices, evidence, and the verdict in one line."""
     written = StringIO()
     console = Console(
         file=written, width=WIDTH, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
@@ -55,14 +55,14 @@ def render(report: Report, color: bool) -> str:
     _log(console, report.capture)
     _matrix(console, variables(report.capture))
     _memory(console, report.capture)
-    for line in lacking(report.capture):
+    for line in missing_kernels(report.capture):
         console.print(_safe(line))
     _evidence(console, report)
     console.print(f"[bold]{_safe(verdict(report))}[/bold]")
     return written.getvalue()
 
 
-def _expectations(console: Console, report: Report) -> None:
+def _expectations(console: Console, report: RunReport) -> None:
     if not report.expectations:
         return
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
@@ -95,7 +95,7 @@ def _workers(console: Console, capture: Capture) -> None:
 
 
 def _log(console: Console, capture: Capture) -> None:
-    """The placement log, where there is nothing better."""
+    """The placement log, as a fallback."""
     if capture.executions or capture.nodes or (capture.process and not capture.tensorflow):
         return
     for name, log in capture.logs.items():
@@ -123,7 +123,7 @@ def _matrix(console: Console, matrix: Matrix) -> None:
 
 
 def _memory(console: Console, capture: Capture) -> None:
-    """A line for each device, card and the host, all of them from the beginning of the run to its end."""
+    """A line for each device, card and the host, all over the whole run."""
     seen = [curve for curve in curves(capture) if curve.unit == "bytes"]
     if not seen or not capture.tensorflow:
         return
@@ -139,7 +139,7 @@ def _memory(console: Console, capture: Capture) -> None:
     console.print(table)
 
 
-def _evidence(console: Console, report: Report) -> None:
+def _evidence(console: Console, report: RunReport) -> None:
     broken = [one for one in report.expectations if one.status in (Status.FAIL, Status.WARN)]
     for one in broken[:MAX_EVIDENCE]:
         place = f"{located(one.where)}: " if one.where is not None else ""
@@ -156,5 +156,5 @@ def _told(one: Expectation) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text on one line, without what a terminal or rich would obey."""
+    """One line of text without control characters or rich markup."""
     return escape(printable(" ".join(text.split())))

@@ -1,4 +1,4 @@
-"""The run over time, as JSON of Chrome's Trace Event Format, which Perfetto and chrome://tracing open."""
+"""The run over time in Chrome's Trace Event Format (JSON), for Perfetto and chrome://tracing."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import gpulint
+from gpulint._version import __version__
 from gpulint.output.escapes import encodable
 from gpulint.probe.capture.records import Call, Copy, Function, Happened, Steps, Strategy, Where
 from gpulint.probe.measures.curves import Curve, beginning, curves, ending, phases
 from gpulint.probe.measures.sizes import in_words
-from gpulint.probe.report import Report, located
+from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.header import SIMULATED, cards, verdict
 
 PROGRAM = 1
-"""Number of the process that stands for the program; devices and cards have the next ones."""
+"""Process number of the program; devices and cards have the following ones."""
 
 _COPY = 1.0
-"""µs that a copy is drawn with: an arrow needs something to begin and to end at, and no copy has a time of its own."""
+"""Drawn duration of a copy in µs: an arrow needs slices to connect, and copies have no recorded duration."""
 
 _CONFIGURATION, _TRACES, _PHASES, _COPIES = "configuration", "traces of functions", "phases", "copies"
 
 
-def render(report: Report, color: bool = False) -> str:
-    """One object with an event on each row. Times are µs since the run began. It has no lone surrogates, over which
-    Perfetto's trace processor (v52) never comes to an end."""
+def render(report: RunReport, color: bool = False) -> str:
+    """One object with an event per line. Times are µs since the start of the run. No lone surrogates, on which
+    Perfetto's trace processor (v52) loops forever."""
     rows = ",\n".join(json.dumps(event, ensure_ascii=False) for event in _Drawing(report).events)
     about = json.dumps(_about(report), ensure_ascii=False)
     return encodable(f'{{"displayTimeUnit": "ms",\n"otherData": {about},\n"traceEvents": [\n{rows}\n]}}\n')
 
 
-def _about(report: Report) -> dict[str, Any]:
+def _about(report: RunReport) -> dict[str, Any]:
     capture = report.capture
     return {
-        "gpulint": gpulint.__version__,
+        "gpulint": __version__,
         "command": " ".join(capture.start.get("command") or ()),
         "tensorflow": capture.tensorflow.get("tensorflow"),
         "verdict": verdict(report),
@@ -46,14 +46,14 @@ def _about(report: Report) -> dict[str, Any]:
 class _Drawing:
     """The events of a run."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: RunReport) -> None:
         self.events: list[dict[str, Any]] = []
         self._capture = capture = report.capture
         self._zero = beginning(capture)
         self._processes: dict[str, int] = {}
         self._threads: dict[tuple[int, str], int] = {}
         self._ends: dict[int, float] = {}
-        """Thread → where its last slice ends: slices of one thread that overlap are dropped by who reads them."""
+        """Thread → end of its last slice: viewers drop slices of a thread that overlap."""
         self._program(report)
         for device in capture.logical:
             self._device(device)
@@ -69,7 +69,7 @@ class _Drawing:
         for one in sorted(capture.timeline, key=lambda one: one.t):
             self._happened(one)
 
-    def _program(self, report: Report) -> None:
+    def _program(self, report: RunReport) -> None:
         simulated = " (simulated GPUs)" if self._capture.simulated else ""
         command = " ".join(self._capture.start.get("command") or ())
         self._processes["host"] = PROGRAM
@@ -103,7 +103,7 @@ class _Drawing:
         return number
 
     def _thread(self, process: int, name: str) -> int:
-        """Threads have numbers of their own in the whole file, and none that of a process, as Perfetto asks."""
+        """Thread ids are unique in the whole file and differ from process ids, as Perfetto requires."""
         if (process, name) not in self._threads:
             number = self._threads[process, name] = 1000 + len(self._threads)
             self._named("thread_name", process, number, name)
@@ -148,7 +148,7 @@ class _Drawing:
             self._copy(one.what, one.number, end)
 
     def _steps(self, one: Happened, steps: Steps, begin: float, end: float) -> None:
-        """A simulation tells when steps were taken, not how long they took."""
+        """A simulation has times of steps but no durations."""
         self._taken[steps.name, steps.where] += one.number
         thread = f"steps of {steps.name}" + (f" at {located(steps.where)}" if steps.where else "")
         name = steps.name if one.number == 1 else f"{one.number:,} × {steps.name}"
@@ -161,7 +161,7 @@ class _Drawing:
         self._slice(PROGRAM, thread, name, begin, end, about)
 
     def _trace(self, function: Function, t: float) -> None:
-        """Of several functions of one name, each has a first trace."""
+        """Several functions of one name each have a first trace."""
         self._traced[function.name, function.where] += 1
         number = self._traced[function.name, function.where]
         kind = "trace" if number <= max(function.made, 1) else "retrace"
@@ -195,9 +195,9 @@ class _Drawing:
         about: Mapping[str, Any],
         least: float = 0.0,
     ) -> float:
-        """A slice, which begins where the last of its thread ends at the earliest, and is `least` long.
+        """A slice of at least `least` µs that starts no earlier than the end of its thread's last slice.
 
-        Returns where it begins. Times are µs.
+        Returns its start. Times are µs.
         """
         number = self._thread(process, thread)
         begin = _rounded(max(begin, self._ends.get(number, 0.0)))

@@ -1,4 +1,4 @@
-"""The workers of a cluster, a row for each."""
+"""The workers of a cluster, one row each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _milliseconds(member: Member, name: str) -> str:
 
 
 def _end(member: Member) -> str:
-    """How it ended, and where it was, or what it said last, where it came to no good end."""
+    """How it ended; after a failure, also where it was, or its last output."""
     capture = member.capture
     ended = how_it_ended(capture)
     if capture is None or capture.end.get("status") == 0:
@@ -39,8 +39,8 @@ def _end(member: Member) -> str:
 
 
 def ending(capture: Capture) -> str:
-    """Whom the end of all of them comes from, and how: `worker 1: signal 9 (SIGKILL), last line: step 3`; "" where
-    they ended well."""
+    """The worker that caused the end of all, and how it ended: `worker 1: signal 9 (SIGKILL), last line: step 3`; ""
+    if they ended well."""
     blamed = culprits(capture.members)
     more = f"; and {len(blamed) - SHOWN} others" if len(blamed) > SHOWN else ""
     return "; ".join(f"{one.task.name}: {_end(one)}" for one in blamed[:SHOWN]) + more
@@ -54,11 +54,11 @@ WORKER_COLUMNS: tuple[tuple[str, Callable[[Member], str]], ...] = (
     ("between", lambda member: _milliseconds(member, "between")),
     ("ended", _end),
 )
-"""What the reports for people show of each: a heading, and the text of a row."""
+"""Columns for readers: heading, and text of a worker's cell."""
 
 
 def content(capture: Capture) -> list[dict[str, Any]] | None:
-    """The same for programs; None for a program that ran alone."""
+    """The same for programs; None outside a cluster."""
     return [_content(one) for one in capture.members] if capture.members else None
 
 

@@ -1,16 +1,16 @@
-"""How a run decides what `gpulint check` says of a program: one module for each family of rules."""
+"""Verdicts on findings of `gpulint check`, from a run: one module for each family of rules."""
 
 from __future__ import annotations
 
 from gpulint.probe.verdicts import inputs, numerics, placement, runtime, steps, strategies
-from gpulint.probe.verdicts.evidence import Decider
+from gpulint.probe.verdicts.evidence import Judge
 
-DECIDERS: dict[str, Decider] = {
-    **placement.DECIDERS,
-    **strategies.DECIDERS,
-    **runtime.DECIDERS,
-    **inputs.DECIDERS,
-    **steps.DECIDERS,
-    **numerics.DECIDERS,
+VERDICTS: dict[str, Judge] = {
+    **placement.VERDICTS,
+    **strategies.VERDICTS,
+    **runtime.VERDICTS,
+    **inputs.VERDICTS,
+    **steps.VERDICTS,
+    **numerics.VERDICTS,
 }
-"""By the code of the rule; what no run can show is not in it."""
+"""By rule code; rules that no run can confirm or refute are missing."""

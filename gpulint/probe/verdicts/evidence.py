@@ -1,4 +1,4 @@
-"""What deciders look for in a Capture, by the rows of a finding."""
+"""Evidence in a capture for the rows of a finding."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from gpulint.probe.capture.records import Strategy, Variable, Where
 from gpulint.probe.measures.reasons import is_bookkeeping
 
 
-class Said(NamedTuple):
-    """Whether a finding is confirmed (or else refuted), and by what."""
+class Verdict(NamedTuple):
+    """Whether a finding is confirmed or refuted, and the observation."""
 
     confirmed: bool
     observed: str
 
 
-Decider = Callable[[Finding, Capture], "Said | None"]
-"""What a run says of a finding; None where it shows neither that nor the contrary."""
+Judge = Callable[[Finding, Capture], "Verdict | None"]
+"""The verdict on a finding, None if the run does not exercise it."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 NEAR = 3
-"""Rows between a finding and the call that shows it: a call over several rows has one place."""
+"""Rows between a finding and the call that confirms it: a call over several rows has one location."""
 
 STEP = 30
-"""Rows of a block or function whose end a finding does not give."""
+"""Assumed rows of a block or function whose end a finding does not give."""
 
 MANY = 10
-"""Times that something happens on a line which is run in every step of even a short run."""
+"""Times that a line inside the step runs, even in a short run."""
 
 
-class Placed(NamedTuple):
-    """Operations or nodes that are no bookkeeping, at one place."""
+class PlacedOp(NamedTuple):
+    """Equal operations or nodes on one line, bookkeeping excluded."""
 
     where: Where
     op: str
@@ -47,30 +47,30 @@ class Placed(NamedTuple):
     times: int
 
 
-def placed(capture: Capture) -> Iterator[Placed]:
-    """Everything that was put on a device and has a place, but bookkeeping."""
+def placed(capture: Capture) -> Iterator[PlacedOp]:
+    """All operations and nodes with a device and a line, bookkeeping excluded."""
     for ran, count in capture.executions.items():
         if ran.where is not None and ran.device and not ran.part and not is_bookkeeping(ran.op):
-            yield Placed(ran.where, ran.op, ran.requested, ran.device, ran.dtype, count)
+            yield PlacedOp(ran.where, ran.op, ran.requested, ran.device, ran.dtype, count)
     for node, count in capture.nodes.items():
         if node.where is not None and node.assigned and not is_bookkeeping(node.op):
-            yield Placed(node.where, node.op, node.requested, node.assigned, node.dtype, count)
+            yield PlacedOp(node.where, node.op, node.requested, node.assigned, node.dtype, count)
 
 
 def is_in(where: Where | None, span: Span, after: int = 0) -> bool:
-    """Whether a place is in the rows of a span, or at most so many after them."""
+    """Whether a line is in the rows of a span, or at most `after` rows below."""
     if where is None or (where.path, where.cell) != (span.path, span.cell):
         return False
     return span.row <= where.row <= span.end_row + after
 
 
 def made_by(span: Span, capture: Capture) -> list[Variable]:
-    """The variables that were made in the rows of a span, or by what was called there."""
+    """Variables created in the rows of a span, or by calls there."""
     return [one for one in capture.variables if any(is_in(where, span) for where in (one.where, *one.callers))]
 
 
 def is_near(where: Where | None, span: Span) -> bool:
-    """Whether a place is in the rows of a span, or a few before or after."""
+    """Whether a line is in the rows of a span, or a few rows away."""
     return is_in(where, span._replace(row=span.row - NEAR), NEAR)
 
 
@@ -85,7 +85,7 @@ def kind_of(device: str) -> str:
 
 
 def peers(device: str, capture: Capture) -> list[str]:
-    """The other devices of the same kind."""
+    """Other devices of the same kind."""
     return [name for name in capture.logical if name != device and kind_of(name) == kind_of(device)]
 
 
@@ -95,38 +95,37 @@ def counted(devices: Counter[str]) -> str:
 
 
 def first_line(error: str) -> str:
-    """What an error says, as far as it fits on a line."""
+    """The first line of an error, shortened."""
     return _ADDRESS.sub("", error.splitlines()[0])[:200] if error else ""
 
 
-def ended_with(*texts: str) -> Decider:
-    """Confirmed where the program ended with an error that has one of these texts."""
+def ended_with(*texts: str) -> Judge:
+    """Confirmed if the program ended with an error that contains one of these texts."""
 
-    def decide(finding: Finding, capture: Capture) -> Said | None:
+    def decide(finding: Finding, capture: Capture) -> Verdict | None:
         if any(text in capture.error for text in texts):
-            return Said(True, f"the program ended with {first_line(capture.error)}")
+            return Verdict(True, f"the program ended with {first_line(capture.error)}")
         return None
 
     return decide
 
 
-def raised_here(*types: str) -> Decider:
-    """Confirmed where the program ended with such an exception, raised in the rows of the finding or of what explains
-    it."""
+def raised_here(*types: str) -> Judge:
+    """Confirmed if the program ended with such an exception, raised in the rows of the finding or its related lines."""
 
-    def decide(finding: Finding, capture: Capture) -> Said | None:
+    def decide(finding: Finding, capture: Capture) -> Verdict | None:
         spans = [finding.span, *(related.span for related in finding.related)]
         if capture.error.startswith(types) and any(is_in(capture.error_at, span) for span in spans):
-            return Said(True, f"the program ended here with {first_line(capture.error)}")
+            return Verdict(True, f"the program ended here with {first_line(capture.error)}")
         return None
 
     return decide
 
 
-def first_of(*deciders: Decider) -> Decider:
-    """What the first of these says that says anything."""
+def first_of(*judges: Judge) -> Judge:
+    """The first verdict that is not None."""
 
-    def decide(finding: Finding, capture: Capture) -> Said | None:
-        return next((said for one in deciders if (said := one(finding, capture)) is not None), None)
+    def decide(finding: Finding, capture: Capture) -> Verdict | None:
+        return next((said for one in judges if (said := one(finding, capture)) is not None), None)
 
     return decide

@@ -1,26 +1,26 @@
-"""GPU4xx: whether the steps wait for their input."""
+"""GPU4xx: whether steps wait for their input."""
 
 from __future__ import annotations
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.measures import waiting
-from gpulint.probe.verdicts.evidence import Decider, Said
+from gpulint.probe.verdicts.evidence import Judge, Verdict
 
 
-def _waits(finding: Finding, capture: Capture) -> Said | None:
-    """Of the loop that waits most: findings are about pipelines, and do not say which loop reads one."""
-    judged = [one for one in map(waiting.judge, capture.waits.values()) if one.enough]
+def _waits(finding: Finding, capture: Capture) -> Verdict | None:
+    """Uses the loop that waits most: findings are about pipelines and do not say which loop reads them."""
+    judged = [one for one in map(waiting.wait_share, capture.waits.values()) if one.enough]
     if not judged:
         return None
     worst = max(judged, key=lambda one: one.share)
     if worst.is_high:
-        return Said(True, worst.text)
+        return Verdict(True, worst.text)
     return (
-        Said(False, worst.text)
+        Verdict(False, worst.text)
         if worst.share < waiting.MODERATE and any(name.startswith("GPU") for name in capture.logical)
         else None
     )
 
 
-DECIDERS: dict[str, Decider] = {"GPU401": _waits, "GPU402": _waits, "GPU404": _waits, "GPU405": _waits}
+VERDICTS: dict[str, Judge] = {"GPU401": _waits, "GPU402": _waits, "GPU404": _waits, "GPU405": _waits}

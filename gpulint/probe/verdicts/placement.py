@@ -1,4 +1,4 @@
-"""GPU1xx: where operations were put."""
+"""GPU1xx: where operations were placed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gpulint.probe.capture.records import Execution, Node
 from gpulint.probe.measures.reasons import NO_KERNEL, has_gpu, is_free, is_heavy, reason
 from gpulint.probe.verdicts.evidence import (
     STEP,
-    Decider,
-    Placed,
-    Said,
+    Judge,
+    PlacedOp,
+    Verdict,
     counted,
     first_of,
     is_in,
@@ -23,14 +23,14 @@ from gpulint.probe.verdicts.evidence import (
 )
 
 
-def _asked_below(finding: Finding, capture: Capture) -> list[Placed]:
-    """What was asked for a device in the rows of a finding or soon after: the statements of its block."""
+def _asked_below(finding: Finding, capture: Capture) -> list[PlacedOp]:
+    """Operations with a requested device in the rows of a finding or shortly below: the statements of its block."""
     return [
         one for one in placed(capture) if one.requested and is_in(one.where, finding.span, STEP) and not is_free(one.op)
     ]
 
 
-def _confined(finding: Finding, capture: Capture) -> Said | None:
+def _confined(finding: Finding, capture: Capture) -> Verdict | None:
     devices = {one.device for one in _asked_below(finding, capture)}
     if len(devices) != 1:
         return None
@@ -38,7 +38,7 @@ def _confined(finding: Finding, capture: Capture) -> Said | None:
     others = peers(device, capture)
     if not others and device.startswith("GPU"):
         pinned = sum(one.times for one in _asked_below(finding, capture))
-        return Said(True, f"{pinned} operations pinned to {device}, the only GPU here")
+        return Verdict(True, f"{pinned} operations pinned to {device}, the only GPU here")
     if not others:
         return None
     everything = [one for one in placed(capture) if not is_free(one.op)]
@@ -49,26 +49,26 @@ def _confined(finding: Finding, capture: Capture) -> Said | None:
     idle = [name for name in others if not counts[name]]
     if len(idle) < len(others):
         return None
-    return Said(True, f"{counts[device]} operations on {device}, none on {', '.join(idle)}")
+    return Verdict(True, f"{counts[device]} operations on {device}, none on {', '.join(idle)}")
 
 
-def _copied(finding: Finding, capture: Capture) -> Said | None:
+def _copied(finding: Finding, capture: Capture) -> Verdict | None:
     here = {one: count for one, count in capture.copies.items() if is_in(one.where, finding.span)}
     if here:
         moved = Counter[str]()
         for one, count in here.items():
             moved[f"from {one.source} to {one.target}"] += count
         size = sum((one.bytes or 0) * count for one, count in here.items())
-        told = ", ".join(f"{count} {way}" for way, count in sorted(moved.items()))
-        return Said(True, f"copies on this line: {told}" + (f", {size:,} bytes" if size else ""))
+        text = ", ".join(f"{count} {way}" for way, count in sorted(moved.items()))
+        return Verdict(True, f"copies on this line: {text}" + (f", {size:,} bytes" if size else ""))
     if any(is_in(one.where, finding.span) for one in placed(capture)) and len(capture.logical) > 1:
-        return Said(False, "the operations of this line read nothing from another device")
+        return Verdict(False, "the operations of this line read nothing from another device")
     return None
 
 
-def _replicas_pinned(finding: Finding, capture: Capture) -> Said | None:
-    """By the first row of the block that is in a step: replicas that are free are each on their own device. Or by the
-    variables that are made in the block."""
+def _replicas_pinned(finding: Finding, capture: Capture) -> Verdict | None:
+    """By the first row of the block that is in a step: unpinned replicas are each on their own device. Or by the
+    variables created in the block."""
     strategy = of_replicas(capture)
     if strategy is None:
         return None
@@ -80,14 +80,14 @@ def _replicas_pinned(finding: Finding, capture: Capture) -> Said | None:
         if one.where.row == first:
             devices[one.device] += one.times
     if len(devices) == 1:
-        return Said(True, f"operations of all {strategy.replicas} replicas: {counted(devices)}")
+        return Verdict(True, f"operations of all {strategy.replicas} replicas: {counted(devices)}")
     made = {one.device for one in capture.variables if is_in(one.where, finding.span, STEP)}
     if len(made) > 1:
-        return Said(True, f"variables are on {', '.join(sorted(made))} whatever it asks for")
-    return Said(False, f"operations of the {strategy.replicas} replicas: {counted(devices)}") if devices else None
+        return Verdict(True, f"variables are on {', '.join(sorted(made))} whatever it asks for")
+    return Verdict(False, f"operations of the {strategy.replicas} replicas: {counted(devices)}") if devices else None
 
 
-def _without_kernel(finding: Finding, capture: Capture) -> Said | None:
+def _without_kernel(finding: Finding, capture: Capture) -> Verdict | None:
     if not has_gpu(capture):
         return None
     everything: list[Execution | Node] = [*capture.executions, *capture.nodes]
@@ -95,28 +95,28 @@ def _without_kernel(finding: Finding, capture: Capture) -> Said | None:
         if is_in(one.where, finding.span) and one.requested.startswith("GPU"):
             why = reason(one, capture)
             if why.startswith(NO_KERNEL):
-                return Said(True, f"{one.op} asked for {one.requested} ran on the host: {why}")
+                return Verdict(True, f"{one.op} asked for {one.requested} ran on the host: {why}")
     return None
 
 
-def _by_hand(finding: Finding, capture: Capture) -> Said | None:
+def _by_hand(finding: Finding, capture: Capture) -> Verdict | None:
     devices = Counter[str]()
     for one in placed(capture):
         if one.requested and not is_free(one.op):
             devices[one.device] += one.times
     if len(devices) < 2 or of_replicas(capture) is not None:
         return None
-    return Said(True, f"operations: {counted(devices)}; no strategy adds up their gradients")
+    return Verdict(True, f"operations: {counted(devices)}; no strategy adds up their gradients")
 
 
-def _missing_device(finding: Finding, capture: Capture) -> Said | None:
+def _missing_device(finding: Finding, capture: Capture) -> Verdict | None:
     for one in _asked_below(finding, capture):
         if capture.logical and one.requested not in capture.logical:
-            return Said(True, f"there is no {one.requested}: its operations ran on {one.device}")
+            return Verdict(True, f"there is no {one.requested}: its operations ran on {one.device}")
     return None
 
 
-DECIDERS: dict[str, Decider] = {
+VERDICTS: dict[str, Judge] = {
     "GPU101": _confined,
     "GPU102": _copied,
     "GPU103": raised_here("ValueError", "InvalidArgumentError", "RuntimeError"),

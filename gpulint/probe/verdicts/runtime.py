@@ -8,14 +8,11 @@ from collections import defaultdict
 from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Variable, Where
-from gpulint.probe.checks import growth
-from gpulint.probe.checks.configuration import code_of
-from gpulint.probe.checks.memory import each_step
-from gpulint.probe.measures import leaks
+from gpulint.probe.measures import configuration, leaks
 from gpulint.probe.verdicts.evidence import (
     STEP,
-    Decider,
-    Said,
+    Judge,
+    Verdict,
     ended_with,
     first_line,
     first_of,
@@ -28,53 +25,54 @@ from gpulint.probe.verdicts.evidence import (
 
 _NAME = re.compile(r"`(\w+)`")
 BUILT = 3
-"""Models of one line, there at the same time, that are a pile rather than a pair."""
+"""Coexisting models of one line that count as piling up rather than a pair."""
 
 
-def _refused(finding: Finding, capture: Capture) -> Said | None:
+def _refused(finding: Finding, capture: Capture) -> Verdict | None:
     made = [one for one in capture.calls if is_in(one.where, finding.span)]
-    failed = next((one for one in made if code_of(one.error) == finding.code), None)
-    return Said(True, failed.error) if failed is not None else None
+    failed = next((one for one in made if configuration.rule_of(one.error) == finding.code), None)
+    return Verdict(True, failed.error) if failed is not None else None
 
 
-def _accepted(finding: Finding, capture: Capture) -> Said | None:
-    """What is late from the second round of a loop on, as what initialises comes below it, is not late in the first."""
+def _accepted(finding: Finding, capture: Capture) -> Verdict | None:
+    """A call that is late from a loop's second iteration on, as the initialisation comes below it, is in time in the
+    first."""
     made = [one for one in capture.calls if is_in(one.where, finding.span)]
     rounds = 2 if any(one.span.row > finding.span.end_row for one in finding.related) else 1
     if len(made) < rounds or capture.error or any(one.error for one in made):
         return None
-    return Said(False, f"{made[0].name} was accepted")
+    return Verdict(False, f"{made[0].name} was accepted")
 
 
-def _dropped(finding: Finding, capture: Capture) -> Said | None:
+def _dropped(finding: Finding, capture: Capture) -> Verdict | None:
     """Growth and a limit were both accepted: the runtime says whether memory grows."""
     made = [one for one in capture.calls if is_in(one.where, finding.span)]
-    both = next((growth.device_of(one) for one in made if growth.is_split(one)), "")
-    if both not in growth.enabled_for(capture):
+    both = next((configuration.device_of(one) for one in made if configuration.is_split(one)), "")
+    if both not in configuration.growth_enabled_for(capture):
         return None
-    in_force = growth.in_force(capture)
+    in_force = configuration.growth_in_force(capture)
     if in_force is None:
         return None
     if in_force:
-        return Said(False, f"the memory of {both} grows all the same")
-    return Said(True, f"growth was asked for on {both}, was dropped for the limit, and is not in force")
+        return Verdict(False, f"the memory of {both} grows all the same")
+    return Verdict(True, f"growth was asked for on {both}, was dropped for the limit, and is not in force")
 
 
-def _late_variable(finding: Finding, capture: Capture) -> Said | None:
+def _late_variable(finding: Finding, capture: Capture) -> Verdict | None:
     named = _NAME.search(finding.message)
     read, end = capture.environment.get("query", capture.environment.get("runtime")), capture.environment.get("end")
     if named is None or read is None or end is None:
         return None
     before, after = read.get(named[1]), end.get(named[1])
     if before == after:
-        return Said(False, f"it was {before!r} when the devices were asked for, and stayed so") if after else None
-    told = "not set" if before is None else f"{before!r}"
-    return Said(True, f"when the devices were asked for it was {told}; {after!r} came later")
+        return Verdict(False, f"it was {before!r} when the devices were asked for, and stayed so") if after else None
+    text = "not set" if before is None else f"{before!r}"
+    return Verdict(True, f"when the devices were asked for it was {text}; {after!r} came later")
 
 
-def _piled_up(finding: Finding, capture: Capture) -> Said | None:
-    """By the variables that were made from the same line in several rounds: whether the older ones were still there.
-    A model that is built when it is first used has them from another line of the loop."""
+def _piled_up(finding: Finding, capture: Capture) -> Verdict | None:
+    """By variables created on one line in several rounds: whether older ones still existed. A model that builds
+    lazily has them on another line of the loop."""
     loops = [one.span._replace(end_row=one.span.end_row + STEP) for one in finding.related if "loop" in one.message]
     by_place: defaultdict[tuple[Where | None, ...], list[Variable]] = defaultdict(list)
     for one in made_by(finding.span, capture) or [one for span in loops for one in made_by(span, capture)]:
@@ -84,19 +82,19 @@ def _piled_up(finding: Finding, capture: Capture) -> Said | None:
     if rounds < BUILT:
         return None
     size = sum(one.bytes for one in made)
-    told = f"{rounds} models were made, {size:,} bytes of variables in all"
+    text = f"{rounds} models were made, {size:,} bytes of variables in all"
     if there >= BUILT and 2 * there > rounds:
-        return Said(True, f"{told}; those of {there} were there at once")
-    return Said(False, f"{told}; never were those of more than {there} there") if there < BUILT else None
+        return Verdict(True, f"{text}; those of {there} were there at once")
+    return Verdict(False, f"{text}; never were those of more than {there} there") if there < BUILT else None
 
 
 def _rounds(made: list[Variable]) -> int:
     return len({one.round for one in made})
 
 
-def _kept(finding: Finding, capture: Capture) -> Said | None:
-    """By what was left, later on, of the tensors that come from the lines of the finding, or of its loop: those that a
-    function returns come from the line that calls it."""
+def _kept(finding: Finding, capture: Capture) -> Verdict | None:
+    """By tensors left over from the lines of the finding or of its loop: those returned by a function are attributed
+    to the line that calls it."""
     spans = [(finding.span, 0), *((one.span, STEP if "loop" in one.message else 0) for one in finding.related)]
     here = [one for one in capture.kept if any(is_in(one.where, span, after) for span, after in spans)]
     if not here:
@@ -105,37 +103,37 @@ def _kept(finding: Finding, capture: Capture) -> Said | None:
     looked = f"of {worst.made} steps that were looked at"
     if leaks.is_kept(worst):
         left = f"{worst.left} had left tensors on {worst.device} for as long again"
-        return Said(True, f"{looked}, {left}: {each_step(worst)}")
-    return None if any(one.left for one in here) else Said(False, f"{looked}, none had left a tensor from here")
+        return Verdict(True, f"{looked}, {left}: {leaks.each_step(worst)}")
+    return None if any(one.left for one in here) else Verdict(False, f"{looked}, none had left a tensor from here")
 
 
-def _one_worker(finding: Finding, capture: Capture) -> Said | None:
+def _one_worker(finding: Finding, capture: Capture) -> Verdict | None:
     strategy = next((one for one in capture.strategies if is_near(one.where, finding.span)), None)
     if strategy is None:
         return None
-    if any("/task:" in device for device in capture.logical):  # another worker's
-        return Said(False, f"the cluster has {len(capture.logical)} devices")
-    return Said(True, f"one worker, with {strategy.replicas} replica{'' if strategy.replicas == 1 else 's'}")
+    if any("/task:" in device for device in capture.logical):  # of another worker
+        return Verdict(False, f"the cluster has {len(capture.logical)} devices")
+    return Verdict(True, f"one worker, with {strategy.replicas} replica{'' if strategy.replicas == 1 else 's'}")
 
 
-def _gone(finding: Finding, capture: Capture) -> Said | None:
-    """By its own error at its own line: a program has many that are gone, and ends with the first. What ran on the line
-    without one is there."""
+def _gone(finding: Finding, capture: Capture) -> Verdict | None:
+    """Confirmed by its own error on its own line: a program uses many removed names and ends with the first. Refuted
+    where the line ran without one."""
     spans = [finding.span, *(related.span for related in finding.related)]
     if any(is_in(capture.error_at, span) for span in spans):
         missing = _MISSING.search(capture.error)
         is_its_own = missing is None or re.search(rf"\b{re.escape(missing[1])}\b|\bother names?\b", finding.message)
         if capture.error.startswith(_GONE) and is_its_own:
-            return Said(True, f"the program ended here with {first_line(capture.error)}")
+            return Verdict(True, f"the program ended here with {first_line(capture.error)}")
         return None
     ran = sum(one.times for one in placed(capture) if is_in(one.where, finding.span))
-    return Said(False, f"{ran} operations ran here without an error") if ran else None
+    return Verdict(False, f"{ran} operations ran here without an error") if ran else None
 
 
 _MISSING = re.compile(r"(?:has no attribute|cannot import name|unexpected keyword argument) '(\w+)'")
 _GONE = ("AttributeError", "ImportError", "ModuleNotFoundError", "TypeError")
 
-DECIDERS: dict[str, Decider] = {
+VERDICTS: dict[str, Judge] = {
     "GPU301": first_of(_refused, raised_here("RuntimeError", "ValueError"), _accepted),
     "GPU302": _late_variable,
     "GPU303": first_of(_refused, ended_with("Memory growth cannot differ")),

@@ -5,54 +5,54 @@ from __future__ import annotations
 from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.measures.reasons import is_bookkeeping
-from gpulint.probe.verdicts.evidence import MANY, STEP, Decider, Said, is_in, is_near
+from gpulint.probe.verdicts.evidence import MANY, STEP, Judge, Verdict, is_in, is_near
 
 ROUNDS = 3
-"""Calls on one line that are a loop's."""
+"""Calls on one line that indicate a loop."""
 
 EAGER = 100
-"""Eager operations of a step that was run a few times."""
+"""Eager operations of a step in a short run."""
 
 
-def _traces(finding: Finding, capture: Capture) -> Said | None:
+def _traces(finding: Finding, capture: Capture) -> Verdict | None:
     spans = [finding.span, *(related.span for related in finding.related)]
     found = [one for one in capture.functions.values() if is_near(one.where, finding.span)]
     found = found or [one for one in capture.functions.values() if any(is_near(one.where, span) for span in spans)]
     if not found:
         return None
     most = max(found, key=lambda one: one.traces)
-    return Said(most.traces > 2, f"`{most.name}` was traced {most.traces} times")
+    return Verdict(most.traces > 2, f"`{most.name}` was traced {most.traces} times")
 
 
-def _eager_here(finding: Finding, capture: Capture) -> Said | None:
+def _eager_here(finding: Finding, capture: Capture) -> Verdict | None:
     ran = sum(
         count
         for one, count in capture.executions.items()
         if is_in(one.where, finding.span, STEP) and not is_bookkeeping(one.op)
     )
-    return Said(True, f"{ran} operations were run one by one in these lines") if ran > EAGER else None
+    return Verdict(True, f"{ran} operations were run one by one in these lines") if ran > EAGER else None
 
 
-def _eager_all(finding: Finding, capture: Capture) -> Said | None:
+def _eager_all(finding: Finding, capture: Capture) -> Verdict | None:
     ran = sum(count for one, count in capture.executions.items() if not is_bookkeeping(one.op))
-    return Said(True, f"{ran} operations were run one by one") if ran > EAGER else None
+    return Verdict(True, f"{ran} operations were run one by one") if ran > EAGER else None
 
 
-def _reads(finding: Finding, capture: Capture) -> Said | None:
+def _reads(finding: Finding, capture: Capture) -> Verdict | None:
     spans = [finding.span, *(related.span for related in finding.related if "read" in related.message)]
     read = sum(count for one, count in capture.reads.items() if any(is_in(one.where, span) for span in spans))
     if read >= MANY:
         steps = sum(one.taken for one in capture.steps.values())
-        return Said(
+        return Verdict(
             True, f"the host read tensors here {read} times" + (f", in {steps} training steps" if steps else "")
         )
     return None
 
 
-def _calls(finding: Finding, capture: Capture) -> Said | None:
+def _calls(finding: Finding, capture: Capture) -> Verdict | None:
     for call, (count, seconds) in capture.model_calls.items():
         if is_in(call.where, finding.span) and count >= ROUNDS:
-            return Said(True, f"`{call.method}` was called {count} times, {1e3 * seconds / count:.1f} ms each")
+            return Verdict(True, f"`{call.method}` was called {count} times, {1e3 * seconds / count:.1f} ms each")
     return None
 
 
@@ -63,7 +63,7 @@ _ENDS = {
 }
 
 
-def _left_on(finding: Finding, capture: Capture) -> Said | None:
+def _left_on(finding: Finding, capture: Capture) -> Verdict | None:
     for index, call in enumerate(capture.calls):
         if not is_in(call.where, finding.span) or call.error:
             continue
@@ -72,11 +72,11 @@ def _left_on(finding: Finding, capture: Capture) -> Said | None:
         ended = [one for one in later if one.name.removeprefix("tf.") == _ENDS.get(name, name)]
         if name in _ENDS or "False" not in call.arguments.values():
             off = any(name in _ENDS or "False" in one.arguments.values() for one in ended)
-            return Said(not off, f"{call.name} was called, and {'undone' if off else 'stayed on to the end'}")
+            return Verdict(not off, f"{call.name} was called, and {'undone' if off else 'stayed on to the end'}")
     return None
 
 
-DECIDERS: dict[str, Decider] = {
+VERDICTS: dict[str, Judge] = {
     "GPU501": _reads,
     "GPU502": _reads,
     "GPU503": _calls,

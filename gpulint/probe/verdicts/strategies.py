@@ -1,4 +1,4 @@
-"""GPU2xx: what the replicas of a strategy did."""
+"""GPU2xx: replicas of a strategy."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gpulint.probe.measures.splits import shares, splits_by_loop
 from gpulint.probe.measures.variable_balance import uneven
 from gpulint.probe.measures.work import work
 from gpulint.probe.verdicts.evidence import (
-    Decider,
-    Said,
+    Judge,
+    Verdict,
     counted,
     ended_with,
     first_line,
@@ -34,18 +34,18 @@ _OTHER_STRATEGY = ("different strategy", "must only be passed a variable created
 _OUTSIDE = ('Need to be inside "with strategy.scope()"',)
 _UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp")
 _USES = ("compiled", "fitted", "used")
-"""What a finding about a model says of the line that uses it."""
+"""Words of a model finding for the line that uses it."""
 
 _SIZE = re.compile(r"\bbatch of (\d+)")
 
 
 def _made_at(finding: Finding, capture: Capture) -> Strategy | None:
-    """The strategy that was made in the rows of a finding, or of what explains it."""
+    """The strategy created in the rows of a finding, or of its related lines."""
     spans = [finding.span, *(related.span for related in finding.related)]
     return next((one for span in spans for one in capture.strategies if is_in(one.where, span)), None)
 
 
-def _variables_of_one_replica(finding: Finding, capture: Capture) -> Said | None:
+def _variables_of_one_replica(finding: Finding, capture: Capture) -> Verdict | None:
     strategy = of_replicas(capture)
     if strategy is None:
         return None
@@ -56,12 +56,12 @@ def _variables_of_one_replica(finding: Finding, capture: Capture) -> Said | None
     if alone:
         idle = _idle(strategy, capture)
         on = ", ".join(_devices(alone))
-        return Said(True, f"variables on {on} only" + (f", {', '.join(idle)} idle" if idle else ""))
-    return Said(False, f"variables on {', '.join(_devices(made))}")
+        return Verdict(True, f"variables on {on} only" + (f", {', '.join(idle)} idle" if idle else ""))
+    return Verdict(False, f"variables on {', '.join(_devices(made))}")
 
 
 def _made_in_use(finding: Finding, capture: Capture) -> list[Variable]:
-    """The variables of a model that is built when it is first used, in the rows that use it."""
+    """Variables of a lazily built model, in the rows that use it."""
     uses = [related.span for related in finding.related if related.message.startswith(_USES)]
     return [one for span in uses for one in made_by(span, capture)]
 
@@ -70,16 +70,16 @@ def _devices(variables: list[Variable]) -> list[str]:
     return sorted({one.device for one in variables})
 
 
-def _optimizer_of_one_replica(finding: Finding, capture: Capture) -> Said | None:
-    """Its counters, too, are on each device where it is made in the scope."""
+def _optimizer_of_one_replica(finding: Finding, capture: Capture) -> Verdict | None:
+    """In the scope its counters, too, would be on each device."""
     made = made_by(finding.span, capture)
     if of_replicas(capture) is None or len(_devices(made)) != 1:
         return None
-    return Said(True, f"variables on {made[0].device} only")
+    return Verdict(True, f"variables on {made[0].device} only")
 
 
 def _idle(strategy: Strategy, capture: Capture) -> list[str]:
-    """Devices of a strategy that did nothing in steps, or no heavy work while others did."""
+    """Devices of a strategy that ran nothing in steps, or no heavy work while others did."""
     heavy = Counter[str]()
     for ran, count in capture.executions.items():
         heavy[ran.device] += count * is_heavy(ran.op)
@@ -89,54 +89,54 @@ def _idle(strategy: Strategy, capture: Capture) -> list[str]:
     return [device for device in dict.fromkeys(strategy.devices) if counts and not counts[device]]
 
 
-def _unused(finding: Finding, capture: Capture) -> Said | None:
+def _unused(finding: Finding, capture: Capture) -> Verdict | None:
     strategy = _made_at(finding, capture)
     if strategy is None or strategy.replicas < 2 or len(set(strategy.devices)) < 2:
         return None
     idle = _idle(strategy, capture)
     if idle:
         busy = ", ".join(device for device in dict.fromkeys(strategy.devices) if device not in idle) or "no device"
-        return Said(True, f"{strategy.replicas} replicas, but {busy} does all the work; {', '.join(idle)} idle")
+        return Verdict(True, f"{strategy.replicas} replicas, but {busy} does all the work; {', '.join(idle)} idle")
     return None
 
 
-def _not_entered(finding: Finding, capture: Capture) -> Said | None:
+def _not_entered(finding: Finding, capture: Capture) -> Verdict | None:
     strategy = of_replicas(capture)
     devices = {one.device for one in capture.variables}
     if strategy is None or not devices:
         return None
-    return Said(True, f"variables on {devices.pop()} only") if len(devices) == 1 else None
+    return Verdict(True, f"variables on {devices.pop()} only") if len(devices) == 1 else None
 
 
-def _whole_batches(finding: Finding, capture: Capture) -> Said | None:
+def _whole_batches(finding: Finding, capture: Capture) -> Verdict | None:
     here = [one for one in capture.runs if is_in(one.where, finding.span)]
     if not here:
         return None
     if (same := next((one for one in here if one.whole and not one.divided), None)) is not None:
         batch = f"a batch of {same.batch}" if same.batch else "the same batch"
-        return Said(True, f"each of the {same.replicas} replicas was given all of {batch}")
+        return Verdict(True, f"each of the {same.replicas} replicas was given all of {batch}")
     if all(one.divided for one in here):
-        return Said(False, f"each of the {here[0].replicas} replicas was given a part of its own")
+        return Verdict(False, f"each of the {here[0].replicas} replicas was given a part of its own")
     return None
 
 
-def _one_replica(finding: Finding, capture: Capture) -> Said | None:
+def _one_replica(finding: Finding, capture: Capture) -> Verdict | None:
     strategy = of_replicas(capture)
     if strategy is None or any(is_in(one.where, finding.span) for one in capture.runs):
         return None
     idle = _idle(strategy, capture)
-    return Said(True, f"{', '.join(idle)} idle, while the step ran") if idle else None
+    return Verdict(True, f"{', '.join(idle)} idle, while the step ran") if idle else None
 
 
-def _eager_runs(finding: Finding, capture: Capture) -> Said | None:
+def _eager_runs(finding: Finding, capture: Capture) -> Verdict | None:
     here = {one: count for one, count in capture.runs.items() if is_in(one.where, finding.span)}
     eager = sum(count for one, count in here.items() if one.eager and not one.traced)
     if eager:
-        return Said(True, f"{eager} calls outside a function, each operation sent to each replica by itself")
-    return Said(False, "it was called inside a function") if here else None
+        return Verdict(True, f"{eager} calls outside a function, each operation sent to each replica by itself")
+    return Verdict(False, "it was called inside a function") if here else None
 
 
-def _divided(finding: Finding, capture: Capture) -> Said | None:
+def _divided(finding: Finding, capture: Capture) -> Verdict | None:
     strategy = next((one for one in capture.strategies if one.replicas > 1), None)
     said = _SIZE.search(finding.message)
     if strategy is None or said is None:
@@ -145,7 +145,7 @@ def _divided(finding: Finding, capture: Capture) -> Said | None:
     loops = splits_by_loop(capture).values()
     for sizes in (splits.most_common(1)[0][0] for splits in loops):
         if sum(sizes) == size:
-            return Said(True, f"the {strategy.replicas} replicas got {shares(sizes)}")
+            return Verdict(True, f"the {strategy.replicas} replicas got {shares(sizes)}")
     if any(sum(sizes) == size for splits in loops for sizes in splits):
         return None  # the last batch of an epoch
     given = {batch.size for batch in capture.batches}
@@ -153,21 +153,21 @@ def _divided(finding: Finding, capture: Capture) -> Said | None:
     if size in given:
         least, rest = divmod(size, strategy.replicas)
         each = f"{least} or {least + 1}" if rest else f"{least}"
-        return Said(True, f"each of the {strategy.replicas} replicas got {each} of {size}")
+        return Verdict(True, f"each of the {strategy.replicas} replicas got {each} of {size}")
     return None
 
 
-def _single(finding: Finding, capture: Capture) -> Said | None:
+def _single(finding: Finding, capture: Capture) -> Verdict | None:
     strategy = next((one for one in capture.strategies if is_near(one.where, finding.span)), None)
     if strategy is None:
         return None
     if strategy.replicas > 1:
-        return Said(False, f"{strategy.replicas} replicas")
+        return Verdict(False, f"{strategy.replicas} replicas")
     others = peers(strategy.devices[0], capture) if strategy.devices else []
-    return Said(True, f"one replica, on {strategy.devices[0]}; {', '.join(others)} left alone") if others else None
+    return Verdict(True, f"one replica, on {strategy.devices[0]}; {', '.join(others)} left alone") if others else None
 
 
-def _applied_each_time(finding: Finding, capture: Capture) -> Said | None:
+def _applied_each_time(finding: Finding, capture: Capture) -> Verdict | None:
     applied = sum(
         count
         for ran, count in capture.executions.items()
@@ -175,17 +175,17 @@ def _applied_each_time(finding: Finding, capture: Capture) -> Said | None:
     )
     taken = sum(steps.taken for (name, _), steps in capture.steps.items() if name == EAGER_STEP)
     if applied and applied == taken:
-        return Said(True, f"{taken} gradients were taken, and all {applied} applied, one after the other")
+        return Verdict(True, f"{taken} gradients were taken, and all {applied} applied, one after the other")
     return None
 
 
-def _updated_by_each(finding: Finding, capture: Capture) -> Said | None:
+def _updated_by_each(finding: Finding, capture: Capture) -> Verdict | None:
     strategy = of_replicas(capture)
     devices = _devices(made_by(finding.span, capture))
     if strategy is None or not devices:
         return None
     if len(devices) > 1:
-        return Said(False, f"it has a copy on each of {', '.join(devices)}")
+        return Verdict(False, f"it has a copy on each of {', '.join(devices)}")
     updates = Counter[str]()
     for one in placed(capture):
         if one.op in _UPDATES and any(is_in(one.where, related.span) for related in finding.related):
@@ -193,18 +193,18 @@ def _updated_by_each(finding: Finding, capture: Capture) -> Said | None:
     (device,) = devices
     if sum(updates.values()) < strategy.replicas:
         return None
-    return Said(True, f"one copy, on {device}, for {strategy.replicas} replicas; updates of it: {counted(updates)}")
+    return Verdict(True, f"one copy, on {device}, for {strategy.replicas} replicas; updates of it: {counted(updates)}")
 
 
-def _does_not_compile(finding: Finding, capture: Capture) -> Said | None:
+def _does_not_compile(finding: Finding, capture: Capture) -> Verdict | None:
     if capture.compiled and of_replicas(capture) is not None and capture.error.startswith(_COMPILING):
-        return Said(True, f"the program ended with {first_line(capture.error)}")
+        return Verdict(True, f"the program ended with {first_line(capture.error)}")
     return None
 
 
 _COMPILING = ("InvalidArgumentError", "UnimplementedError", "InternalError")
 
-DECIDERS: dict[str, Decider] = {
+VERDICTS: dict[str, Judge] = {
     "GPU201": first_of(ended_with(*_OUTSIDE), _variables_of_one_replica, ended_with(_MIXED, *_OTHER_STRATEGY)),
     "GPU202": first_of(ended_with(_MIXED, *_OTHER_STRATEGY), _optimizer_of_one_replica),
     "GPU203": _unused,

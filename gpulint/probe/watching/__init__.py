@@ -1,1 +1,1 @@
-"""Watching a program from inside its own process: `gpulint.watch`, the Keras callback, marked tests."""
+"""Watches a program from inside its own process: `gpulint.watch`, the Keras callback, marked tests."""

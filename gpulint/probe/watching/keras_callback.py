@@ -1,6 +1,6 @@
-"""Watches TensorFlow while a Keras model is fitted.
+"""Watches TensorFlow during a Keras `fit`.
 
-The callback is one of the Keras that the program has loaded: Keras 3, tf_keras, or the one in TensorFlow.
+The callback subclasses that of the Keras that the program has loaded: Keras 3, tf_keras, or TensorFlow's own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Literal
 
-from gpulint.probe.watching.watch import Watch, told, watch
+from gpulint.probe.watching.watch import Watch, one_line, watch
 
 
 def _callback_class() -> Any:
@@ -34,10 +34,10 @@ class KerasCallback(_Callback):  # type: ignore[misc, valid-type]
 
         model.fit(x, y, callbacks=[gpulint.KerasCallback(expect=["ops.on_gpu >= 90%"], on_violation="raise")])
 
-    `expect`, `warmup` and `capture` are those of `gpulint.watch`. `report` takes the text of the report (None: nobody
-    does). What is broken is told of with `on_violation`: "warn" warns, "raise" raises `gpulint.Broken` out of `fit`.
-    `run` is the watch of the last `fit`. A model that was fitted before is compiled and traced already: of its graphs
-    nothing is seen, and what depends on them is inconclusive. Where `fit` raises, the watching ends with the callback,
+    `expect`, `warmup` and `capture` are those of `gpulint.watch`. `report` is called with the text of the report (None:
+    no report). `on_violation` handles violations: "warn" warns, "raise" raises `gpulint.Broken` out of `fit`. `run` is
+    the watch of the last `fit`. A model that was fitted before is already compiled and traced: its graphs are not
+    observed, and expectations that depend on them are inconclusive. If `fit` raises, watching ends with the callback,
     at its next `fit`, or when `stop` is called.
     """
 
@@ -60,14 +60,14 @@ class KerasCallback(_Callback):  # type: ignore[misc, valid-type]
         self.run: Watch | None = None
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Begins to watch."""
+        """Starts watching."""
         self.stop()
         self.run = watch(expect=self._expect, warmup=self._warmup, capture=self._path)
         self.run.__enter__()
         weakref.finalize(self, self.run.stop)
 
     def on_train_end(self, logs: Any = None) -> None:
-        """Ends the watching and tells what came of it."""
+        """Stops watching and reports."""
         self.stop()
         if self.run is None:
             return
@@ -76,9 +76,9 @@ class KerasCallback(_Callback):  # type: ignore[misc, valid-type]
         if self._on_violation == "raise":
             self.run.check()
         elif self._on_violation == "warn" and self.run.broken:
-            warnings.warn(f"gpulint: {'; '.join(map(told, self.run.broken))}", stacklevel=2)
+            warnings.warn(f"gpulint: {'; '.join(map(one_line, self.run.broken))}", stacklevel=2)
 
     def stop(self) -> None:
-        """Ends the watching where `fit` did not."""
+        """Stops watching if `fit` did not."""
         if self.run is not None:
             self.run.stop()

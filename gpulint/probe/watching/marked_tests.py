@@ -1,4 +1,4 @@
-"""Tests that say what they expect of devices, under `pytest --gpulint-probe`."""
+"""Tests with expectations of devices, under `pytest --gpulint-probe`."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from gpulint.knowledge.devices import parse_device
 from gpulint.probe.checks.verify import STATED
 from gpulint.probe.expectations import levels
 from gpulint.probe.expectations.expectation import Expectation, Status
-from gpulint.probe.expectations.requested import wanted
-from gpulint.probe.watching.watch import Broken, Watch, told
+from gpulint.probe.expectations.requested import requested_expectations
+from gpulint.probe.watching.watch import Broken, Watch, one_line
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 
 _PROPERTY = "gpulint"
-"""The name of the user property that carries what came of a test to the summary, from workers of xdist, too."""
+"""User property that carries the result of a test to the summary, also from xdist workers."""
 
 _WORDS = ("on", "max_traces", "limit_memory", "expect")
 
 
 class MarkerError(ValueError):
-    """A marker that cannot be read."""
+    """An invalid marker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """What the markers of a test say."""
+    """The markers of a test, combined."""
 
     device: str
-    """The device that it needs, "" for any."""
+    """The device it requires, "" for any."""
     expressions: tuple[str, ...]
 
 
 def marked(item: pytest.Item) -> Marked | None:
-    """What the markers of a test say, those of its class and module included: the nearest counts, but for `expect`,
-    which add up. None without one. Raises MarkerError."""
+    """The markers of a test, its class and its module: the nearest one wins, `expect` accumulates. None without
+    markers. Raises MarkerError."""
     words: dict[str, Any] = {}
     expressions: list[str] = []
     markers = list(item.iter_markers("gpulint"))
@@ -68,7 +68,7 @@ def marked(item: pytest.Item) -> Marked | None:
 
 
 def of_directory(directory: str) -> MarkedTests:
-    """The plug-in, with the settings for a directory. Raises pytest.UsageError for settings that cannot be read."""
+    """The plug-in, with the settings for a directory. Raises pytest.UsageError for unreadable settings."""
     try:
         settings = SettingsFinder().of_directory(directory)
         levels.validate(settings)
@@ -78,19 +78,19 @@ def of_directory(directory: str) -> MarkedTests:
 
 
 class MarkedTests:
-    """Watches marked tests. One that breaks what it says fails, with the limit, what was observed, and evidence."""
+    """Watches marked tests. A violation fails the test with the limit, the observed value and evidence."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Skips what needs a GPU that is not there."""
+        """Skips tests that need a missing GPU."""
         said, wrong = None, ""
         try:
             said = marked(item)
             if said is not None:
-                wanted(Settings(), said.expressions, "the marker `gpulint`")
+                requested_expectations(Settings(), said.expressions, "the marker `gpulint`")
         except (MarkerError, SettingsError) as error:
             wrong = str(error)
         if wrong:
@@ -112,7 +112,7 @@ class MarkedTests:
         return result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Tells of every test that was watched."""
+        """Summarises every watched test."""
         told_of = [
             (report.nodeid, text)
             for reports in terminalreporter.stats.values()
@@ -132,14 +132,14 @@ class MarkedTests:
 
 
 def _summary(expectations: list[Expectation]) -> Iterator[str]:
-    """How many there are of each status, then those that do not hold."""
+    """Number of expectations by status, then those that failed."""
     counts = Counter(one.status for one in expectations)
     yield ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status]) or "nothing is expected"
-    yield from (told(one) for one in expectations if one.status is not Status.PASS)
+    yield from (one_line(one) for one in expectations if one.status is not Status.PASS)
 
 
 def _missing(wanted: str) -> str:
-    """Why a device is not there, "" where it is. Only GPUs are asked for: which CPUs there are is up to the test."""
+    """Why a device is missing, "" if it is there. Checks GPUs only: a test may configure its own CPUs."""
     device = parse_device(wanted)
     if device is None or not device.is_gpu:
         return ""

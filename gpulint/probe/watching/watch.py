@@ -1,4 +1,4 @@
-"""`with gpulint.watch() as run:` looks at what TensorFlow does in this process, for notebooks and tests."""
+"""`with gpulint.watch() as run:` watches TensorFlow in this process, for notebooks and tests."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from gpulint.probe.capture.recorder import Recorder
 from gpulint.probe.checks.verify import CHECKS, Check, exit_status, verify
 from gpulint.probe.expectations import levels
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
-from gpulint.probe.expectations.requested import wanted
+from gpulint.probe.expectations.requested import requested_expectations
 from gpulint.probe.launch.process_tree import ProcessTree
 from gpulint.probe.launch.start_record import write_start
 from gpulint.probe.measures.cards import Cards
-from gpulint.probe.report import Report, located, render
+from gpulint.probe.report import RunReport, located, render
 from gpulint.settings import Settings, SettingsFinder
 
 _SAMPLE = 1.0
-"""Seconds between two looks at the process and the cards."""
+"""Seconds between two samples of the process and the cards."""
 
 
 class Broken(AssertionError):
-    """Something that was expected of a block did not happen. Its text has a line for each expectation."""
+    """A violated expectation of a watched block. The message has a line for each."""
 
     def __init__(self, expectations: Sequence[Expectation]) -> None:
-        super().__init__("\n".join(map(told, expectations)))
+        super().__init__("\n".join(map(one_line, expectations)))
         self.expectations = tuple(expectations)
 
 
@@ -49,20 +49,20 @@ def watch(
 ) -> Watch:
     """Watches TensorFlow in this process while a `with` block runs.
 
-    `expect` are expressions such as "ops.on_gpu >= 90%". Thresholds, levels, `warmup` and `strict` are those of
-    `[tool.gpulint.probe]` for the working directory, unless they are given; its `expect` is for whole programs and is
-    not asked of a block. `capture` keeps what was seen in a file, for `gpulint probe --replay`.
+    `expect` are expressions such as "ops.on_gpu >= 90%". Thresholds, levels, `warmup` and `strict` default to
+    `[tool.gpulint.probe]` for the working directory; its `expect` is for whole programs and does not apply to a block.
+    `capture` is a file to keep for `gpulint probe --replay`.
 
-    TensorFlow may have been imported before or not; where it is already in use, what it did before is not seen, and
-    what depends on that is inconclusive. The placement log is never read here. When the block ends nothing is left
-    behind. Raises gpulint.settings.SettingsError for an expression or a setting that cannot be read.
+    TensorFlow may already be imported. If it is in use, earlier activity is not observed, and expectations that depend
+    on it are inconclusive. The placement log is never read here. When the block ends all hooks are removed. Raises
+    gpulint.settings.SettingsError for an unreadable expression or setting.
     """
     settings = SettingsFinder().of_directory(".")
     return Watch(settings, expect, warmup=warmup, strict=strict, capture=capture)
 
 
 class Watch:
-    """One block that is watched, and what came of it. A second block needs a second one; blocks may be nested."""
+    """One watched block and its results. Each block needs its own Watch; blocks may be nested."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Watch:
         """Raises SettingsError."""
         levels.validate(settings)
         self._settings = settings
-        self._wanted = wanted(Settings(), expect, "expect")
+        self._requested = requested_expectations(Settings(), expect, "expect")
         self._checks = tuple(checks)
         self._warmup = settings.probe_warmup if warmup is None else warmup
         self._strict = settings.probe_strict if strict is None else strict
@@ -101,7 +101,7 @@ class Watch:
         self._recorder = recorder = Recorder(self._path, fresh=True)
         write_start(recorder, sys.argv, os.environ)
         self._session = session = Session(Options(self._path, warmup=self._warmup, log=False))
-        session.started("")  # what is in sys.argv may be pytest, or the kernel of a notebook
+        session.started("")  # sys.argv may belong to pytest, or to a notebook's kernel
         self._finders = arm(session.awaited, session.not_imported)
         recorder.write("lost", evidence="placement log", reason="`gpulint probe` reads it, a watch cannot")
         self._sampler = _Sampler(recorder)
@@ -113,7 +113,8 @@ class Watch:
         self.stop(error)
 
     def stop(self, error: BaseException | None = None) -> None:
-        """Ends the watching, as the end of the block does; an `error` is what ended it. A second time does nothing."""
+        """Stops watching, as the end of the block does; `error` is the exception that ended it. Later calls do
+        nothing."""
         session, recorder, sampler = self._session, self._recorder, self._sampler
         if session is None or recorder is None or sampler is None:
             return
@@ -139,38 +140,38 @@ class Watch:
 
     @property
     def capture(self) -> Capture:
-        """What was seen. Raises RuntimeError before the block has ended."""
+        """The observations. Raises RuntimeError before the block has ended."""
         if self._capture is None:
             raise RuntimeError("the watched block has not ended")
         return self._capture
 
     @property
     def expectations(self) -> list[Expectation]:
-        """What was expected beside what was observed. Raises RuntimeError before the block has ended."""
+        """Expected and observed behaviour. Raises RuntimeError before the block has ended."""
         if self._expectations is None:
-            self._expectations = verify(Run(self.capture, (), self._wanted, self._settings), self._checks)
+            self._expectations = verify(Run(self.capture, (), self._requested, self._settings), self._checks)
         return self._expectations
 
     @property
     def broken(self) -> list[Expectation]:
-        """The expectations of level error that do not hold; with `strict` also those that nothing is known of."""
+        """Violated expectations of level error; with `strict` also inconclusive ones."""
         fails = {Status.FAIL, Status.INCONCLUSIVE} if self._strict else {Status.FAIL}
         return [one for one in self.expectations if one.status in fails and one.level is Level.ERROR]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is broken."""
+        """Whether there are no violations."""
         return not self.broken
 
     def check(self) -> None:
-        """Raises Broken where something is."""
+        """Raises Broken if there are violations."""
         if self.broken:
             raise Broken(self.broken)
 
     def report(self, color: bool = False) -> str:
         """The report of `gpulint probe`, for a terminal."""
         status = exit_status(self.expectations, self.capture.end, self._strict, self.capture.faults)
-        return render("text", Report(self.capture, self.expectations, status), color)
+        return render("text", RunReport(self.capture, self.expectations, status), color)
 
     def __str__(self) -> str:
         return self.report() if self.is_over else repr(self)
@@ -185,15 +186,15 @@ class Watch:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def told(one: Expectation) -> str:
-    """An expectation on one line: what was expected, what was observed, the evidence, where it is stated."""
+def one_line(one: Expectation) -> str:
+    """An expectation on one line: expected, observed, evidence, location."""
     where = f" ({located(one.where)})" if one.where is not None else ""
     evidence = f": {'; '.join(one.evidence)}" if one.evidence else ""
     return f"{one.status.value}: {one.subject}: expected {one.expected}, observed {one.observed}{evidence}{where}"
 
 
 class _Sampler:
-    """Looks at the process and the cards from time to time, and when it begins and ends."""
+    """Samples the process and the cards at intervals, and at the start and end."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -206,7 +207,7 @@ class _Sampler:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends it, after a last look."""
+        """Stops after a last sample."""
         self._over.set()
         self._thread.join()
         self._look()

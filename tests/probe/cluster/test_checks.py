@@ -11,9 +11,9 @@ import pytest
 from gpulint.probe.capture.contents import Capture, Member
 from gpulint.probe.capture.records import Call, Node, ReplicaRun, Strategy, Task, Variable, Worker
 from gpulint.probe.checks.verify import exit_status, verify
+from gpulint.probe.checks.verify_workers import CHECKS, merged, verify_all
 from gpulint.probe.cluster.joined import joined
-from gpulint.probe.cluster.judged import CHECKS, merged, verify_all
-from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, Wanted, held, violated
+from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, UserExpectation, held, violated
 from gpulint.settings import Settings
 from tests.probe.cluster.clusters import LINE, members, worker
 
@@ -203,7 +203,7 @@ class TestTogether:
 
     def test_an_expectation_of_the_users_is_held_against_each_worker(self) -> None:
         capture = joined(members(worker(0, steps=40), worker(1, steps=60)))
-        found = verify_all(capture, (), [Wanted("steps >= 50", "--expect")], Settings())
+        found = verify_all(capture, (), [UserExpectation("steps >= 50", "--expect")], Settings())
         stated = [(one.status, one.subject) for one in found if one.id == "expect"]
         assert stated == [(Status.FAIL, "steps on worker 0"), (Status.PASS, "steps on worker 1")]
 

@@ -18,7 +18,7 @@ from gpulint.probe.cluster.joined import joined
 from gpulint.probe.cluster.local import reserved_ports, visible_gpus
 from gpulint.probe.cluster.worker_text import by_value, culprits, names
 from gpulint.probe.launch.stacks import main_thread
-from gpulint.probe.report import Report, page, render
+from gpulint.probe.report import RunReport, page, render
 from gpulint.probe.report.json import content
 from tests.probe.cluster.clusters import LINE, members, worker, written
 
@@ -136,11 +136,11 @@ def test_steps_that_all_take_together_count_once() -> None:
 
 def test_every_form_of_the_report_has_the_workers() -> None:
     capture = joined(members(worker(0), None))
-    report = Report(capture, (), 0)
+    report = RunReport(capture, (), 0)
     told = content(report)["workers"]
     assert [(one["index"], one["capture"]) for one in told] == [(0, True), (1, False)]
     assert told[0]["step_seconds"] == 0.02
-    assert content(Report(worker(0), (), 0))["workers"] is None
+    assert content(RunReport(worker(0), (), 0))["workers"] is None
     text = render("text", report, False)
     assert "worker 1" in text and "left no capture" in text and "/job:" not in text
     for form in ("json", "sarif", "junit"):

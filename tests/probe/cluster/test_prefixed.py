@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from gpulint.probe.cluster.prefixed import Prefixed
-from tests.probe.launched import until
+from tests.probe.launch.launched import until
 
 
 class Screen:

@@ -1,8 +1,8 @@
-"""Simulated GPUs: logical CPUs that stand for GPUs, so that a program for many GPUs can be rehearsed without any.
+"""Simulated GPUs: logical CPUs that act as GPUs, to rehearse a program for many GPUs without any.
 
-TensorFlow's Python code, Keras and the program read and write names of GPUs; the runtime below knows logical CPUs. The
-names are turned where Python calls into the runtime and where its answers come back, so that all that lies above, the
-checks of `tf.config`, strategies, device scopes, works as on a machine with GPUs, because it is the same code.
+TensorFlow's Python code, Keras and the program use names of GPUs; the runtime below has logical CPUs. Names are
+translated where Python calls the runtime and where results come back. Everything above, such as the checks of
+`tf.config`, strategies and device scopes, behaves as on a machine with GPUs because it is the same code.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from gpulint.probe.agent.simulation.substitutes import Substitutes
 
 
 class Simulation:
-    """Simulated GPUs in this process. `memory`: bytes of each, None where nothing is said of it."""
+    """Simulated GPUs of this process. `memory`: bytes of each, None if unspecified."""
 
     def __init__(self, gpus: int, memory: int | None) -> None:
         self._gpus = gpus
         self._memory = memory
         self._names = Names()
         self.built_with_cuda = False
-        """Whether the TensorFlow below is built for GPUs."""
+        """Whether the underlying TensorFlow is built for GPUs."""
         self._kernels: Kernels | None = None
         self._placing: Placing | None = None
         self._listing: Listing | None = None
         self._graphs: Graphs | None = None
 
     def install(self, tensorflow: Any) -> None:
-        """Put the façade before TensorFlow, which has just been imported. Raises Unsupported."""
+        """Wraps TensorFlow, which has just been imported. Raises Unsupported."""
         try:
             pieces = Pieces()
             self.built_with_cuda = bool(pieces.build.IsGoogleCudaEnabled())
@@ -56,23 +56,23 @@ class Simulation:
             raise Unsupported(f"this TensorFlow is not as it should be ({error})") from None
 
     def limits(self) -> dict[str, int]:
-        """Bytes that each simulated GPU may take, by its name; nothing for those of which nothing is said."""
+        """Memory limit in bytes of each simulated GPU by name, if specified."""
         return self._listing.limits() if self._listing is not None else {}
 
     @property
     def growth(self) -> bool | None:
-        """Whether the runtime of GPUs would have been told to take memory as it needs it; None before it was asked."""
+        """Whether memory growth would be in force for GPUs; None before the runtime is created."""
         return self._listing.growth if self._listing is not None else None
 
-    def told(self, graph: Any) -> None:
-        """Put the program's names of devices into a graph of RunMetadata."""
+    def translate(self, graph: Any) -> None:
+        """Translates the device names in a RunMetadata graph to the program's."""
         if self._graphs is not None:
-            self._graphs.told(graph)
+            self._graphs.translate(graph)
 
     def kernel(self, op: str, first: Any, dtype: int) -> tuple[bool, bool] | None:
-        """Whether an operation whose first input (ArgDef, None for none) has a dtype has a kernel for GPUs, and whether
-        that takes this input from host memory; None for an operation that is not known. What was put on the CPU for
-        want of a kernel has none, whichever of its types that was for."""
+        """Whether an operation has a GPU kernel for the dtype of its first input (ArgDef, or None), and whether that
+        kernel reads the input from host memory; None for an unknown operation. An operation that was placed on the
+        CPU for lack of a kernel has none, whichever of its types caused that."""
         if self._kernels is None or self._placing is None or self._kernels.of(op) is None:
             return None
         attribute = first.type_attr if first is not None else ""
@@ -85,7 +85,7 @@ class Simulation:
 
 
 def _registry(pieces: Pieces) -> Any:
-    """Asks the registry of a TensorFlow that is built with CUDA."""
+    """Looks kernels up in the registry of a TensorFlow built with CUDA."""
 
     def name_of_type(number: int) -> str:
         return str(pieces.dtypes.as_dtype(number).name)
@@ -93,7 +93,7 @@ def _registry(pieces: Pieces) -> Any:
     def registered(op: str) -> tuple[Kernel, ...] | None:
         found = pieces.kernels.get_registered_kernels_for_op(op).kernel
         if not found:
-            return None  # a function, or an operation of which nothing is known
+            return None  # a function, or an unknown operation
         ranked = sorted(found, key=lambda one: one.device_type != "GPU")
         kernels = [kernel_of(one, name_of_type) for one in ranked]
         return tuple(kernel for kernel in kernels if kernel is not None)

@@ -1,9 +1,9 @@
-"""Where a simulated GPU is full, TensorFlow's own error for it.
+"""Raises TensorFlow's out-of-memory error when a simulated GPU is full.
 
-All logical CPUs share one allocator, which cannot say that one GPU of several is full. What is sure without it: a GPU
-cannot hold more different bytes than it has. So where the estimate passes the memory of a GPU, the buffers of its
-tensors and variables are looked at, each byte once; only if they alone are too much, an error is raised. A real GPU
-needs more than that, for functions that run, workspaces and fragments: it is full at this point or before.
+All logical CPUs share one allocator, which cannot tell that one of several GPUs is full. One thing is certain without
+it: a GPU cannot hold more distinct bytes than it has. When the estimate exceeds a GPU's memory, the buffers of its
+tensors and variables are examined, each byte once; only if they alone are too large, an error is raised. A real GPU
+also needs memory for running functions, workspaces and fragmentation, so it is full at this point or earlier.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from gpulint.probe.agent.simulation.names import Names
 from gpulint.probe.agent.simulation.pieces import Pieces
 
 HOSTED = frozenset({"int32"})
-"""Types whose constants stay in the memory of the host, though they are on a GPU (the kernel of `_EagerConst`)."""
+"""Types whose constants stay in host memory although they are on a GPU (kernel of `_EagerConst`)."""
 
 _RESOURCE_EXHAUSTED = 8
 
 
 class Capacity:
-    """The memory of the simulated GPUs. To be made before anything of TensorFlow is replaced."""
+    """The memory of the simulated GPUs. Create it before anything in TensorFlow is wrapped."""
 
     def __init__(self, names: Names, ledger: Ledger, buffers: Buffers, pieces: Pieces) -> None:
         self._names = names
@@ -38,25 +38,25 @@ class Capacity:
         self._total = int(os.environ.get("TF_CPU_BFC_MEM_LIMIT_IN_MB", 0)) << 20
 
     def limit(self, limits: Mapping[int, int]) -> None:
-        """Bytes of each GPU; nothing is raised for those of which nothing is said."""
+        """Sets the bytes of each GPU; GPUs without a limit never raise."""
         self._limits = limits
 
     def check(self, op: str, tensor: Any, gpu: int) -> None:
-        """An operation has made a tensor. Raises what becomes ResourceExhaustedError on its way to the program."""
+        """An operation has created a tensor. Raises what reaches the program as ResourceExhaustedError."""
         if self._is_exceeded(gpu):
             message = self._oom(tensor._shape_tuple(), tensor.dtype, self._device(gpu), f"GPU_{gpu}_bfc")
             raise self._pieces.core._NotOkStatusException(f"{message} [Op:{op}]", _RESOURCE_EXHAUSTED, {})
 
     def check_copy(self, op: str, gpu: int, size: int = 0) -> None:
-        """A tensor of the host has been copied to a GPU, or shall be, with `size` bytes. Raises InternalError."""
+        """A host tensor of `size` bytes has been, or is about to be, copied to a GPU. Raises InternalError."""
         if self._is_exceeded(gpu, size):
             ends = f"from {self._names.head}/device:CPU:0 to {self._device(gpu)}"
             message = f"Failed copying input tensor {ends} in order to run {op}: Dst tensor is not initialized."
             raise self._pieces.errors.InternalError(None, None, message)
 
     def check_array(self, value: Any, dtype: Any, gpu: int | None) -> None:
-        """An array shall become a tensor, for which TensorFlow takes memory of the host first, and does not ask whether
-        it got it. Raises InternalError where a GPU is full, ResourceExhaustedError where the host is."""
+        """An array is about to become a tensor. TensorFlow allocates host memory first, without checking for
+        failure. Raises InternalError if a GPU is full, ResourceExhaustedError if the host is."""
         if not self._limits or getattr(value, "nbytes", 0) < LARGE:
             return
         try:

@@ -1,4 +1,4 @@
-"""Eager operations and tensors: the runtime's names stay behind the calls that lead into it."""
+"""Eager operations and tensors: hides the runtime's device names behind the calls into it."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from gpulint.probe.agent.simulation.kernels import Types
 from gpulint.probe.agent.simulation.ledger import ALIASES, Ledger
 from gpulint.probe.agent.simulation.names import Names
 from gpulint.probe.agent.simulation.pieces import Pieces
-from gpulint.probe.agent.simulation.placing import CallTypes, Placed, Placing
+from gpulint.probe.agent.simulation.placing import CallTypes, Placement, Placing
 
 _VARIABLE = "VarHandleOp"
 _ASSIGN = "AssignVariableOp"
 _MEMORYLESS = frozenset({"resource", "variant", "string"})
-"""Types whose tensors are handles, or live with the host."""
+"""Types whose tensors are handles, or stay in host memory."""
 
 
 class _Fresh(NamedTuple):
-    """A variable that has been made and has no value yet."""
+    """A variable that was created and has no value yet."""
 
     handle: weakref.ref[Any]
     size: int
 
 
 class _Call(threading.local):
-    """The operation that this thread is in: what it was asked to run on, and the name the runtime was given. Then the
-    variable that it has just made."""
+    """The operation that this thread is in: its requested device and the runtime's name for it; then the variable
+    that it just created."""
 
     asked: Any = ""
     real: Any = None
@@ -37,7 +37,7 @@ class _Call(threading.local):
 
 
 class Eager:
-    """Stands before the ways by which operations, constants and copies reach the runtime."""
+    """Wraps the entry points of operations, constants and copies into the runtime."""
 
     def __init__(
         self, names: Names, placing: Placing, ledger: Ledger, capacity: Capacity, buffers: Buffers, pieces: Pieces
@@ -54,7 +54,7 @@ class Eager:
         self._device_of = self._tensor.device.__get__
 
     def install(self) -> None:
-        """Put everything in place."""
+        """Installs all wrappers."""
         tfe = self._pieces.tfe
         tfe.TFE_Py_FastPathExecute = self._fast(tfe.TFE_Py_FastPathExecute)
         tfe.TFE_Py_Execute = self._slow(tfe.TFE_Py_Execute)
@@ -67,7 +67,7 @@ class Eager:
     # ------------------------------------------------------------------------- operations
 
     def _fast(self, execute: Any) -> Any:
-        """`TFE_Py_FastPathExecute(context, op, name, *inputs, *attributes)`: it reads the thread's device itself."""
+        """`TFE_Py_FastPathExecute(context, op, name, *inputs, *attributes)` reads the thread's device itself."""
         call = self._call
 
         def fast(context: Any, op: str, name: Any, *arguments: Any) -> Any:
@@ -120,7 +120,7 @@ class Eager:
             try:
                 self._capacity.check_array(value, dtype, names.gpu(names.seen(real)))
             except self._pieces.errors.OpError:
-                make(new, 0.0, f"{names.head}/device:CPU:0", None)  # one that was never made cannot be collected
+                make(new, 0.0, f"{names.head}/device:CPU:0", None)  # one that was never created cannot be collected
                 raise
             make(new, value, real or device, dtype, *rest, **more)
             self._copied("_EagerConst", new, new.dtype.name in HOSTED)
@@ -140,8 +140,8 @@ class Eager:
         tensor.device = property(lambda kept: names.seen(device_of(kept)), doc=tensor.device.__doc__)
         tensor.backing_device = property(backing_device, doc=tensor.backing_device.__doc__)
 
-    def _note(self, op: str, placed: Placed, result: Any, inputs: Any, attributes: Any) -> None:
-        """Count what an operation has left on a simulated GPU."""
+    def _note(self, op: str, placed: Placement, result: Any, inputs: Any, attributes: Any) -> None:
+        """Counts what an operation left on a simulated GPU."""
         if self._call.fresh is not None:
             self._variable(self._call.fresh, inputs[1] if op == _ASSIGN else None)
         if result is None or (op in ALIASES and self._shares(inputs, result)):
@@ -161,7 +161,7 @@ class Eager:
                 self._capacity.check(op, output, gpu)
 
     def _shares(self, inputs: Any, result: Any) -> bool:
-        """Whether the output of an operation that need not copy is where its input is."""
+        """Whether the output of an operation that may avoid a copy shares the memory of its input."""
         first, made = (one[0] if isinstance(one, list) and one else one for one in (inputs[0], result))
         return not isinstance(made, self._tensor) or not isinstance(first, self._tensor) or self._are_near(first, made)
 
@@ -173,11 +173,12 @@ class Eager:
         return self._buffers.is_within(output, near)
 
     def _are_near(self, one: Any, other: Any) -> bool:
-        """Whether two tensors are on one device. Between logical CPUs nothing is copied; between GPUs it would be."""
+        """Whether two tensors are on one device. Nothing is copied between logical CPUs; between GPUs it would be."""
         return bool(self._device_of(one) == self._device_of(other))
 
     def _variable(self, fresh: _Fresh, value: Any) -> None:
-        """Count a variable when it has its value, whose memory becomes the variable's, or something else is run."""
+        """Counts a variable once it has a value, whose memory becomes the variable's, or once another operation
+        runs."""
         self._call.fresh = None
         if (handle := fresh.handle()) is None:
             return
@@ -193,7 +194,7 @@ class Eager:
             self._capacity.check_copy(op, gpu)
 
     def _keep(self, tensor: Any, on_host: bool, size: int | None = None, is_sure: bool = True) -> int | None:
-        """Count a tensor; the GPU that it lives on."""
+        """Counts a tensor. Returns the GPU it lives on."""
         if not isinstance(tensor, self._tensor):
             return None
         gpu = self._names.gpu(self._names.seen(self._device_of(tensor)))
@@ -203,13 +204,13 @@ class Eager:
         return gpu
 
     def _bytes_of(self, tensor: Any) -> int:
-        """The bytes of a tensor's elements; 0 for what is no tensor, or a handle, or lives with the host."""
+        """Bytes of a tensor's elements; 0 for other values, handles, and tensors in host memory."""
         if not isinstance(tensor, self._tensor) or tensor.dtype.name in _MEMORYLESS:
             return 0
         return int(tensor.dtype.size * tensor._num_elements())
 
     def _bytes_of_variable(self, arguments: Any) -> int:
-        """The bytes of a variable, by the attributes of its handle."""
+        """Bytes of a variable, from the attributes of its handle."""
         given = dict(zip(arguments[::2], arguments[1::2], strict=False))
         try:
             size = int(self._pieces.dtypes.as_dtype(given["dtype"]).size)
@@ -222,7 +223,7 @@ class Eager:
     # ------------------------------------------------------------------------------ names
 
     def _messages(self) -> None:
-        """Errors of the runtime speak of the program's devices."""
+        """Translates the runtime's error messages to the program's device names."""
         error, names = self._pieces.errors.OpError, self._names
         make = error.__init__
 
@@ -232,7 +233,7 @@ class Eager:
         error.__init__ = init
 
     def _asked_for(self) -> None:
-        """`Context.device_name` tells what the program asked for, inside of an operation, too."""
+        """`Context.device_name` returns the program's requested device, also inside an operation."""
         call = self._call
 
         def device_name(context: Any) -> Any:
@@ -242,7 +243,7 @@ class Eager:
         self._pieces.context.Context.device_name = property(device_name)
 
     def _functions_of_python(self) -> None:
-        """The runtime tells functions of Python on which device they are called."""
+        """Translates the device that the runtime passes to Python functions."""
         registry, names = self._pieces.scripts.FuncRegistry, self._names
         run = registry.__call__
 

@@ -1,4 +1,4 @@
-"""Operations in graphs: the runtime's graphs name logical CPUs, the program reads GPUs."""
+"""Operations in graphs: the runtime's graphs name logical CPUs, the program sees GPUs."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from gpulint.probe.agent.simulation.pieces import Pieces
 from gpulint.probe.agent.simulation.placing import Placing
 
 ASKED = "_gpulint_asked"
-"""Attribute of a node that was put elsewhere than the program asks: what it asks for."""
+"""Node attribute with the requested device, for nodes placed elsewhere."""
 
 _ENDS = ("send_device", "recv_device")
 
 
 class Graphs:
-    """Stands before the devices of operations in graphs."""
+    """Wraps the device properties of graph operations."""
 
     def __init__(self, names: Names, placing: Placing, pieces: Pieces) -> None:
         self._names = names
         self._placing = placing
         self._pieces = pieces
         self._asked: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-        """Operations that were put elsewhere than the program asks → what it asks for."""
+        """Operations placed elsewhere than requested → the requested device."""
         self._strict: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-        """Operations in graphs of TensorFlow 1 that were put elsewhere as if placement were soft → where they belong if
-        it is not."""
+        """Operations in TensorFlow 1 graphs, placed elsewhere as with soft placement → their device without it."""
 
     def install(self) -> None:
-        """Put everything in place."""
+        """Installs all wrappers."""
         operation, graph = self._pieces.ops.Operation, self._pieces.ops.Graph
         device_of, put, finish = operation.device.fget, operation._set_device_from_string, graph._create_op_helper
         names = self._names
@@ -60,23 +59,23 @@ class Graphs:
         self._sessions(put)
 
     def _sessions(self, put: Any) -> None:
-        """Whether placement is soft in a graph of TensorFlow 1 the session says. Where it is not, the runtime gets the
-        names of devices that are not there, and raises its own error."""
+        """In TensorFlow 1 the session decides whether placement is soft. If it is not, the runtime gets names of
+        missing devices and raises its own error."""
         session = self._pieces.client.BaseSession
         extend = session._extend_graph
 
         def extended(made: Any) -> None:
             for op in [op for op in self._strict if op.graph is made.graph]:
-                real = self._strict.pop(op)  # once: a session that knows an operation lets nobody change it
+                real = self._strict.pop(op)  # once: an operation cannot change after a session has used it
                 if not made._config.allow_soft_placement:
                     put(op, real)
             extend(made)
 
         session._extend_graph = extended
 
-    def told(self, graph: Any) -> None:
-        """Put the program's names of devices into a graph of RunMetadata (FunctionGraphs): as asked for before, as
-        they are after partitioning, and those of the transfers."""
+    def translate(self, graph: Any) -> None:
+        """Translates the device names in a RunMetadata graph (FunctionGraphs) to the program's: requested ones
+        before partitioning, actual ones after it, and those of transfers."""
         seen = self._names.seen
         before = graph.pre_optimization_graph
         for nodes in (before.node, *(function.node_def for function in before.library.function)):
@@ -103,8 +102,8 @@ class Graphs:
             self._strict[op] = strict
 
     def _real(self, op: Any, asked: str, soft: bool | None = None) -> str:
-        """An operation on a resource runs where that is; its own kernels do not decide. In a graph of TensorFlow 1
-        placement is soft unless a session says otherwise."""
+        """An operation on a resource runs where that is, regardless of kernels. In a TensorFlow 1 graph placement is
+        soft unless a session says otherwise."""
         if soft is None:
             soft = not op.graph.building_function or self._pieces.is_soft()
         if self._has_resource(op):
@@ -112,7 +111,7 @@ class Graphs:
         return self._placing.place(op.type, self._types_of(op), asked, soft).device
 
     def _belongs_to_host(self, op: Any) -> bool:
-        """Whether it has no kernel for GPUs, and nothing else decides where it runs: a resource or a neighbour."""
+        """Whether it has no GPU kernel and its device depends on nothing else: no resource and no neighbour."""
         if self._placing.place(op.type, self._types_of(op), "").device or self._has_resource(op):
             return False
         return bool(op.colocation_groups() == [f"loc:@{op.name}".encode()])

@@ -1,8 +1,7 @@
-"""Which operations have a kernel for GPUs, for which types, and which of their arguments stay in the host's memory.
+"""Which operations have GPU kernels, for which types, and which of their arguments stay in host memory.
 
-A TensorFlow that is built with CUDA answers from its own registry. The wheel for CPUs lists hardly any kernel for GPUs
-(296 operations of 1497 in 2.21), so there a table answers that was made from the CUDA wheel of TensorFlow 2.21
-(`scripts/generate_gpu_kernels.py`).
+A TensorFlow built with CUDA has this in its registry. The CPU wheel registers few GPU kernels (296 operations of 1497
+in 2.21), so a table generated from the CUDA wheel of TensorFlow 2.21 replaces it (`scripts/generate_gpu_kernels.py`).
 """
 
 from __future__ import annotations
@@ -12,25 +11,25 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import gpulint
+from gpulint import _version
 
 Types = tuple[tuple[str, tuple[str, ...]], ...]
-"""Attributes of an operation that say types → the types, as far as they are known."""
+"""Type attributes of an operation → the types, as far as known."""
 
 
 class Kernel(NamedTuple):
-    """A kernel for GPUs. `types`: attribute → the types it is for; `host`: arguments that it keeps with the host."""
+    """A GPU kernel. `types`: attribute → supported types; `host`: arguments kept in host memory."""
 
     types: Mapping[str, frozenset[str]]
     host: frozenset[str]
 
     def fits(self, types: Types) -> bool:
-        """Whether it is for these types. What is not known fits."""
+        """Whether it supports these types. Unknown types match."""
         return all(name not in self.types or set(given) <= self.types[name] for name, given in types)
 
 
 class Kernels:
-    """The kernels for GPUs, by operation. `registered` asks the registry of the TensorFlow that is loaded."""
+    """GPU kernels by operation. `registered` looks them up in the registry of the loaded TensorFlow."""
 
     def __init__(self, registered: Callable[[str], tuple[Kernel, ...] | None] | None = None) -> None:
         self._registered = registered
@@ -41,21 +40,21 @@ class Kernels:
             self._read()
 
     def of(self, op: str) -> tuple[Kernel, ...] | None:
-        """The kernels of an operation; None for one that is not known, such as a function."""
+        """The kernels of an operation; None if it is unknown, such as a function."""
         if op not in self._known:
             self._known[op] = self._registered(op) if self._registered is not None else self._listed(op)
         return self._known[op]
 
     def find(self, op: str, types: Types) -> Kernel | None:
-        """The kernel that an operation has for types; the first that fits, as the registry prefers those for GPUs."""
+        """The first kernel that supports the types; the registry lists those for GPUs first."""
         return next((kernel for kernel in self.of(op) or () if kernel.fits(types)), None)
 
     def attributes(self, op: str) -> tuple[str, ...]:
-        """The attributes on which it depends which kernel there is."""
+        """Attributes that kernel selection depends on."""
         return tuple(sorted({name for kernel in self.of(op) or () for name in kernel.types}))
 
     def _read(self) -> None:
-        path = os.path.join(os.path.dirname(gpulint.__file__), "knowledge", "gpu_kernels.json")
+        path = os.path.join(os.path.dirname(_version.__file__), "knowledge", "gpu_kernels.json")
         with open(path, encoding="utf-8") as file:
             table = json.load(file)
         self._table = table["kernels"]
@@ -72,8 +71,8 @@ class Kernels:
 
 
 def kernel_of(definition: Any, name_of_type: Callable[[int], str]) -> Kernel | None:
-    """The kernel for GPUs that an entry of the registry (KernelDef) is; None for other devices, and for one that is
-    only taken when an operation asks for it by a label. Kernels for DEFAULT serve GPUs, too."""
+    """The GPU kernel in a registry entry (KernelDef); None for other devices, and for kernels that operations
+    request by label. DEFAULT kernels also serve GPUs."""
     if definition.device_type not in ("GPU", "DEFAULT") or definition.label:
         return None
     types = {

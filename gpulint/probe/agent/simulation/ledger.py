@@ -1,7 +1,7 @@
-"""An estimate of the memory of simulated GPUs: the bytes of the tensors and variables that live on each.
+"""Estimates the memory of simulated GPUs: bytes of live tensors and variables on each.
 
-What functions need while they run, workspaces and fragments are not in it, and a tensor that shares the memory of
-another may count for itself.
+Excludes memory of running functions, workspaces and fragmentation. A tensor that shares another's memory may be counted
+separately.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ALIASES = frozenset(
         *("PreventGradient", "CheckNumerics", "EnsureShape", "Bitcast"),
     }
 )
-"""Operations whose outputs are the memory of an input."""
+"""Operations whose outputs share the memory of an input."""
 
 
 class _Entry(NamedTuple):
@@ -28,7 +28,7 @@ class _Entry(NamedTuple):
 
 
 class Ledger:
-    """Counts what lives. May be called from every thread, and while objects are being collected."""
+    """Counts live tensors. Thread-safe, also during garbage collection."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -37,8 +37,8 @@ class Ledger:
         self._peak: dict[int, int] = {}
 
     def add(self, tensor: Any, gpu: int, size: int, on_host: bool = False, is_sure: bool = True) -> None:
-        """A tensor that lives on a simulated GPU; `on_host` where its memory is the host's, `is_sure` unless it may be
-        on another device than it says."""
+        """Adds a tensor on a simulated GPU; `on_host` if its memory is the host's, `is_sure` unless it may be on
+        another device than it reports."""
         key = id(tensor)
 
         def gone(reference: weakref.ref[Any]) -> None:
@@ -53,12 +53,12 @@ class Ledger:
             self._peak[gpu] = max(current, self._peak.get(gpu, 0))
 
     def is_on_host(self, tensor: Any) -> bool:
-        """Whether an operation on a GPU has left this tensor in the host's memory."""
+        """Whether an operation on a GPU left this tensor in host memory."""
         entry = self._live.get(id(tensor))
         return entry is not None and entry.on_host and entry.reference() is tensor
 
     def shares(self, tensor: Any) -> None:
-        """The memory of a tensor is counted with another from now on: that of a value with the variable it went to."""
+        """From now on the tensor's memory is counted with another: a value with the variable it was assigned to."""
         with self._lock:
             entry = self._live.get(id(tensor))
             if entry is not None and entry.reference() is tensor:
@@ -66,18 +66,18 @@ class Ledger:
                 self._current[entry.gpu] -= entry.size
 
     def living(self, gpu: int) -> list[Any]:
-        """The tensors of which it is sure that their memory is this GPU's."""
+        """Tensors whose memory certainly belongs to this GPU."""
         with self._lock:
             entries = [one for one in self._live.values() if one.gpu == gpu and one.is_sure and not one.on_host]
         return [tensor for one in entries if (tensor := one.reference()) is not None]
 
     def usage(self, gpu: int) -> dict[str, int]:
-        """`current` and `peak` in bytes, as `tf.config.experimental.get_memory_info` gives them."""
+        """`current` and `peak` in bytes, as from `tf.config.experimental.get_memory_info`."""
         with self._lock:
             return {"current": self._current.get(gpu, 0), "peak": self._peak.get(gpu, 0)}
 
     def reset_peak(self, gpu: int) -> None:
-        """The peak becomes what is there now."""
+        """Resets the peak to the current use."""
         with self._lock:
             self._peak[gpu] = self._current.get(gpu, 0)
 

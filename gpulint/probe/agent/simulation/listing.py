@@ -1,8 +1,7 @@
-"""The devices that TensorFlow finds, and how the runtime is made of what the program has configured.
+"""The devices that TensorFlow lists, and the runtime configuration that the program's settings result in.
 
-The simulated GPUs are entered where TensorFlow asks the system for its devices. All that `tf.config` allows, refuses
-and answers is then TensorFlow's own doing; only the configuration that the runtime gets, in the end, has logical CPUs
-in their place.
+Simulated GPUs are added where TensorFlow asks the system for devices. What `tf.config` accepts, rejects and returns is
+then TensorFlow's own behaviour; only the final runtime configuration has logical CPUs instead.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from gpulint.probe.agent.simulation.pieces import Pieces
 from gpulint.probe.agent.simulation.placing import Placing
 
 NAME = "simulated GPU"
-"""What `tf.config.experimental.get_device_details` calls it. It has no compute capability: none is simulated."""
+"""Name in `tf.config.experimental.get_device_details`, without a compute capability: none is simulated."""
 
 _MASK = "CUDA_VISIBLE_DEVICES"
 
 
 class Listing:
-    """Stands before the lists of devices. `count` GPUs are there, with `memory` bytes each where that is said."""
+    """Wraps the lists of devices: `count` GPUs, with `memory` bytes each if given."""
 
     def __init__(
         self,
@@ -44,10 +43,10 @@ class Listing:
         self._pieces = pieces
         self._mask = os.environ.get(_MASK)
         self.growth: bool | None = None
-        """Whether the last configuration that was made says that memory grows."""
+        """Whether the latest configuration enables memory growth."""
 
     def install(self) -> None:
-        """Put everything in place."""
+        """Installs all wrappers."""
         self._physical()
         self._logical()
         self._usage()
@@ -57,7 +56,7 @@ class Listing:
         self._pieces.build.IsGoogleCudaEnabled = lambda: True
 
     def limits(self) -> dict[str, int]:
-        """Bytes that a simulated GPU may take, by its logical name: what the program configured, or its memory."""
+        """Limit in bytes of each simulated GPU by logical name: as configured by the program, or its memory."""
         return {f"GPU:{index}": limit for index, limit in self._limits().items()}
 
     def _limits(self) -> dict[int, int]:
@@ -77,7 +76,7 @@ class Listing:
         details = tfe.TF_GetDeviceDetails
 
         def listed() -> list[bytes]:
-            # The system is not asked: that would start the driver of a machine that has GPUs.
+            # The system is not queried: that would start the driver of a machine with GPUs.
             return [b"/physical_device:CPU:0", *(b"/physical_device:GPU:%d" % index for index in range(self._visible))]
 
         def details_of(index: int) -> Any:
@@ -88,8 +87,8 @@ class Listing:
 
     @property
     def _visible(self) -> int:
-        """How many GPUs `CUDA_VISIBLE_DEVICES` leaves, where the program has set it; what was set before it began is
-        about the machine that it is rehearsed on. CUDA ends the list at the first entry that is no device."""
+        """Number of GPUs that `CUDA_VISIBLE_DEVICES` leaves visible, if the program set it; an earlier value is
+        about the host machine. CUDA stops at the first invalid entry."""
         mask = os.environ.get(_MASK)
         if mask is None or mask == self._mask:
             return self._count
@@ -141,7 +140,7 @@ class Listing:
         context._initialize_logical_devices = initialised
 
     def _sessions(self) -> None:
-        """A session of TensorFlow 1 makes devices of its own."""
+        """A TensorFlow 1 session creates its own devices."""
         sessions, names = self._pieces.sessions, self._names
         make = sessions.TF_NewSessionOptions
 
@@ -159,7 +158,7 @@ class Listing:
         sessions.TF_NewSessionOptions = options
 
     def _local_devices(self) -> None:
-        """`device_lib.list_local_devices`, on which `tf.test.is_gpu_available` and `gpu_device_name` stand."""
+        """`device_lib.list_local_devices`, which `tf.test.is_gpu_available` and `gpu_device_name` use."""
         module, protos = self._pieces.device_list, self._pieces
         listed = module.list_devices
 

@@ -1,7 +1,7 @@
-"""Names of devices: those that the program knows, and those of the runtime, where logical CPUs stand for GPUs.
+"""Translates device names between the program, which has GPUs, and the runtime, which has logical CPUs.
 
-The program's `GPU:k` is the runtime's `CPU:c+k`, where c is how many logical CPUs the program has itself (one, unless
-it splits its CPU).
+The program's `GPU:k` is the runtime's `CPU:c+k`, where c is the program's own number of logical CPUs (one, unless it
+splits its CPU).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 _KIND = re.compile(r"(?:^|/)(?:device:)?(cpu|gpu)(?::(\d+|\*))?(?=/|$)", re.IGNORECASE)
-"""The part of a name that says the type and the number: `/gpu:0`, `GPU:1`, `/device:GPU:*`, `…/task:0/device:GPU:0`."""
+"""Type and index within a device name: `/gpu:0`, `GPU:1`, `/device:GPU:*`, `…/task:0/device:GPU:0`."""
 
 _IN_TEXT = re.compile(r"(device:)CPU:(\d+)", re.IGNORECASE)
 _OF_A_TYPE = "device:"
@@ -25,11 +25,11 @@ _LOCAL = "/job:localhost/replica:0/task:0"
 
 
 class Names:
-    """Turns names of the program into names of the runtime and back. All answers are `str`; nothing is raised."""
+    """Translates names in both directions. Always returns `str` and never raises."""
 
     def __init__(self) -> None:
         self.cpus = 1
-        """Logical CPUs that the program has itself."""
+        """The program's own logical CPUs."""
         self.gpus = 0
         """Simulated logical GPUs."""
         self.head = ""
@@ -37,13 +37,13 @@ class Names:
         self._seen: dict[str, str] = {}
 
     def set(self, cpus: int, gpus: int) -> None:
-        """How many logical devices there are. Fixed once the runtime is up."""
+        """Sets the number of logical devices. Fixed once the runtime is up."""
         if (cpus, gpus) != (self.cpus, self.gpus):
             self.cpus, self.gpus = cpus, gpus
             self._seen.clear()
 
     def seen(self, name: str) -> str:
-        """The program's name of a device of the runtime."""
+        """The program's name of a runtime device."""
         known = self._seen.get(name)
         if known is None:
             known = self._seen[name] = self.text(name)
@@ -52,15 +52,15 @@ class Names:
     def text(self, text: str) -> str:
         """A text of the runtime with the program's names."""
 
-        def told(found: re.Match[str]) -> str:
+        def translate(found: re.Match[str]) -> str:
             index = int(found[2])
             return f"{found[1]}GPU:{index - self.cpus}" if self.cpus <= index < self.cpus + self.gpus else found[0]
 
-        return _IN_TEXT.sub(told, text)
+        return _IN_TEXT.sub(translate, text)
 
     def message(self, text: str) -> str:
-        """The message of an error with the program's names, as a TensorFlow for GPUs words it. In a graph, an operation
-        without a kernel for GPUs was given to a GPU that the runtime does not have."""
+        """An error message with the program's names, as a GPU build words it. In a graph, an operation without a GPU
+        kernel was assigned to a GPU that the runtime lacks."""
 
         def lacks_kernel(found: re.Match[str]) -> str:
             asked = found["asked"] or found["spec"]
@@ -74,7 +74,7 @@ class Names:
         return _NOT_THERE.sub(lacks_kernel, self.text(text).replace(_WITHOUT_CUDA, ""))
 
     def gpu(self, name: str) -> int | None:
-        """The number of the simulated GPU that a name of the program means, None where it means none."""
+        """Index of the simulated GPU in a program's name, or None."""
         found = _KIND.search(name)
         if found is None or found[1].upper() != "GPU":
             return None
@@ -82,15 +82,15 @@ class Names:
         return index if index < self.gpus else None
 
     def says_kind(self, name: str) -> bool:
-        """Whether a name says CPU or GPU."""
+        """Whether a name specifies CPU or GPU."""
         return _KIND.search(name) is not None
 
     def real(self, asked: str, has_kernel: bool, soft: bool) -> str:
-        """The device of the runtime on which an operation runs that is asked to run on `asked` ("": nothing said).
+        """The runtime device for an operation with the requested device `asked` ("": none).
 
-        As TensorFlow places: an operation without a kernel for GPUs, or with a device that does not exist, goes to
-        another device where placement is `soft`; where it is not, the name is left as it is, so that TensorFlow raises
-        its own error. GPU:0 comes before the CPUs (`SortedDevicesByPriority`).
+        Follows TensorFlow's placer: an operation without a kernel, or with a missing device, goes to another device if
+        placement is `soft`; otherwise the name is unchanged, so that TensorFlow raises its own error. GPU:0 takes
+        precedence over CPUs (`SortedDevicesByPriority`).
         """
         if not self.gpus:
             return asked
@@ -104,7 +104,7 @@ class Names:
             if index < self.cpus:
                 return asked
             if not soft:
-                return f"{head}/device:CPU:{self.cpus + self.gpus + index}"  # there is none
+                return f"{head}/device:CPU:{self.cpus + self.gpus + index}"  # does not exist
         elif index < self.gpus and has_kernel:
             return f"{head}/device:CPU:{self.cpus + index}"
         elif not soft:

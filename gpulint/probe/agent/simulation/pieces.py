@@ -1,8 +1,7 @@
-"""Everything private of TensorFlow that a simulation stands on, named in one place.
+"""All private API of TensorFlow that a simulation depends on.
 
-Seen working on 2.16, 2.18 and 2.21. The façade replaces functions where TensorFlow's own Python code calls them, so
-what it needs is not only that they exist but that they are called: `missing` reads that off the sources before the
-program runs, without importing TensorFlow.
+Tested on 2.16, 2.18 and 2.21. Wrappers replace functions that TensorFlow's own Python code calls, so those must not
+only exist but be called: `missing` checks the sources before the program runs, without importing TensorFlow.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _NEEDED = {
     "python/framework/errors_impl.py": ("def __init__(self, node_def, op, message, error_code",),
     "python/ops/script_ops.py": ("def __call__(self, token, device, args)",),
 }
-"""File of TensorFlow → what its text has to say."""
+"""File of TensorFlow → texts it must contain."""
 
 
 class Unsupported(Exception):
@@ -48,7 +47,7 @@ class Unsupported(Exception):
 
 
 def missing() -> str:
-    """What the TensorFlow that will be imported lacks, in one line; "" where nothing is, or where there is none."""
+    """What the installed TensorFlow lacks, in one line; "" if nothing, or if it is not installed."""
     try:
         found = importlib.util.find_spec("tensorflow")
     except (ImportError, ValueError):
@@ -69,7 +68,7 @@ def missing() -> str:
 
 
 class Pieces:
-    """The modules that the façade stands before. Raises Unsupported for one that is not there."""
+    """The wrapped modules. Raises Unsupported if one is missing."""
 
     def __init__(self) -> None:
         self.tfe = _module("tensorflow.python.pywrap_tfe")
@@ -94,13 +93,13 @@ class Pieces:
         self.attribute_value = _module("tensorflow.core.framework.attr_value_pb2")
 
     def count_devices(self) -> None:
-        """See to it that the devices are counted, also before the runtime is up, where a graph is built by itself."""
+        """Counts the devices, also before the runtime is up, when a graph is built without it."""
         context = self.context.context()
         if context._context_handle is None:
             context.config  # noqa: B018 (counts them)
 
     def is_soft(self) -> bool:
-        """Whether an operation may go to another device than the one that it is asked to run on."""
+        """Whether an operation may go to a device other than the requested one."""
         return self.context.context()._soft_device_placement is not False
 
 

@@ -1,4 +1,4 @@
-"""Where an operation goes that the program runs, or puts into a graph."""
+"""Decides the device of an operation, eager or in a graph."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gpulint.probe.agent.simulation.names import Names
 from gpulint.probe.agent.simulation.pieces import Pieces
 
 
-class Placed(NamedTuple):
-    """The runtime's name of the device, and the kernel; None where there is none for GPUs, or it is not known."""
+class Placement(NamedTuple):
+    """The runtime's device name, and the GPU kernel; None if there is none or it is unknown."""
 
     device: str
     kernel: Kernel | None
@@ -20,14 +20,14 @@ class Placed(NamedTuple):
 class Placing:
     """Places operations as a machine with GPUs would.
 
-    `unsupported` collects the operations, with their types, that would run on the CPU for want of a kernel.
+    `unsupported` collects operations, with their types, that run on the CPU for lack of a kernel.
     """
 
     def __init__(self, names: Names, kernels: Kernels, pieces: Pieces) -> None:
         self._names = names
         self._kernels = kernels
         self._pieces = pieces
-        self._decided: dict[tuple[str, Types, str, bool], Placed] = {}
+        self._decided: dict[tuple[str, Types, str, bool], Placement] = {}
         self._attributes: dict[str, tuple[str, ...] | None] = {}
         self.unsupported: dict[tuple[str, Types], None] = {}
 
@@ -37,9 +37,9 @@ class Placing:
 
     def place(
         self, op: str, types_of: Callable[[tuple[str, ...]], Types], asked: str, soft: bool | None = None
-    ) -> Placed:
-        """Where an operation goes; `types_of` is asked for the types of attributes that it depends on. `soft`: whether
-        it may go elsewhere than asked; None: as `tf.config` says."""
+    ) -> Placement:
+        """The device of an operation; `types_of` returns the types of the attributes it depends on. `soft`: whether
+        another device than the requested one is allowed; None: as set in `tf.config`."""
         attributes = self._attributes.get(op, ())
         if op not in self._attributes:
             attributes = self._attributes[op] = self._attributes_of(op)
@@ -52,30 +52,30 @@ class Placing:
         return placed
 
     def type_name(self, value: Any) -> str:
-        """The name of a type that TensorFlow gives as a DType, a number of its enumeration, or of NumPy's."""
+        """Name of a type given as a DType, an enumeration number or a NumPy type."""
         dtype = value if isinstance(value, self._pieces.dtypes.DType) else self._pieces.dtypes.as_dtype(value)
         return str(dtype.name).removesuffix("_ref")
 
     def _attributes_of(self, op: str) -> tuple[str, ...] | None:
         return self._kernels.attributes(op) if self._kernels.of(op) is not None else None
 
-    def _place(self, op: str, types: Types, asked: str, soft: bool) -> Placed:
+    def _place(self, op: str, types: Types, asked: str, soft: bool) -> Placement:
         kernel = self._kernels.find(op, types)
         runs = kernel is not None or self._kernels.of(op) is None
         if not runs and self._names.gpus:
             self.unsupported[op, types] = None
-        return Placed(self._names.real(asked, runs, soft), kernel)
+        return Placement(self._names.real(asked, runs, soft), kernel)
 
 
 class _Argument(NamedTuple):
-    """An input: the attribute that says its type, and whether it is a list of tensors of types of their own."""
+    """An input: its type attribute, and whether it is a list of tensors with separate types."""
 
     attribute: str
     is_list: bool
 
 
 class CallTypes:
-    """The types of an eager operation, from its arguments: inputs, then names and values of attributes."""
+    """Types of an eager operation from its arguments: inputs, then attribute names and values."""
 
     def __init__(self, placing: Placing, pieces: Pieces) -> None:
         self._placing = placing
@@ -83,7 +83,7 @@ class CallTypes:
         self._arguments: dict[str, tuple[_Argument, ...]] = {}
 
     def arguments(self, op: str) -> tuple[_Argument, ...]:
-        """The inputs that an operation is defined with."""
+        """The inputs in an operation's definition."""
         known = self._arguments.get(op)
         if known is None:
             defined = self._definitions.get(op).input_arg
@@ -92,7 +92,7 @@ class CallTypes:
         return known
 
     def of(self, op: str, attributes: tuple[str, ...], inputs: Sequence[Any], given: tuple[Any, ...]) -> Types:
-        """The types of attributes. `given` are names and values in turn."""
+        """Types of attributes. `given` alternates names and values."""
         named = dict(zip(given[::2], given[1::2], strict=False))
         found = []
         for attribute in attributes:
@@ -109,7 +109,7 @@ class CallTypes:
             return ()
 
     def _of_inputs(self, op: str, attribute: str, inputs: Sequence[Any]) -> tuple[str, ...]:
-        """The type of the first input that has it; a plain Python value counts only where nothing else does."""
+        """Type of the first input that has one; plain Python values count last."""
         plain: tuple[str, ...] = ()
         for argument, value in zip(self.arguments(op), inputs, strict=False):
             if attribute != argument.attribute:

@@ -1,4 +1,4 @@
-"""What needs a GPU and cannot be simulated, replaced by what computes the same: NCCL, and cuDNN in recurrent layers."""
+"""Replaces what needs a real GPU by equivalent computations: NCCL, and cuDNN in recurrent layers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _HINT = "communication_hint"
 
 
 class Substitutes:
-    """Stands before operations that only a CUDA build on a real GPU has kernels for."""
+    """Wraps operations that have kernels only in CUDA builds with a real GPU."""
 
     def __init__(self, pieces: Pieces) -> None:
         self._pieces = pieces
 
     def install(self, tensorflow: Any) -> None:
-        """Put everything in place. `tensorflow` is the module that the program imports."""
+        """Installs all wrappers. `tensorflow` is the module imported by the program."""
         self._pieces.nccl._apply_all_reduce = self._all_reduce(self._pieces.nccl._apply_all_reduce)
         for name, function in list(vars(self._pieces.collectives).items()):
             if inspect.isfunction(function) and _HINT in inspect.signature(function).parameters:
@@ -27,7 +27,7 @@ class Substitutes:
         tensorflow.raw_ops.CudnnRNNV3 = self._without_cudnn(tensorflow.raw_ops.CudnnRNNV3)
 
     def _all_reduce(self, reduce: Any) -> Any:
-        """NCCL's sums, as sums on each device; other reductions of NCCL stay and raise for want of a kernel."""
+        """NCCL sums as sums on each device; other NCCL reductions still raise for lack of a kernel."""
         ops, math = self._pieces.ops, self._pieces.math
 
         @functools.wraps(reduce)
@@ -43,8 +43,8 @@ class Substitutes:
         return all_reduce
 
     def _without_cudnn(self, operation: Any) -> Any:
-        """Keras 3 asks for cuDNN where there is a GPU, and takes its own kernels where TensorFlow finds none. Keras 2
-        builds both into the graph and leaves the choice to the placement."""
+        """Keras 3 tries cuDNN on GPUs and falls back to its own kernels if TensorFlow has none. Keras 2 builds both
+        into the graph and leaves the choice to placement."""
         errors = self._pieces.errors
 
         @functools.wraps(operation)
@@ -57,7 +57,7 @@ class Substitutes:
 
 
 def _in_a_ring(function: Any) -> Any:
-    """Collective operations go round the devices where NCCL, or what seems best, is asked for."""
+    """Runs collective operations as a ring, instead of by NCCL or the automatic choice."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)

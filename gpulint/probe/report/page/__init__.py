@@ -1,4 +1,4 @@
-"""The probe's report as one HTML file, which needs no network and, but for its tabs, no JavaScript."""
+"""The report as one HTML file that needs no network, and JavaScript only for its tabs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from xml.etree.ElementTree import Element
 
-import gpulint
-from gpulint.probe.report import Report
+from gpulint._version import __version__
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.header import header
 from gpulint.probe.report.json import content
 from gpulint.probe.report.page import devices, environment, memory, source, verdict
@@ -18,8 +18,8 @@ from gpulint.probe.report.page.parts import badge, code
 from gpulint.probe.report.page.places import Places
 
 
-def render(report: Report) -> str:
-    """The page. Reads the program's files where the capture does not keep their text."""
+def render(report: RunReport) -> str:
+    """The page. Reads the program's files if the capture lacks their text."""
     written = content(report)
     places = Places(report, written["placements"])
     sections: list[tuple[str, Iterator[Child]]] = [
@@ -47,7 +47,7 @@ def render(report: Report) -> str:
                         for name, body in sections
                     ),
                 ),
-                tag("footer", f"Made by gpulint {gpulint.__version__}. This page loads nothing."),
+                tag("footer", f"Made by gpulint {__version__}. This page loads nothing."),
                 raw("script", _own("page.js")),
             ),
             lang="en",
@@ -73,7 +73,7 @@ def _head(command: str) -> Element:
     )
 
 
-def _banner(report: Report, command: str) -> Element:
+def _banner(report: RunReport, command: str) -> Element:
     said, worst = verdict.headline(report)
     return tag(
         "header",
@@ -89,5 +89,5 @@ def _own(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """What a policy allows in place of a source: these characters only."""
+    """A hash source for the content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

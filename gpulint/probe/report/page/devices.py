@@ -1,4 +1,4 @@
-"""The sections Devices and Copies: what ran where, and what went from one device to another."""
+"""The sections Devices and Copies: operations by device, and transfers between devices."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Steps, Where
 from gpulint.probe.measures.sizes import in_words
-from gpulint.probe.report import Report
-from gpulint.probe.report.header import cards, lacking
+from gpulint.probe.report import RunReport
+from gpulint.probe.report.header import cards, missing_kernels
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import chip, code, link, matrix, table
@@ -19,8 +19,8 @@ from gpulint.probe.report.page.places import Places
 from gpulint.probe.report.workers import WORKER_COLUMNS
 
 
-def section(report: Report, places: Places) -> Iterator[Child]:
-    """Devices, workers, cards, strategies, functions and steps, then what is on which device."""
+def section(report: RunReport, places: Places) -> Iterator[Child]:
+    """Devices, workers, cards, strategies, functions and steps, then counts by device."""
     capture = report.capture
     devices = list(dict.fromkeys((*capture.logical, *(name for name in capture.operations if name))))
     if devices:
@@ -71,11 +71,11 @@ def section(report: Report, places: Places) -> Iterator[Child]:
         if seen.rows:
             yield tag("h3", title)
             yield matrix(seen)
-    yield from (tag("p", line, class_="hint") for line in lacking(capture))
+    yield from (tag("p", line, class_="hint") for line in missing_kernels(capture))
 
 
-def copies(report: Report, told: Sequence[Mapping[str, Any]], places: Places) -> Iterator[Child]:
-    """Transfers between devices, as the JSON report tells them; those fields that no copy has are left out."""
+def copies(report: RunReport, told: Sequence[Mapping[str, Any]], places: Places) -> Iterator[Child]:
+    """Transfers between devices, as in the JSON report; columns without values are left out."""
     if not told:
         seen = "No graph was seen." if not report.capture.nodes else "Nothing that was seen goes between devices."
         yield tag("p", seen, class_="empty")
@@ -115,7 +115,7 @@ _COPY: Mapping[str, tuple[str, Callable[[Any], Child]]] = {
     "in_step": ("when", lambda value: "in each step" if value else None),
     "mixed": ("beside", lambda value: "inputs of other devices" if value else None),
 }
-"""Fields of a copy: the column's name, and how they are shown."""
+"""Fields of a copy: column heading, and how a value is shown."""
 
 
 def _known(size: int) -> str:
@@ -176,7 +176,7 @@ def _times(steps: Steps) -> tuple[str, str]:
 
 
 def _logs(capture: Capture) -> list[tuple[str, Matrix]]:
-    """The placement log, where there is nothing better."""
+    """The placement log, as a fallback."""
     if capture.executions or capture.nodes:
         return []
     return [(f"Operations in the placement log ({name})", logged(log, capture)) for name, log in capture.logs.items()]

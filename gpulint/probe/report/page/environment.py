@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpulint.probe.measures.curves import beginning
-from gpulint.probe.report import Report
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import code, link, table
 from gpulint.probe.report.page.places import Places
@@ -19,8 +19,8 @@ _YES = {"True": "yes", "False": "no"}
 _UNSEEN = re.compile(r"[^\x20-\x7e\n]")
 
 
-def section(report: Report, places: Places) -> Iterator[Child]:
-    """What the program ran on, what configured it, what was not seen, and TensorFlow's own messages."""
+def section(report: RunReport, places: Places) -> Iterator[Child]:
+    """Machine, configuration, lost evidence, and TensorFlow's own messages."""
     capture = report.capture
     facts = [
         ("command", command(report)),
@@ -61,15 +61,14 @@ def section(report: Report, places: Places) -> Iterator[Child]:
 
 
 def raw(content: Mapping[str, Any]) -> Iterator[Child]:
-    """The JSON report. What is not plain text is written as JSON's own escapes, so that all of it can be seen and
-    copied."""
+    """The JSON report. Special characters are JSON escapes, so that everything is visible and can be copied."""
     yield tag("p", "The report as `--output-format json` writes it.", class_="hint")
     text = json.dumps(content, indent=1, ensure_ascii=False)
     yield tag("pre", _UNSEEN.sub(_escaped, text), tabindex=0, aria_label="JSON", id="json")
 
 
-def command(report: Report) -> str:
-    """The command line as the user knows it, "" where there was none."""
+def command(report: RunReport) -> str:
+    """The command line as users know it, "" if there is none."""
     return shlex.join(report.capture.start.get("command", ()))
 
 

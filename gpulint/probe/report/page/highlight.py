@@ -1,4 +1,4 @@
-"""Python source in colour, row by row."""
+"""Syntax highlighting of Python source, row by row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, _To
 from gpulint.probe.report.page.markup import Child, tag
 
 LONGEST = 500_000
-"""Characters of a file that is coloured; a longer one is shown plain."""
+"""Characters of a file to highlight; longer ones are shown plain."""
 
 _CLASSES = (
     (Comment, "c"),
@@ -27,8 +27,8 @@ _CLASSES = (
 
 
 def highlighted(rows: Sequence[str]) -> list[list[Child]]:
-    """What stands in each row: texts and spans. Characters that cannot be seen, or that turn the reading around, are
-    named (`U+202E`), so that no row looks like another one."""
+    """Texts and spans of each row. Characters that are invisible or change the text direction are shown by name
+    (`U+202E`), so that no row imitates another."""
     text = "\n".join(rows)
     if len(text) > LONGEST:
         return [list(_visible(row)) for row in rows]

@@ -1,7 +1,7 @@
-"""Building HTML as a tree.
+"""Builds HTML as a tree.
 
-Text becomes markup nowhere: the serialiser of the standard library escapes every text and attribute of the tree, so
-nothing has to be remembered where a section is written, and no template engine has to be installed.
+Text never becomes markup: the serialiser of the standard library escapes every text and attribute, so sections cannot
+forget to, and no template engine is needed.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 Child: TypeAlias = Union[Element, str, "Iterable[Child]", None]
-"""What can stand in an element; None is nothing."""
+"""Content of an element; None is nothing."""
 
 
 def tag(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Element:
     """An element. Attributes are named as in HTML, with `class_` for class and `_` for `-`; True is an attribute
-    without a value, False and None are none."""
+    without a value, False and None leave it out."""
     made = Element(name)
     for key, value in attributes.items():
         if value is not None and value is not False:
@@ -28,8 +28,8 @@ def tag(name: str, /, *children: Child, **attributes: str | int | float | bool |
 
 
 def raw(name: str, text: str) -> Element:
-    """A `style` or `script` with text of our own, which browsers read as it stands. Raises ValueError for one that
-    would end it."""
+    """A `style` or `script` with trusted text, which browsers do not unescape. Raises ValueError for text that would
+    close it."""
     if "</" in text:
         raise ValueError(f"{name} cannot hold an end tag")
     made = Element(name)
@@ -43,7 +43,7 @@ def document(root: Element) -> str:
 
 
 def shown(text: str) -> str:
-    """Text without the characters that steer instead of showing: controls, marks of direction, lone surrogates."""
+    """Text without control characters, direction marks and lone surrogates."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -1,4 +1,4 @@
-"""The section Memory: curves over the run, drawn as SVG."""
+"""The section Memory: curves over the run, as SVG."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from xml.etree.ElementTree import Element
 
 from gpulint.probe.measures.curves import Curve, Points, Span, curves, phases
 from gpulint.probe.measures.sizes import in_words
-from gpulint.probe.report import Report
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.page.markup import Child, tag
 
 WIDTH, HEIGHT = 1000, 200
-"""Of a drawing, which is stretched to the width of the page; what is written stands beside it."""
+"""Size of a drawing, which is stretched to the page's width; labels are outside it."""
 
 MOST = 500
-"""Points of a line; more than that nobody can see."""
+"""Points of a line; more are not visible."""
 
 TICKS = 4
-"""Parts of the scales."""
+"""Parts of each scale."""
 
 
 _STEPS = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
-"""Parts of a scale that read well, times a power of ten."""
+"""Readable parts of a scale, times a power of ten."""
 
 
-def section(report: Report) -> Iterator[Child]:
+def section(report: RunReport) -> Iterator[Child]:
     """The phases, and a drawing for each device, card, and the host."""
     seen = curves(report.capture)
     if not seen:
@@ -95,7 +95,7 @@ def _figure(curve: Curve, spans: Sequence[Span], end: float) -> Element:
 
 
 def _top(curve: Curve) -> float:
-    """Where the scale of a curve ends."""
+    """Upper end of a curve's scale."""
     if curve.unit == "percent":
         return 100.0
     unit = 1.0
@@ -106,7 +106,7 @@ def _top(curve: Curve) -> float:
 
 
 def _round(greatest: float) -> float:
-    """The end of a scale: TICKS times a round number, so that each part of the scale is one."""
+    """End of a scale: TICKS times a round number, so that every tick is round."""
     part = max(greatest, 0.4) / TICKS
     power = 10 ** math.floor(math.log10(part))
     step = next(step for step in _STEPS if part <= step * power * (1 + 1e-9))
@@ -127,7 +127,7 @@ def _line(points: Sequence[tuple[float, float]], end: float, top: float, number:
 
 
 def _limit(curve: Curve, top: float) -> Element | None:
-    """Where it is in the picture at all."""
+    """Drawn only if it is within the scale."""
     if not curve.limit or curve.limit > top or curve.unit == "percent":
         return None
     y = f"{HEIGHT * (1 - curve.limit / top):.1f}"
@@ -157,7 +157,7 @@ def _value(curve: Curve, value: float) -> str:
 
 
 def _thinned(points: Points) -> list[tuple[float, float]]:
-    """At most MOST points; each stands for the highest of its neighbours, as a peak must not vanish."""
+    """At most MOST points, each the maximum of its neighbours, so that peaks survive."""
     if len(points) <= MOST:
         chosen = list(points)
     else:

@@ -1,4 +1,4 @@
-"""Parts that several sections are made of."""
+"""Elements that several sections share."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.places import Places
 
 HUES = 8
-"""Colours of devices in the style sheet; the ninth device has that of the first again. One more, a grey, is for the
-host."""
+"""Device colours in the style sheet; the ninth device reuses the first. The host has a grey of its own."""
 
 ROWS = 20
-"""Rows of a table that are shown at once; the others are folded away."""
+"""Rows of a table that are shown; the rest is collapsed."""
 
 _MARKS = {Status.FAIL: "✕", Status.WARN: "!", Status.INCONCLUSIVE: "?", Status.SKIP: "–", Status.PASS: "✓"}
 
 
 def code(text: str) -> Element:
-    """Text of the program's: a name, a path, a message. It runs by itself, whatever direction its letters have."""
+    """Text from the program: a name, a path, a message. Isolated from the surrounding text direction."""
     return tag("code", text)
 
 
 def prose(text: str) -> list[Child]:
-    """A message, in which `names` of code stand between backticks."""
+    """A message with `names` of code in backticks."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return [text]
@@ -36,19 +35,19 @@ def prose(text: str) -> list[Child]:
 
 
 def badge(status: Status) -> Element:
-    """A status, told by a mark, a word and a colour."""
+    """A status, shown by symbol, word and colour."""
     return tag(
         "span", tag("span", _MARKS[status], aria_hidden="true"), f" {status.value}", class_=f"badge {status.value}"
     )
 
 
 def chip(device: str, note: str = "") -> Element:
-    """A device with its colour, which is the same all over the page."""
+    """A device with its colour, the same across the page."""
     return tag("span", device, tag("small", f" {note}") if note else None, class_=f"chip hue{hue(device)}")
 
 
 def hue(device: str) -> int:
-    """The number of a device's colour."""
+    """Number of a device's colour."""
     kind, _, number = device.rpartition(":")
     if number.isdecimal():
         return HUES if kind.endswith("CPU") and int(number) == 0 else int(number) % HUES
@@ -56,7 +55,7 @@ def hue(device: str) -> int:
 
 
 def link(places: Places, where: Where | None) -> Child:
-    """A place, leading to its row where its file is shown."""
+    """A location, linked to its row if its file is shown."""
     if where is None:
         return None
     name = code(places.located(where))
@@ -64,8 +63,8 @@ def link(places: Places, where: Where | None) -> Child:
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set[int] = frozenset()) -> Element:
-    """A table; on narrow screens each row becomes a block whose cells have the names of their columns. `numbers` are
-    the columns that stand right. Rows beyond ROWS are folded into a table below."""
+    """A table; on narrow screens each row becomes a block whose cells show their column heading. `numbers` are
+    right-aligned columns. Rows beyond ROWS are collapsed into a table below."""
     made = [
         tag(
             "tr",
@@ -92,7 +91,7 @@ def table(names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set
 
 
 def matrix(seen: Matrix) -> Child:
-    """Names beside devices; the darker a cell, the greater its share of the greatest number."""
+    """Names by device; the larger a number, relative to the largest, the darker its cell."""
     if not seen.rows:
         return None
     greatest = max(number for _, counts in seen.rows for number in counts.values()) or 1
@@ -127,12 +126,12 @@ def matrix(seen: Matrix) -> Child:
 
 
 def _copy(head: Element) -> Element:
-    """The same head once more: a table of its own needs it for its columns to be known."""
+    """A copy of the table head for the collapsed table."""
     return tag("thead", list(head))
 
 
 def _heat(number: int, greatest: int) -> int:
-    """0 for nothing to 4 for the greatest, by magnitude: one operation of thousands is to be seen, too."""
+    """0 for nothing to 4 for the largest, logarithmic, so that one operation among thousands is visible."""
     if number <= 0:
         return 0
     share = number.bit_length() / greatest.bit_length()

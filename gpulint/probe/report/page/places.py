@@ -1,4 +1,4 @@
-"""What is told of each row of the program's files."""
+"""Annotations for each row of the program's files."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any, TypeAlias
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.reasons import is_bookkeeping
-from gpulint.probe.report import Report, located
+from gpulint.probe.report import RunReport, located
 from gpulint.sources.notebook import SUFFIX
 
 _File: TypeAlias = "tuple[str, int | None]"
-"""A file, or a notebook and a cell of it."""
+"""A file, or a notebook and a cell."""
 
 
 @dataclass(slots=True)
-class Told:
-    """Of one row: its placements, as the JSON report has them, and the expectations that it implies."""
+class RowNotes:
+    """Annotations of one row: its placements, as in the JSON report, and the expectations it implies."""
 
     placements: list[Mapping[str, Any]] = field(default_factory=list)
     expectations: list[Expectation] = field(default_factory=list)
 
     @property
     def devices(self) -> Counter[str]:
-        """How many operations and nodes of this row are on each device; bookkeeping does not count."""
+        """Number of operations and nodes of this row by device, without bookkeeping."""
         seen = Counter[str]()
         for one in self.placements:
             if one["assigned"] and not is_bookkeeping(one["op"]):
@@ -36,12 +36,12 @@ class Told:
 
 
 class Places:
-    """The rows of all files, with what is told of them, and the anchors that lead to them."""
+    """Annotated rows of all files, and their anchors."""
 
-    def __init__(self, report: Report, placements: Iterable[Mapping[str, Any]]) -> None:
-        self.files: dict[_File, dict[int, Told]] = {}
-        """File → row → what is told of it: first the program's main file, then those with the most to tell."""
-        found: defaultdict[_File, defaultdict[int, Told]] = defaultdict(lambda: defaultdict(Told))
+    def __init__(self, report: RunReport, placements: Iterable[Mapping[str, Any]]) -> None:
+        self.files: dict[_File, dict[int, RowNotes]] = {}
+        """File → row → annotations: the main file first, then files with most annotations."""
+        found: defaultdict[_File, defaultdict[int, RowNotes]] = defaultdict(lambda: defaultdict(RowNotes))
         for one in placements:
             if one["filename"] is not None:
                 found[one["filename"], one.get("cell")][one["row"]].placements.append(one)
@@ -52,7 +52,7 @@ class Places:
         main = main_file(report)
         is_there = main in report.capture.sources or os.path.isfile(main)
         if main and is_there and not main.endswith(SUFFIX):
-            found.setdefault((main, None), defaultdict(Told))
+            found.setdefault((main, None), defaultdict(RowNotes))
         weights = Counter[str]()
         for (path, _), rows in found.items():
             weights[path] += _weight(rows.values())
@@ -62,26 +62,26 @@ class Places:
         self._numbers = {file: number for number, file in enumerate(self.files)}
 
     def located(self, where: Where) -> str:
-        """A place as the user knows it: relative to the directory in which the program ran."""
+        """A location as users know it: relative to the program's working directory."""
         return located(where, self._directory)
 
     def anchor(self, where: Where) -> str:
-        """The id of a row's element."""
+        """Id of a row's element."""
         return f"file{self._numbers[where.path, where.cell]}-row{where.row}"
 
 
-def main_file(report: Report) -> str:
-    """The absolute path of the script that was run, "" where there was none."""
+def main_file(report: RunReport) -> str:
+    """Absolute path of the script that was run, "" if there is none."""
     main = str(report.capture.process.get("main", ""))
     if not main.endswith(".py") and os.sep not in main:
-        return ""  # a module by its name
+        return ""  # a module by name
     return os.path.normpath(os.path.join(report.capture.start.get("directory", ""), main))
 
 
 def broken(expectations: Sequence[Expectation]) -> list[Expectation]:
-    """Those that do not hold, in their order."""
+    """The violated expectations, in order."""
     return [one for one in expectations if one.status is not Status.PASS]
 
 
-def _weight(rows: Iterable[Told]) -> int:
-    return sum(1000 * len(broken(told.expectations)) + len(told.placements) for told in rows)
+def _weight(rows: Iterable[RowNotes]) -> int:
+    return sum(1000 * len(broken(notes.expectations)) + len(notes.placements) for notes in rows)

@@ -1,4 +1,4 @@
-"""The section Source: the program's files, each row with the devices that its operations were on."""
+"""The section Source: the program's files, each row with the devices of its operations."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from xml.etree.ElementTree import Element
 
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Status
-from gpulint.probe.report import Report
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.page.highlight import highlighted
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import badge, chip, code, prose, table
-from gpulint.probe.report.page.places import Places, Told, broken
+from gpulint.probe.report.page.places import Places, RowNotes, broken
 from gpulint.probe.report.source_text import source_file
 
 FOLDED = 12
-"""Rows in a row of which there is nothing to tell, from which on they are folded away."""
+"""Number of consecutive rows without annotations from which they are collapsed."""
 
 CONTEXT = 4
-"""Of them, how many stay on each side."""
+"""Rows that stay visible on each side."""
 
 CHIPS = 3
-"""Devices that the gutter names for a row; it counts the others."""
+"""Devices named in the gutter of a row; others are counted."""
 
 
-def section(report: Report, places: Places) -> Iterator[Child]:
-    """A block for each file, of a notebook for each cell."""
+def section(report: RunReport, places: Places) -> Iterator[Child]:
+    """A block for each file; for a notebook, for each cell."""
     if not places.files:
         yield tag("p", "Nothing is known of lines of source.", class_="empty")
         return
@@ -41,7 +41,7 @@ def section(report: Report, places: Places) -> Iterator[Child]:
         top = Where(path, 0, cell)
         body: Child
         if file.rows is None:
-            body = [_unseen(places, top._replace(row=row), told) for row, told in sorted(rows.items())]
+            body = [_unseen(places, top._replace(row=row), notes) for row, notes in sorted(rows.items())]
         else:
             lines = [
                 _row(places, top._replace(row=number), children, rows.get(number))
@@ -62,58 +62,58 @@ def section(report: Report, places: Places) -> Iterator[Child]:
         )
 
 
-def _sum(rows: Collection[Told]) -> Element:
-    operations = sum(sum(told.devices.values()) for told in rows)
-    worst = [one for told in rows for one in broken(told.expectations)]
+def _sum(rows: Collection[RowNotes]) -> Element:
+    operations = sum(sum(notes.devices.values()) for notes in rows)
+    worst = [one for notes in rows for one in broken(notes.expectations)]
     said = f"{operations:,} operations and nodes"
     if worst:
         said += f", {len(worst)} to look at"
     return tag("span", said, class_="aside")
 
 
-def _row(places: Places, where: Where, children: list[Child], told: Told | None) -> list[Element]:
+def _row(places: Places, where: Where, children: list[Child], notes: RowNotes | None) -> list[Element]:
     anchor = places.anchor(where)
     cells = [
         tag("span", str(where.row), class_="number"),
-        tag("span", _chips(told) if told else None, class_="gutter"),
+        tag("span", _chips(notes) if notes else None, class_="gutter"),
         tag("span", children or "\n", class_="code"),
     ]
-    if told is None:
+    if notes is None:
         return [tag("div", cells, class_="row", id=anchor)]
-    if told.placements:
-        summary = tag("summary", cells, class_="row", title=_title(told))
-        row = tag("details", summary, _operations(told), class_="ops", id=anchor)
+    if notes.placements:
+        summary = tag("summary", cells, class_="row", title=_title(notes))
+        row = tag("details", summary, _operations(notes), class_="ops", id=anchor)
     else:
         row = tag("div", cells, class_="row", id=anchor)
-    return [row, *(_annotation(one) for one in told.expectations if one.status is not Status.PASS)]
+    return [row, *(_annotation(one) for one in notes.expectations if one.status is not Status.PASS)]
 
 
-def _unseen(places: Places, where: Where, told: Told) -> list[Element]:
-    """A row whose text nobody has."""
-    return _row(places, where, [tag("i", "(no text)")], told)
+def _unseen(places: Places, where: Where, notes: RowNotes) -> list[Element]:
+    """A row whose text is unavailable."""
+    return _row(places, where, [tag("i", "(no text)")], notes)
 
 
-def _chips(told: Told) -> Iterator[Child]:
-    devices = told.devices.most_common()
+def _chips(notes: RowNotes) -> Iterator[Child]:
+    devices = notes.devices.most_common()
     for device, count in devices[:CHIPS]:
         yield chip(device, _short(count))
     if len(devices) > CHIPS:
         yield tag("span", f"+{len(devices) - CHIPS}", class_="chip")
-    if told.placements and not devices:
+    if notes.placements and not devices:
         yield tag("span", "bookkeeping", class_="chip quiet")
 
 
 def _short(count: int) -> str:
-    """A number of at most four characters, as far as that goes; the row has the exact ones."""
+    """A number in about four characters; the row has the exact ones."""
     for unit, size in (("M", 1_000_000), ("k", 1_000)):
         if count >= size:
             return f"{count / size:.0f}{unit}" if count >= 10 * size else f"{count / size:.1f}{unit}"
     return str(count)
 
 
-def _title(told: Told) -> str:
-    """What a pointer that rests on the row is told."""
-    ordered = sorted(told.placements, key=lambda one: -int(one["count"]))
+def _title(notes: RowNotes) -> str:
+    """Tooltip of the row."""
+    ordered = sorted(notes.placements, key=lambda one: -int(one["count"]))
     lines = [f"{one['count']:,} × {one['op']}: {_way(one)}" for one in ordered]
     return "\n".join([*lines[:10], f"… and {len(lines) - 10} more"] if len(lines) > 10 else lines)
 
@@ -123,8 +123,8 @@ def _way(one: Mapping[str, Any]) -> str:
     return f"asked for {one['requested'] or 'no device'}, on {one['assigned'] or 'an unknown one'}{reason}"
 
 
-def _operations(told: Told) -> Element:
-    ordered = sorted(told.placements, key=lambda one: (-int(one["count"]), one["op"]))
+def _operations(notes: RowNotes) -> Element:
+    ordered = sorted(notes.placements, key=lambda one: (-int(one["count"]), one["op"]))
     has_reason = any(one.get("reason") for one in ordered)
     names = ["operation", "asked for", "on", "number", *(["why"] if has_reason else []), "in"]
     return table(
@@ -158,7 +158,7 @@ def _annotation(one: Expectation) -> Element:
 
 
 def _folded(lines: list[list[Element]], kept: set[int]) -> Iterator[Child]:
-    """Rows from 1, of which long stretches with nothing to tell are folded."""
+    """Rows from 1, with long stretches without annotations collapsed."""
     near = {row for number in kept for row in range(number - CONTEXT, number + CONTEXT + 1)}
     stretch: list[int] = []
     for number in range(1, len(lines) + 2):

@@ -1,4 +1,4 @@
-"""The section Verdict: what was expected, and what was seen."""
+"""The section Verdict: expected and observed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.expectations.expectation import Expectation, Status
-from gpulint.probe.report import Report
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.failure import failure
 from gpulint.probe.report.header import ending
 from gpulint.probe.report.page.markup import Child, tag
@@ -23,8 +23,8 @@ _PLURAL = {
 }
 
 
-def headline(report: Report) -> tuple[str, Status]:
-    """The run in a few words, and the worst that befell it."""
+def headline(report: RunReport) -> tuple[str, Status]:
+    """The run in a few words, and the worst status."""
     counts = Counter(one.status for one in report.expectations)
     ended = ending(report.capture)
     if counts[Status.FAIL]:
@@ -39,8 +39,8 @@ def headline(report: Report) -> tuple[str, Status]:
     return "Nothing was decided", Status.INCONCLUSIVE
 
 
-def section(report: Report, places: Places) -> Iterator[Child]:
-    """What does not hold, each with its evidence and fix; what holds is folded away."""
+def section(report: RunReport, places: Places) -> Iterator[Child]:
+    """Violations with evidence and fix; passed expectations are collapsed."""
     counts = Counter(one.status for one in report.expectations)
     if report.expectations:
         yield tag(

@@ -1,0 +1,43 @@
+"""Work that a Python generator does for each of its elements."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.context import Loop
+from gpulint.places import Site
+
+
+class GeneratorWork:
+    """Slow calls and reads of a generator, each with the loops around it, beside the loops around its `yield`."""
+
+    def __init__(self) -> None:
+        self._around_yields: set[Site] = set()
+        self._yields: set[frozenset[Site]] = set()
+        self._calls: list[tuple[Site, frozenset[Site]]] = []
+        self._reads: list[frozenset[Site]] = []
+
+    def yielded(self, loops: tuple[Loop, ...]) -> None:
+        """Record a `yield` inside these loops."""
+        around = _sites(loops)
+        self._around_yields.update(around)
+        self._yields.add(around)
+
+    def called(self, site: Site, loops: tuple[Loop, ...]) -> None:
+        """Record a slow call inside these loops."""
+        self._calls.append((site, _sites(loops)))
+
+    def has_read(self, loops: tuple[Loop, ...]) -> None:
+        """Record a call inside these loops that reads a file or computes."""
+        self._reads.append(_sites(loops))
+
+    def for_samples(self) -> Site | None:
+        """First slow call in a loop that runs within one element: over the samples of a batch."""
+        return next((site for site, around in self._calls if not around <= self._around_yields), None)
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads or computes something in all the loops around one of its `yield`s: for each element."""
+        return any(around_yield and around_yield <= around for around_yield in self._yields for around in self._reads)
+
+
+def _sites(loops: tuple[Loop, ...]) -> frozenset[Site]:
+    return frozenset(loop.site for loop in loops)

@@ -1,0 +1,21 @@
+"""A module of the project that is being run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpulint.syntax import ir
+
+
+class ModuleScope:
+    """A module being run: its syntax and its global names."""
+
+    __slots__ = ("globals", "graph_mode", "name", "path", "syntax")
+
+    def __init__(self, syntax: ir.Module, name: str, graph_mode: bool) -> None:
+        self.syntax = syntax
+        self.path = syntax.path
+        self.name = name
+        self.globals: dict[str, Any] = {}
+        self.graph_mode = graph_mode
+        """Whether the file is TF1 graph-mode code."""

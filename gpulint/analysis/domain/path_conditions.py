@@ -1,0 +1,357 @@
+"""Which way the program went: conditions, and whether two of them can hold together.
+
+A `Path` is a set of literals, each a condition and whether it holds. Conditions are about *symbols*, structural
+names of unknown values (`("attribute", args, "multi_gpu")`), so that testing the same thing twice gives
+the same condition and facts of the two tests stay correlated.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Collection, Hashable, Iterator
+from functools import lru_cache
+from itertools import count
+from typing import NamedTuple, TypeAlias
+from weakref import WeakValueDictionary
+
+from gpulint.analysis.domain.symbolic import Symbol, symbol
+
+
+class Condition(NamedTuple):
+    """`operator` is "truth", "==", ">", ">=", "is", "in", "isinstance", "completes", "handler" or "any".
+
+    For "any" the operand is a frozenset of paths, and the condition says that one of them holds. For "completes" and
+    "handler" it is a tuple of the names of the errors after which the program goes on, or that the handler is for.
+    """
+
+    operator: str
+    subject: Hashable
+    operand: Hashable = None
+
+
+class Literal:
+    """A condition and whether it holds. There is one object for each, so that paths are sets of identities."""
+
+    __slots__ = ("__weakref__", "choices", "compounds", "condition", "group", "holds", "negation", "number", "ways")
+
+    condition: Condition
+    holds: bool
+    number: int
+    """A number that no other literal has or will have."""
+    negation: Literal
+    group: _Group
+    """All literals about its subject."""
+    compounds: list[Literal]
+    """Literals that say that no path of several holds, one of which this literal is part of."""
+    ways: tuple[Path, ...]
+    """The paths of which it says that none holds."""
+    choices: tuple[Path, ...]
+    """The paths of which it says that one holds."""
+
+    def __new__(cls, condition: Condition, holds: bool) -> Literal:
+        known = _known.literals.get((_key(condition), holds))
+        return known if known is not None else _made(condition, holds)
+
+    def __repr__(self) -> str:
+        return f"Literal({self.condition!r}, {self.holds})"
+
+
+class _Group:
+    """The literals about one subject, or its length."""
+
+    __slots__ = ("__weakref__", "literals")
+
+    def __init__(self) -> None:
+        self.literals: list[Literal] = []
+
+
+class _Known(threading.local):
+    """The literals and groups of the program that a thread runs: another thread may begin another program meanwhile."""
+
+    def __init__(self) -> None:
+        self.literals: WeakValueDictionary[tuple[Hashable, bool], Literal] = WeakValueDictionary()
+        self.groups: WeakValueDictionary[Hashable, _Group] = WeakValueDictionary()
+
+
+_known = _Known()
+_NUMBERS = count()
+
+
+def _key(condition: Condition) -> Hashable:
+    """Key of a condition in the table. It never holds literals, which would keep each other alive there."""
+    if condition.operator == "any" and isinstance(condition.operand, frozenset):
+        return frozenset(frozenset([literal.number for literal in way]) for way in condition.operand)
+    return condition
+
+
+def _made(condition: Condition, holds: bool) -> Literal:
+    """A new pair of literals for a condition; the one that is asked for."""
+    subject = condition.subject
+    if condition.operator == "any":
+        subject = _key(condition)
+    elif isinstance(subject, Symbol) and subject.parts[0] == "len":
+        subject = subject.parts[1]
+    group = _known.groups.setdefault(subject, _Group())
+    pair = object.__new__(Literal), object.__new__(Literal)
+    for literal, value, other in ((pair[0], True, pair[1]), (pair[1], False, pair[0])):
+        literal.condition, literal.holds, literal.negation, literal.number = condition, value, other, next(_NUMBERS)
+        literal.group, literal.compounds, literal.ways, literal.choices = group, [], (), ()
+        _known.literals[_key(condition), value] = literal
+    group.literals += pair
+    if condition.operator == "any" and isinstance(condition.operand, frozenset):
+        pair[0].choices = pair[1].ways = tuple(condition.operand)
+        for part in frozenset().union(*condition.operand):
+            part.compounds.append(pair[1])
+    return pair[not holds]
+
+
+Path: TypeAlias = frozenset[Literal]
+
+EVERYWHERE: Path = frozenset()
+
+_WHOLE = (-math.inf, math.inf)
+
+
+def length_of(name: Hashable) -> Symbol:
+    """The symbol of `len(x)`."""
+    return symbol(("len", name))
+
+
+def _interval(literal: Literal) -> tuple[Hashable, float, float] | None:
+    """What a literal says of a number: (subject, least, greatest), or None. Integers are assumed."""
+    (operator, subject, operand), holds = literal.condition, literal.holds
+    if operator == "truth":
+        return length_of(subject), 1 if holds else 0, math.inf if holds else 0
+    if isinstance(operand, bool) or not isinstance(operand, (int, float)):
+        return None
+    if operator == ">":
+        return (subject, operand + 1, math.inf) if holds else (subject, -math.inf, operand)
+    if operator == ">=":
+        return (subject, operand, math.inf) if holds else (subject, -math.inf, operand - 1)
+    if operator == "==" and holds:
+        return subject, operand, operand
+    return None
+
+
+def _are_two(a: Hashable, b: Hashable) -> bool:
+    """Whether things that are not the same are two values: constants, or names of a library as `Mode.TRAIN`."""
+    unknown = [one for one in (a, b) if isinstance(one, Symbol)]
+    return not unknown or (len(unknown) == 2 and all(one.parts[0] == "external" for one in unknown))
+
+
+def _contradict(a: Literal, b: Literal) -> bool:
+    """Whether two literals about one subject, of different conditions, exclude each other."""
+    if a.condition.subject == b.condition.subject and a.condition.operator == b.condition.operator == "==":
+        return a.holds and b.holds and _are_two(a.condition.operand, b.condition.operand)
+    if a.condition.subject == b.condition.subject and {a.condition.operator, b.condition.operator} == {
+        "truth",
+        "is",
+    }:
+        truth, identity = (a, b) if a.condition.operator == "truth" else (b, a)
+        return truth.holds and identity.holds and identity.condition.operand is None
+    first, second = _interval(a), _interval(b)
+    if first is None or second is None or first[0] != second[0]:
+        return False
+    return first[1] > second[2] or second[1] > first[2]
+
+
+def _has_room(literals: tuple[Literal, ...]) -> bool:
+    """Whether a whole number can satisfy what all the literals say of it together."""
+    least, greatest = _WHOLE
+    for literal in literals:
+        if (said := _interval(literal)) is not None:
+            least, greatest = max(least, said[1]), min(greatest, said[2])
+    only = least if least == greatest else None
+    excluded = {one.condition.operand for one in literals if one.condition.operator == "==" and not one.holds}
+    return least <= greatest and (only is None or only not in excluded)
+
+
+def compatible(a: Path, b: Path) -> bool:
+    """Whether one run of the program can take both."""
+    if not a or not b or a is b:
+        return True
+    return _agree(a, b) if len(a) <= len(b) else _agree(b, a)
+
+
+@lru_cache(maxsize=32768)
+def _agree(a: Path, b: Path) -> bool:
+    both: Path | None = None
+    for literal in a - b:
+        if literal.negation in b or (len(literal.group.literals) > 2 and not _fits(literal, a, b)):
+            return False
+        for compound in (literal, *literal.compounds) if literal.compounds or literal.ways else ():
+            if compound.ways and (compound in a or compound in b):
+                both = both or a | b
+                for way in compound.ways:
+                    if way <= both:
+                        return False
+    return all(_leaves_one(literal, a, b) for path in (a, b) for literal in path if literal.choices)
+
+
+@lru_cache(maxsize=32768)
+def _leaves_one(literal: Literal, a: Path, b: Path) -> bool:
+    """Whether one of the paths of a condition "any" can be taken with two others, each of them looked at by itself."""
+    for choice in literal.choices:
+        for part in choice:
+            if part in a or part in b:
+                continue
+            if part.negation in a or part.negation in b:
+                break
+            if len(part.group.literals) > 2 and not (_fits(part, EVERYWHERE, a) and _fits(part, EVERYWHERE, b)):
+                break
+            if part.choices and not (_leaves_one(part, a, EVERYWHERE) and _leaves_one(part, b, EVERYWHERE)):
+                break
+        else:
+            return True
+    return False
+
+
+def _fits(literal: Literal, own: Path, other: Path) -> bool:
+    """Whether a literal of `own` agrees with what else is said of its subject."""
+    about = literal.group.literals
+    there = (
+        [one for one in about if one in other]
+        if len(about) < len(other)
+        else [one for one in other if one.group is literal.group]
+    )
+    if not there:
+        return True
+    for one in there:
+        if _contradict(literal, one):
+            return False
+    here = [one for one in own if one.group is literal.group]
+    return len(there) + len(here) < 3 or _has_room((*there, *here))
+
+
+@lru_cache(maxsize=16384)
+def has_one_replica(path: Path) -> bool:
+    """Whether a condition of the path says that a strategy has one replica, or the machine at most one GPU."""
+    for literal in path:
+        said = _interval(literal)
+        if said is not None and said[2] <= 1 and isinstance(said[0], Symbol):
+            head, *rest = said[0].parts
+            if head == "replicas" or (head == "len" and isinstance(rest[0], Symbol) and rest[0].parts[0] == "devices"):
+                return True
+    return False
+
+
+@lru_cache(maxsize=16384)
+def has_no_gpu(path: Path) -> bool:
+    """Whether a condition of the path says that the machine has no GPU."""
+    for literal in path:
+        said = _interval(literal)
+        if said is not None and said[2] <= 0 and isinstance(said[0], Symbol) and said[0].parts[0] == "len":
+            counted = said[0].parts[1]
+            if isinstance(counted, Symbol) and counted.parts[:2] == ("devices", "GPU") and counted.parts[2] is None:
+                return True
+    return False
+
+
+def forget() -> None:
+    """Let go of the conditions of the program that this thread ran, so that those of the next are made anew: a literal
+    that goes on living would know all that the programs before said of it. Paths made before cannot be held against
+    those made after."""
+    _agree.cache_clear()
+    has_one_replica.cache_clear()
+    has_no_gpu.cache_clear()
+    _leaves_one.cache_clear()
+    words_of.cache_clear()
+    _known.literals.clear()
+    _known.groups.clear()
+
+
+def mentions(path: Path, word: str) -> bool:
+    """Whether a condition of the path is about a symbol that contains `word`."""
+    return word in words_of(path)
+
+
+@lru_cache(maxsize=4096)
+def words_of(path: Path) -> frozenset[str]:
+    """The strings in the symbols that the conditions of a path are about."""
+    found: set[str] = set()
+    for literal in path:
+        condition = literal.condition
+        if isinstance(condition.operand, frozenset):
+            found.update(*(words_of(way) for way in condition.operand))
+            continue
+        for part in (condition.subject, condition.operand):
+            if isinstance(part, Symbol):
+                found |= part.words
+            elif isinstance(part, str):
+                found.add(part)
+    return frozenset(found)
+
+
+def one_of(paths: Collection[Path]) -> Literal:
+    """That one of several paths is taken; its negation, that none is."""
+    return Literal(Condition("any", "", frozenset(paths)), True)
+
+
+MAX_CASES = 500
+"""Cases that are told apart to find out whether one of several paths is always taken."""
+
+
+def is_complete(ways: Collection[Path], given: Path = EVERYWHERE) -> bool:
+    """Whether one of several paths is taken whatever the conditions are, but that one of those paths is that each of
+    the `given` conditions "any" names. False where that takes too many cases."""
+    cases = 0
+
+    def always(case: Path, ways: list[Path]) -> bool:
+        nonlocal cases
+        left = [way for way in ways if _is_possible(case, way)]
+        if any(_follows(case, way) for way in left):
+            return True
+        cases += 1
+        if not left or cases > MAX_CASES:
+            return False
+        literal = next((one for way in sorted(left, key=len) for one in _undecided(case, way)), None)
+        return literal is not None and all(
+            always(case | {side}, left)
+            for side in (literal, literal.negation)
+            if compatible(case, frozenset({side}))
+            and all(any(_is_possible(case | {side}, part) for part in _parts(one)) for one in given)
+        )
+
+    return always(EVERYWHERE, list(ways))
+
+
+def _is_possible(case: Path, way: Path) -> bool:
+    return compatible(case, way) and all(
+        any(_is_possible(case, part) for part in _parts(literal))
+        for literal in way
+        if literal.holds and literal.condition.operator == "any"
+    )
+
+
+def _follows(case: Path, way: Path) -> bool:
+    """Whether a path is taken in a case."""
+    return all(
+        literal in case
+        or (
+            literal.condition.operator == "any"
+            and (
+                any(_follows(case, part) for part in _parts(literal))
+                if literal.holds
+                else not any(_is_possible(case, part) for part in _parts(literal))
+            )
+        )
+        for literal in way
+    )
+
+
+def _undecided(case: Path, way: Path) -> Iterator[Literal]:
+    """The conditions of a path, those of its parts included, of which a case says nothing."""
+    for literal in way:
+        if literal in case or literal.negation in case:
+            continue
+        if literal.condition.operator == "any":
+            for part in _parts(literal):
+                yield from _undecided(case, part)
+        else:
+            yield literal
+
+
+def _parts(literal: Literal) -> tuple[Path, ...]:
+    """The paths one of which is taken where a condition "any" holds."""
+    return (literal.negation if literal.holds else literal).ways

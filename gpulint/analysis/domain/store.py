@@ -1,0 +1,258 @@
+"""Everything that changes while a program runs abstractly, with a trail to take changes back.
+
+A branch is run, its changes are taken back and kept aside, the other branch is run, and the two sets of
+changes are joined: the cost of a branch is what it changes, not what there is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path, compatible, one_of
+from gpulint.analysis.domain.values.base import Constant, Union, Unknown, Value
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.functions import Function, UserClass, same
+from gpulint.analysis.domain.values.objects import Model
+from gpulint.analysis.domain.values.tensors import Tensor, one_of_many
+
+MAX_ALTERNATIVES = 12
+"""A join of more alternatives than this is Unknown."""
+
+MAX_COMPARED = 100
+"""Alternatives of a join that are held against another: a loop may have a thousand ways out."""
+
+
+class _Missing:
+    """Marks a key that a dict did not have."""
+
+
+MISSING: Any = _Missing()
+
+Container: TypeAlias = dict[Any, Any]
+Changes: TypeAlias = dict[tuple[int, Any], tuple[Container, Any]]
+
+
+class Outcome(NamedTuple):
+    """The end of one branch: the path it ended on and what it changed."""
+
+    path: Path
+    changes: Changes
+
+
+def common_path(outcomes: list[Outcome]) -> Path:
+    """What the paths of several outcomes share."""
+    return frozenset.intersection(*(outcome.path for outcome in outcomes))
+
+
+def in_turn(outcomes: list[Outcome], base: Path) -> list[Outcome]:
+    """Ways out of something that started on `base`, in the order in which they are come to: each is taken only where
+    none before it was. So what a loop found is told from what it leaves where it finds nothing."""
+    if len(outcomes) > MAX_ALTERNATIVES:
+        return outcomes
+    exclusive: list[Outcome] = []
+    for index, outcome in enumerate(outcomes):
+        path = outcome.path
+        ways = [one.path - base for one in outcomes[:index] if compatible(one.path, path)]
+        for way in dict.fromkeys(ways):
+            left = way - path
+            if not left:
+                continue  # the same conditions, of things that may have changed between
+            untaken = frozenset({next(iter(left)).negation if len(left) == 1 else one_of([left]).negation})
+            if compatible(path, untaken):
+                path |= untaken
+        exclusive.append(Outcome(path, outcome.changes))
+    return exclusive
+
+
+class State:
+    """Writes to the dicts of frames and objects, remembered in order."""
+
+    __slots__ = ("_trail",)
+
+    def __init__(self) -> None:
+        self._trail: list[tuple[Container, Any, Any]] = []
+
+    def write(self, container: Container, key: Any, value: Any) -> None:
+        """Set `container[key]`, so that it can be taken back."""
+        self._trail.append((container, key, container.get(key, MISSING)))
+        container[key] = value
+
+    def delete(self, container: Container, key: Any) -> None:
+        """Remove `container[key]`, so that it can be put back."""
+        self._trail.append((container, key, container.pop(key, MISSING)))
+
+    def mark(self) -> int:
+        """A moment to come back to."""
+        return len(self._trail)
+
+    def changes_since(self, mark: int) -> Changes:
+        """What has changed since `mark`, with the present values."""
+        return {
+            (id(container), key): (container, container.get(key, MISSING)) for container, key, _ in self._trail[mark:]
+        }
+
+    def has_changed(self, mark: int, ignored: Container) -> bool:
+        """Whether anything but one scope has changed since `mark`."""
+        return any(container is not ignored for container, _, _ in self._trail[mark:])
+
+    def take_back(self, mark: int) -> Changes:
+        """Undo everything since `mark` and return it."""
+        changes = self.changes_since(mark)
+        trail = self._trail
+        while len(trail) > mark:
+            container, key, old = trail.pop()
+            if old is MISSING:
+                container.pop(key, None)
+            else:
+                container[key] = old
+        return changes
+
+    def apply(self, changes: Changes) -> None:
+        for (_, key), (container, value) in changes.items():
+            if value is MISSING:
+                self.delete(container, key)
+            else:
+                self.write(container, key, value)
+
+    def join(self, outcomes: list[Outcome], base: Path) -> None:
+        """Make the changes of several branches that started here on `base`, each on its own path."""
+        if len(outcomes) == 1:
+            self.apply(outcomes[0].changes)
+            return
+        keys: dict[tuple[int, Any], Container] = {}
+        for outcome in outcomes:
+            for identity, (container, _) in outcome.changes.items():
+                keys[identity] = container
+        lists: dict[int, tuple[Container, Any, Any]] = {}
+        for identity, container in keys.items():
+            key = identity[1]
+            before = container.get(key, MISSING)
+            if key in ("items", "element"):
+                lists.setdefault(identity[0], (container, container.get("items"), container.get("element")))
+            alternatives = [
+                (outcome.path - base, outcome.changes[identity][1] if identity in outcome.changes else before)
+                for outcome in outcomes
+            ]
+            value = join(alternatives, ("joined", identity))
+            if value is not MISSING:
+                self.write(container, key, value)
+            elif before is not MISSING:
+                self.delete(container, key)
+        for container, items, element in lists.values():
+            if container.get("items") is None and container.get("element") is None:
+                self.write(container, "element", _gradient(container, outcomes, items, element))
+
+
+def _gradient(container: Container, outcomes: list[Outcome], items: Any, element: Any) -> Value | None:
+    """The gradient that stands for what a list holds where some branches put one into it and others nothing: a step
+    that leaves some variables out is a step. `items` and `element` are what it held before."""
+    found: Value | None = None
+    for outcome in outcomes:
+        held = outcome.changes.get((id(container), "items"), (container, items))[1]
+        one = outcome.changes.get((id(container), "element"), (container, element))[1] or (held[0] if held else None)
+        if one is not None and not _has_gradient(one):
+            return None
+        found = found or one
+    return found
+
+
+def _has_gradient(value: Value) -> bool:
+    """Whether a value is a gradient, or a row with one."""
+    row = value.items or () if isinstance(value, Items) else (value,)
+    return any(isinstance(one, Tensor) and one.gradient is not None for one in row)
+
+
+def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
+    """One value for several, each on its path. Missing ones are left out: reading them would raise."""
+    flat: list[tuple[Path, Any]] = []
+    for path, value in alternatives:
+        if value is MISSING:
+            continue
+        if isinstance(value, Union):
+            for inner, part in value.alternatives:
+                if compatible(path, inner):
+                    _add(flat, path | inner, part)
+        else:
+            _add(flat, path, value)
+    if not flat:
+        return MISSING
+    if len(flat) == 1:
+        return flat[0][1]
+    if len(flat) > MAX_ALTERNATIVES and all(type(value) is Tensor for _, value in flat):
+        return one_of_many([value for _, value in flat])
+    if len(flat) > MAX_ALTERNATIVES and all(type(value) is Model for _, value in flat):
+        flat = flat[:MAX_ALTERNATIVES]
+    if len(flat) > MAX_ALTERNATIVES and not all(isinstance(value, (Function, UserClass)) for _, value in flat):
+        flat = _fewer(flat)
+        if len(flat) > MAX_ALTERNATIVES or _is_undecided(flat):
+            return Unknown(symbol)
+    if not all(isinstance(value, Value) for _, value in flat):
+        return _weakest([value for _, value in flat])
+    return Union(tuple(flat))
+
+
+def _add(flat: list[tuple[Path, Any]], path: Path, value: Any) -> None:
+    """Add an alternative; two of one value become one where that says no more than both did."""
+    for index, (other, present) in enumerate(flat[:MAX_COMPARED]):
+        if same(present, value) and _is_exact(path, other):
+            flat[index] = (path & other, present)
+            return
+    flat.append((path, value))
+
+
+def _is_exact(a: Path, b: Path) -> bool:
+    """Whether what two paths share says the same as either of them."""
+    if a <= b or b <= a:
+        return True
+    only = tuple(a ^ b)
+    return len(only) == 2 and only[0].negation is only[1]
+
+
+def _fewer(flat: list[tuple[Path, Any]]) -> list[tuple[Path, Any]]:
+    """One alternative for each value, on what all its paths share; as soon as they are too many, those so far."""
+    merged: list[tuple[Path, Any]] = []
+    for path, value in flat:
+        for index, (other, present) in enumerate(merged):
+            if same(present, value):
+                merged[index] = (path & other, present)
+                break
+        else:
+            merged.append((path, value))
+            if len(merged) > MAX_ALTERNATIVES:
+                break
+    return merged
+
+
+def _is_undecided(flat: list[tuple[Path, Any]]) -> bool:
+    """Whether no path says any more which of the two a truth value is: a condition on it would be one on nothing."""
+    paths = {value.value: path for path, value in flat if isinstance(value, Constant) and type(value.value) is bool}
+    return len(paths) == 2 and compatible(paths[True], paths[False])
+
+
+def _weakest(values: list[Any]) -> Any:
+    """State that is no value (contents of containers, flags): what all agree on, else None."""
+    first = values[0]
+    return first if all(same(first, other) for other in values[1:]) else None
+
+
+def choose(value: Value, path: Path) -> Value:
+    """What of a value is possible on a path."""
+    if type(value) is not Union:
+        return value
+    chosen = value.chosen.get(path, MISSING)
+    if chosen is MISSING:
+        possible = tuple([pair for pair in value.alternatives if compatible(path, pair[0])])
+        if len(possible) == 1:
+            chosen = possible[0][1]
+        elif len(possible) == len(value.alternatives) or not possible:
+            chosen = None
+        else:
+            chosen = Union(possible)
+        value.chosen[path] = chosen
+    return value if chosen is None else chosen
+
+
+def alternatives(value: Value, path: Path) -> tuple[tuple[Path, Value], ...]:
+    """All that a value can be on a path, each with its own path."""
+    value = choose(value, path)
+    return value.alternatives if isinstance(value, Union) else ((EVERYWHERE, value),)

@@ -1,0 +1,425 @@
+"""What changes from round to round of a loop, read off the symbols of values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from gpulint.analysis.domain.context import Loop
+from gpulint.analysis.domain.identifiers import words
+from gpulint.analysis.domain.symbolic import COUNTER, HOST_READ, ROWS, Symbol, distance, is_one_row, symbol
+from gpulint.analysis.domain.traversal import leaves
+from gpulint.analysis.domain.values.base import Constant, Unknown, Value
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.tensors import Tensor
+from gpulint.places import Site
+
+_ROUND = frozenset({"item", "index", "turn"})
+"""Heads of the symbols of what a loop goes over."""
+
+_ADDS_AXIS = frozenset({"expand_dims", "atleast_2d"})
+_MAKES = frozenset({"zeros", "ones", "full", "empty", "normal", "uniform", "standard_normal", "random", "randint"})
+_GATHERS = frozenset({"array", "asarray", "stack"})
+_SHAPES = _ADDS_AXIS | _GATHERS | {"reshape", "astype"}
+_NUMERIC = frozenset({"min", "max", "abs", "round", "pow", "float", "int"})
+
+
+def varies(value: Value) -> bool:
+    """Whether a value is of the present round of a loop."""
+    if isinstance(value, Tensor):
+        return value.from_data
+    return type(value) is Unknown and not value.symbol.words.isdisjoint(_ROUND)
+
+
+def is_small_part(value: Value) -> bool:
+    """Whether a value is the next few rows of a collection: `x[i * 32 : (i + 1) * 32]`, or as many as a batch."""
+    return type(value) is Unknown and _is_small_part(value.symbol)
+
+
+def _is_small_part(name: Symbol) -> bool:
+    head, *rest = name.parts
+    if head == "slice" and len(rest) >= 3:
+        first, second = symbol(rest[1]), symbol(rest[2])
+        if first.words.isdisjoint(_ROUND):
+            return False
+        rows = _rows(first, second)
+        return 1 < rows <= MAX_PART if rows is not None else any("batch" in words(word) for word in second.words)
+    if head == "turn":
+        return _is_small_part(symbol(rest[1]))
+    if head == "item":
+        row = _element(symbol(rest[0]))
+        return row is not None and _is_small_part(row)
+    if head != "call":
+        return False
+    called, given = _call(name)
+    if called in ("array", "asarray", "expand_dims"):
+        return bool(given) and isinstance(given[0], Symbol) and given[0].parts[0] != "list" and _is_small_part(given[0])
+    return called == "astype" and isinstance(rest[0], Symbol) and _is_small_part(symbol(rest[0].parts[1]))
+
+
+def _rows(first: Symbol, second: Symbol) -> int | None:
+    """Rows from the first number to the second, at most: `min(i + 32, count)` is no more than 32 behind `i`."""
+    if second.parts[0] == "call" and symbol(second.parts[1]).parts[-1] == "min":
+        found = [rows for one in _call(second)[1] if (rows := distance(first, symbol(one))) is not None]
+        return min(found, default=None)
+    return distance(first, second)
+
+
+def _element(name: Symbol) -> Symbol | None:
+    """What stands for the elements of a list that a comprehension made, or an array of it."""
+    while name.parts[0] == "call" and _call(name)[0] in ("array", "asarray") and _call(name)[1]:
+        name = symbol(_call(name)[1][0])
+    return symbol(name.parts[2]) if name.parts[0] == "list" and len(name.parts) == 3 else None
+
+
+MAX_PART = 512
+"""Rows of a collection that are few for one call."""
+
+
+def is_given(value: Value) -> bool:
+    """Whether a value is one example of a collection that a loop goes over, at most put in another shape."""
+    return type(value) is Unknown and "used" not in value.symbol.words and _is_given(value.symbol)
+
+
+@lru_cache(maxsize=8192)
+def _is_given(name: Symbol) -> bool:
+    head = name.parts[0]
+    if head == "item" and isinstance(name.parts[-1], Site):
+        return symbol(name.parts[1]).parts[0] != "range" or "len" in name.words
+    if head == "call" and _call(name)[0] not in _SHAPES:
+        return False
+    return any(isinstance(part, Symbol) and _is_given(part) for part in _flat(name.parts))
+
+
+def _flat(parts: tuple[Any, ...]) -> Iterator[Any]:
+    for part in parts:
+        if isinstance(part, tuple):
+            yield from _flat(part)
+        else:
+            yield part
+
+
+def is_single(value: Value) -> bool:
+    """Whether a value is a batch of one example."""
+    if isinstance(value, Tensor):
+        return value.single
+    return type(value) is Unknown and _is_single(value.symbol)
+
+
+@lru_cache(maxsize=8192)
+def _is_single(name: Symbol) -> bool:
+    head, *rest = name.parts
+    if head == "item":
+        return _adds_axis(rest[1])
+    if head == "slice" and len(rest) >= 3:
+        return is_one_row(*map(symbol, rest[1:4]))
+    if head == "binary":
+        return any(isinstance(part, Symbol) and _is_single(part) for part in rest[1:])
+    if head != "call":
+        return False
+    called, given = _call(name)
+    if called in _ADDS_AXIS:
+        return all(axis in (_ZERO, ()) or not _is_constant(axis) for axis in given[1:2])
+    first = given[0] if given else None
+    if called in _GATHERS and isinstance(first, Symbol) and first.parts[0] == "list":
+        return len(first.parts) == 2 and isinstance(first.parts[1], tuple) and len(first.parts[1]) == 1
+    if called == "reshape":
+        return any(_starts_with_one(part) for part in (*given[:1], *(one for one in given[1:2] if one != _ONE)))
+    if called in _MAKES:
+        return any(_starts_with_one(part) and part != _ONE for part in given)
+    if called in ("rand", "randn"):
+        return len(given) > 1 and given[0] == _ONE
+    if called in ("astype", "copy") and isinstance(rest[0], (Symbol, tuple)):
+        owner = symbol(rest[0]).parts[1]
+        return isinstance(owner, Symbol) and _is_single(owner)
+    return called in ("preprocess_input", "asarray", "float32") and isinstance(first, Symbol) and _is_single(first)
+
+
+def is_drawn(value: Value) -> bool:
+    """Whether a value is a part of one record among those that are drawn from a collection, as a state of a replay
+    memory is."""
+    return type(value) is Unknown and _is_drawn(value.symbol)
+
+
+def _is_drawn(name: Symbol) -> bool:
+    deep = 0
+    while name.parts[0] in ("item", "turn"):
+        deep += name.parts[0] == "item"
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    return deep == 2 and name.parts[0] == "call" and _call(name)[0] in _DRAWS
+
+
+_DRAWS = frozenset({"sample", "choices"})
+
+
+def _is_constant(name: Any) -> bool:
+    return isinstance(name, Symbol) and name.parts[0] in ("constant", "unary")
+
+
+def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
+    """The last part of what is called and the symbols of its arguments, of the symbol of a call."""
+    last = symbol(name.parts[1]).parts[-1]
+    given = name.parts[2] if len(name.parts) > 2 and isinstance(name.parts[2], tuple) else ()
+    return last.rpartition(".")[2] if isinstance(last, str) else "", given
+
+
+def count_of(name: Symbol) -> int | None:
+    """How many numbers `np.arange` of constants gives; None for anything else."""
+    if name.parts[0] != "call" or _external(name) != "numpy.arange":
+        return None
+    given = [symbol(part).parts for part in _call(name)[1]]
+    if not 0 < len(given) < 4 or any(parts[:2] != ("constant", "int") for parts in given):
+        return None
+    bounds = [parts[2] for parts in given]
+    return len(range(*bounds)) if all(bounds[2:]) else None
+
+
+def are_next(lower: Symbol, upper: Symbol, step: Symbol) -> bool:
+    """Whether a slice with these bounds gives several rows of which the present round of a loop is the turn."""
+    return not (lower.words | upper.words).isdisjoint(_OF_ROUND) and not is_one_row(lower, upper, step)
+
+
+_OF_ROUND = _ROUND | {COUNTER}
+
+
+def is_array(value: Value) -> bool:
+    """Whether NumPy made a value of several numbers: `np.array(states)`, `np.random.normal(size=(64, 8))`."""
+    return type(value) is Unknown and _is_array(value.symbol)
+
+
+def is_batch(value: Value) -> bool | None:
+    """Whether a value is several examples, in a tensor or in an array that NumPy made: rows that were drawn, the next
+    rows of a collection (`x[i : i + 32]`). False for numbers, and what is made of them; None where it is not known."""
+    if isinstance(value, Tensor):
+        return value.rows
+    if isinstance(value, Constant):
+        return False
+    if isinstance(value, Items) and value.items is not None:
+        found = {None if isinstance(one, Items) else is_batch(one) for one in leaves(value)}
+        return False if found == {False} else None
+    if type(value) is not Unknown:
+        return None
+    return True if _is_array(value.symbol) else False if _changes(value.symbol) else None
+
+
+@lru_cache(maxsize=8192)
+def _is_array(name: Symbol) -> bool:
+    head, *rest = name.parts
+    if head == "slice" and len(rest) >= 3:
+        return are_next(*map(symbol, rest[1:4])) and _is_of_arrays(symbol(rest[0]))
+    if head == "binary":
+        return any(isinstance(part, Symbol) and _is_array(part) for part in rest[1:])
+    if head != "call":
+        return False
+    made, (called, given) = _external(name), _call(name)
+    if called in _KEEPS_ARRAY and not made:
+        owner = symbol(rest[0]).parts
+        return owner[0] == "attribute" and _is_array(symbol(owner[1]))
+    if made in ("numpy.random.rand", "numpy.random.randn"):
+        return bool(given)
+    is_drawn = made in ("numpy.random.normal", "numpy.random.random", "numpy.random.uniform")
+    return (is_drawn or made in _ARRAYS) and not all(map(_is_constant, given))
+
+
+def _is_of_arrays(name: Symbol) -> bool:
+    """Whether a value is an array that NumPy made, or one of those that a data set of Keras is."""
+    while name.parts[0] in ("item", "binary"):
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    made = _external(name) if name.parts[0] == "call" else ""
+    return _is_array(name) or (made.startswith("tensorflow.keras.datasets.") and made.endswith(".load_data"))
+
+
+_KEEPS_ARRAY = frozenset({"astype", "copy"})
+"""Methods of arrays that give one of the same shape."""
+
+_ARRAYS = frozenset(
+    f"numpy.{name}" for name in ("array", "asarray", "concatenate", "hstack", "ones", "stack", "vstack", "zeros")
+)
+"""What makes arrays of something that is no number."""
+
+
+def _adds_axis(key: Any) -> bool:
+    if isinstance(key, Symbol) and key.parts[0] in ("tuple", "list") and isinstance(key.parts[1], tuple):
+        first = key.parts[1][0] if key.parts[1] else None
+        if isinstance(first, Symbol) and first.parts[0] == ROWS:
+            return is_one_row(*first.parts[2:])
+        is_one = key.parts[0] == "list" and len(key.parts[1]) == 1 and not _is_constant(first)  # x[[i]]
+        return is_one or _adds_axis(first)
+    if isinstance(key, Symbol) and key.parts[0] == "external":
+        return str(key.parts[1]).endswith(".newaxis")
+    return bool(key == _NONE)
+
+
+def _starts_with_one(shape: Any) -> bool:
+    if isinstance(shape, Symbol) and shape.parts[0] in ("tuple", "list") and isinstance(shape.parts[1], tuple):
+        return bool(shape.parts[1]) and shape.parts[1][0] == _ONE
+    if isinstance(shape, Symbol) and shape.parts[:2] == ("binary", "+"):
+        return _starts_with_one(shape.parts[2])
+    return bool(shape == _ONE)
+
+
+_NONE = symbol(("constant", "NoneType", None))
+_ZERO = symbol(("constant", "int", 0))
+_ONE = symbol(("constant", "int", 1))
+
+MAX_CHOICES = 16
+"""Values that `i % n` can have for a call with it to count as one of a bounded set."""
+
+
+def changing_number(value: Value, loop: Loop, counted: Mapping[int, Collection[Site]]) -> bool:
+    """Whether a value is a Python number that is another one in each round of a loop."""
+    if type(value) is not Unknown or not _changes(value.symbol):
+        return False
+    counters = _counters(value.symbol)
+    return not counters or not counters.isdisjoint(counted.get(loop.entry, ()))
+
+
+@lru_cache(maxsize=8192)
+def _counters(name: Any) -> frozenset[Site]:
+    """Where the numbers that a symbol is made of are counted."""
+    if isinstance(name, Symbol):
+        return frozenset({name.parts[2]}) if name.parts[0] == COUNTER else _counters(name.parts)
+    return frozenset().union(*map(_counters, name)) if type(name) is tuple else frozenset()
+
+
+@lru_cache(maxsize=8192)
+def _changes(name: Any) -> bool:
+    if not isinstance(name, Symbol):
+        return False
+    head, *rest = name.parts
+    if head == "turn":
+        return _changes(rest[1])
+    if head in ("index", COUNTER):
+        return True
+    if head == "item":
+        return isinstance(rest[0], Symbol) and rest[0].parts[0] == "range"
+    if head == "binary":
+        sign, left, right = rest
+        if sign == "%":
+            return _changes(left) and not _is_small(right)
+        return (_changes(left) and _is_number(right)) or (_changes(right) and _is_number(left))
+    if head == "unary":
+        return _changes(rest[1])
+    if head in ("int", "float"):
+        made_of = rest[0]
+        return isinstance(made_of, Symbol) and (
+            made_of.parts[0] == HOST_READ or _changes(made_of) or "iterations" in made_of.words
+        )
+    if head == HOST_READ:
+        return rest[1] in ("int", "float")
+    if head == "call":
+        called, given = _call(name)
+        is_python = called in _NUMERIC or _external(name).startswith("math.")
+        return is_python and any(_changes(part) for part in given)
+    return False
+
+
+def _external(name: Symbol) -> str:
+    parts = symbol(name.parts[1]).parts
+    return str(parts[1]) if len(parts) == 2 and parts[0] == "external" else ""
+
+
+def _is_number(name: Any) -> bool:
+    """Whether a symbol can be a Python number: not a tensor, nothing of NumPy."""
+    return isinstance(name, Symbol) and name.parts[0] not in ("tensor", "object") and "numpy" not in _external_of(name)
+
+
+def _external_of(name: Symbol) -> str:
+    return _external(name) if name.parts[0] == "call" else ""
+
+
+def _is_small(name: Any) -> bool:
+    return (
+        isinstance(name, Symbol)
+        and name.parts[:2] == ("constant", "int")
+        and isinstance(name.parts[2], int)
+        and 0 < name.parts[2] <= MAX_CHOICES
+    )
+
+
+def differ_in_numbers(first: Any, second: Any) -> bool:
+    """Whether two symbols are the same computation with other numbers in it, as in two rounds of a loop that counts."""
+    return _alike(first, second) and first != second
+
+
+@lru_cache(maxsize=8192)
+def _alike(first: Any, second: Any, of_number: bool = False) -> bool:
+    """`of_number`: what is made of them is a Python number, whatever they are themselves."""
+    if isinstance(first, Symbol) and isinstance(second, Symbol):
+        if first == second:
+            return True
+        if second.parts[:2] in (("binary", "+"), ("binary", "-")) and second.parts[2] == first:
+            step = second.parts[3]
+            return isinstance(step, Symbol) and step.parts[0] == "constant" and (of_number or _is_python(first))
+        return _alike(first.parts, second.parts, of_number or first.parts[0] in _NUMBERS)
+    if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
+        if first[:1] == ("constant",):
+            return first[1] in _NUMBERS and second[0] == "constant" and second[1] in _NUMBERS
+        return all(_alike(a, b, of_number) for a, b in zip(first, second, strict=True))
+    return bool(first == second)
+
+
+_NUMBERS = frozenset({"int", "float"})
+
+
+def _is_python(name: Symbol) -> bool:
+    """Whether a symbol stands for a Python number for certain, and not for what may be a tensor."""
+    head, *rest = name.parts
+    if head == "binary":
+        return all(isinstance(part, Symbol) and _is_python(part) for part in rest[1:])
+    if head == "unary":
+        return isinstance(rest[1], Symbol) and _is_python(rest[1])
+    if head == "call":
+        return _external(name).removeprefix("builtins.") in _NUMERIC
+    return head in ("index", "int", "float", "len", COUNTER) or (head == "constant" and rest[0] in _NUMBERS)
+
+
+def is_observed(value: Value) -> bool:
+    """Whether a value is what an environment's `step` gave, or computed from it: what an agent sees."""
+    return type(value) is Unknown and _is_observed(value.symbol)
+
+
+@lru_cache(maxsize=8192)
+def _is_observed(name: Any) -> bool:
+    if isinstance(name, Symbol):
+        if "step" not in name.words:
+            return False
+        head, *rest = name.parts
+        if head == "call" and rest:
+            called = symbol(rest[0]).parts
+            if called[0] == "attribute" and called[-1] == "step":
+                return True
+        return _is_observed(name.parts)
+    return isinstance(name, tuple) and any(map(_is_observed, name))
+
+
+def round_trip(value: Value) -> Iterator[Site]:
+    """Where the tensors were read of which NumPy, and nothing else, made a value."""
+    if type(value) is Unknown:
+        yield from _numpy_of(value.symbol)
+
+
+@lru_cache(maxsize=8192)
+def _numpy_of(name: Any) -> tuple[Site, ...]:
+    if not isinstance(name, Symbol) or HOST_READ not in name.words:
+        return ()
+    head, *rest = name.parts
+    if head == HOST_READ:
+        return (rest[0],) if rest[1] == "numpy" else ()
+    parts: tuple[Any, ...] = ()
+    if head in ("item", "slice", "attribute"):
+        parts = (rest[0],)
+    elif head in ("list", "tuple"):
+        parts = rest[0] if isinstance(rest[0], tuple) else ()
+    elif head in ("binary", "unary"):
+        parts = tuple(rest[1:])
+    elif head == "updated":
+        parts = tuple(rest)
+    elif head == "call":
+        called = symbol(rest[0]).parts
+        if _external(name).startswith("numpy.") and not _external(name).startswith("numpy.random."):
+            parts = _call(name)[1]
+        elif called[0] == "attribute":
+            parts = (called[1],)
+    return tuple(dict.fromkeys(site for part in parts for site in _numpy_of(part)))

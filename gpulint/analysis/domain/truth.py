@@ -1,0 +1,194 @@
+"""Conditions: when a value counts as true, and what a comparison says."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from gpulint.analysis.domain.context import Object
+from gpulint.analysis.domain.path_conditions import Condition, Literal, Path, compatible, length_of
+from gpulint.analysis.domain.store import alternatives
+from gpulint.analysis.domain.symbolic import HOST_READ, Symbol
+from gpulint.analysis.domain.values.base import FALSE, TRUE, Constant, LibraryName, Union, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.functions import Function, UserClass
+from gpulint.analysis.domain.values.tensors import Tensor
+
+_COMPARE: dict[str, Any] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "is": lambda a, b: a is b or (type(a) is type(b) and a == b),
+    "is not": lambda a, b: not (a is b or (type(a) is type(b) and a == b)),
+}
+
+_NEGATED = {"!=": "==", "<": ">=", "<=": ">", "is not": "is", "not in": "in"}
+_MIRRORED = {
+    "==": "==",
+    "!=": "!=",
+    "<": ">",
+    ">": "<",
+    "<=": ">=",
+    ">=": "<=",
+    "is": "is",
+    "is not": "is not",
+}
+
+_ALWAYS_TRUE = (Function, UserClass)
+_FALSE = ("typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING")
+
+
+def truth(value: Value, path: Path) -> list[tuple[Path, bool | None]]:
+    """Each way the truth of a value can go on `path`: (guard, holds)."""
+    ways: list[tuple[Path, bool | None]] = []
+    for guard, option in alternatives(value, path):
+        if not compatible(path, guard):
+            continue
+        holds = certain_truth(option)
+        if holds is not None:
+            ways.append((guard, holds))
+        else:
+            condition = Condition("truth", symbol_of(option))
+            for outcome in (True, False):
+                if compatible(path, way := guard | {Literal(condition, outcome)}):
+                    ways.append((way, outcome))
+    return ways
+
+
+def certain_truth(value: Value) -> bool | None:
+    """Whether a value is true for certain."""
+    if isinstance(value, Constant):
+        return bool(value.value)
+    if isinstance(value, Items):
+        return bool(value.items) if value.items is not None else None
+    if isinstance(value, Mapping):
+        return True if value.entries else None
+    if isinstance(value, Object):
+        return None if value.cls is not None and (value.cls.find("__bool__") or value.cls.find("__len__")) else True
+    if isinstance(value, LibraryName):
+        return False if value.name in _FALSE else True if _is_definition(value) else None
+    if isinstance(value, _ALWAYS_TRUE):
+        return True
+    return None
+
+
+def _is_definition(value: LibraryName) -> bool:
+    """Whether a library name is a module, class or function for certain, not a flag or a setting."""
+    return value.name.startswith(("tensorflow.", "builtins."))
+
+
+def either(condition: Condition) -> Value:
+    """The value of a condition: true on the paths where it holds, false on the others."""
+    return Union(
+        (
+            (frozenset({Literal(condition, True)}), TRUE),
+            (frozenset({Literal(condition, False)}), FALSE),
+        )
+    )
+
+
+def negate(value: Value, path: Path) -> Value:
+    """`not value`."""
+    ways = truth(value, path)
+    if len(ways) == 1:
+        return FALSE if ways[0][1] else TRUE
+    return Union(tuple((guard, FALSE if holds else TRUE) for guard, holds in ways))
+
+
+def compare(left: Value, sign: str, right: Value) -> Value:
+    """`left sign right` of two values that are no joins."""
+    if isinstance(left, Constant) and isinstance(right, Constant) and sign in _COMPARE:
+        try:
+            return TRUE if _COMPARE[sign](left.value, right.value) else FALSE
+        except TypeError:
+            return either(Condition(sign, symbol_of(left), symbol_of(right)))
+    if sign in ("is", "is not", "==", "!="):
+        certain = _identity(left, right)
+        if certain is not None:
+            return TRUE if certain == (sign in ("is", "==")) else FALSE
+    if sign in ("in", "not in"):
+        return _membership(left, sign, right)
+    if isinstance(left, Constant) and sign in _MIRRORED:
+        left, sign, right = right, _MIRRORED[sign], left
+    holds = sign not in _NEGATED
+    sign = _NEGATED.get(sign, sign)
+    subject = symbol_of(left)
+    operand: Any = right.value if isinstance(right, Constant) else symbol_of(right)
+    try:
+        hash(operand)
+    except TypeError:
+        operand = right.serial
+    return _holds(_simplest(Condition(sign, subject, operand)), holds)
+
+
+def _simplest(condition: Condition) -> tuple[Condition, bool]:
+    """`len(x) > 0` and its like are the truth of x."""
+    sign, subject, operand = condition
+    if isinstance(subject, Symbol) and subject.parts[0] == "len":
+        if (sign, operand) in ((">", 0), (">=", 1)):
+            return Condition("truth", subject.parts[1]), True
+        if (sign, operand) == ("==", 0):
+            return Condition("truth", subject.parts[1]), False
+    return condition, True
+
+
+def _holds(simplest: tuple[Condition, bool], holds: bool) -> Value:
+    condition, same_way = simplest
+    yes, no = (TRUE, FALSE) if holds == same_way else (FALSE, TRUE)
+    return Union(
+        (
+            (frozenset({Literal(condition, True)}), yes),
+            (frozenset({Literal(condition, False)}), no),
+        )
+    )
+
+
+def _identity(left: Value, right: Value) -> bool | None:
+    """Whether two values are one: objects are never None."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(other, Constant) and isinstance(one, (Object, Function, UserClass, Items, Mapping)):
+            return False
+        if isinstance(other, Constant) and other.value is None and _is_something(one):
+            return False
+    if isinstance(left, LibraryName) and isinstance(right, LibraryName):
+        if left.name.startswith(_BUILT_IN) and right.name.startswith(_BUILT_IN):
+            return left.name == right.name
+    if left is right and isinstance(left, (Object, Function, UserClass)):
+        return True
+    return None
+
+
+def _is_something(value: Value) -> bool:
+    """Whether a value that is no object of the program is not None for certain: a tensor, what was read from one, a
+    name of a library."""
+    if isinstance(value, LibraryName):
+        return _is_definition(value)
+    return isinstance(value, Tensor) or (isinstance(value, Unknown) and value.symbol.parts[0] == HOST_READ)
+
+
+_BUILT_IN = "builtins."
+"""What the names of Python's own types begin with: each is one object."""
+
+
+def _membership(left: Value, sign: str, right: Value) -> Value:
+    if isinstance(left, Constant):
+        inside: bool | None = None
+        if isinstance(right, Constant) and isinstance(right.value, str) and isinstance(left.value, str):
+            inside = left.value in right.value
+        elif isinstance(right, Items) and right.items is not None:
+            if any(isinstance(item, Constant) and item.value == left.value for item in right.items):
+                inside = True
+            elif all(isinstance(item, Constant) for item in right.items):
+                inside = False
+        if inside is not None:
+            return TRUE if inside == (sign == "in") else FALSE
+    condition = Condition("in", symbol_of(left), symbol_of(right))
+    return _holds((condition, True), sign == "in")
+
+
+def length_symbol(value: Value) -> Symbol:
+    """The symbol of `len(value)`."""
+    return length_of(symbol_of(value))

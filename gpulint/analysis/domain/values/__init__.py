@@ -1,0 +1,1 @@
+"""Kinds of abstract values, one module for each family."""

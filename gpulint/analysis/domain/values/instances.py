@@ -1,0 +1,11 @@
+"""Instances of the program's own classes."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.context import Object
+
+
+class Instance(Object):
+    """An instance of a user class that is nothing more special."""
+
+    __slots__ = ()

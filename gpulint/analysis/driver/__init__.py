@@ -1,0 +1,1 @@
+"""Running files as programs."""

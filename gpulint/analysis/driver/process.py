@@ -1,0 +1,57 @@
+"""What importing a module leaves in the process: the runtime's state and configuration, environment, policy."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.context import Caller
+from gpulint.analysis.domain.values.base import Constant, known
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.tensorflow import device_runtime
+from gpulint.analysis.plan.events import EnvironmentSet
+from gpulint.analysis.plan.import_effects import ImportEffects
+from gpulint.places import Site
+
+
+def effects_of(machine: Machine) -> ImportEffects:
+    """What the module that was run has done to the process."""
+    state, since = machine.library_state.runtime["state"], machine.library_state.runtime["since"]
+    policy = machine.library_state.policy["global"]
+    return ImportEffects(
+        str(state.value) if isinstance(state, Constant) else "no",
+        since.value if isinstance(since, Constant) and isinstance(since.value, Site) else None,
+        tuple(
+            event
+            for event in machine.plan.events
+            if isinstance(event, EnvironmentSet) and event.key is not None and not event.where.path
+        ),
+        tuple(machine.library_state.configuration.items()),
+        policy if known(policy) != "float32" else None,
+    )
+
+
+def configure_as_imported(machine: Machine) -> None:
+    """Whoever calls a function that the program itself never calls imports the file: what the main program configures
+    is not configured there."""
+    if machine.library_state.imported_with is None:
+        return
+    for what in machine.library_state.configuration:
+        machine.state.write(
+            machine.library_state.configuration, what, machine.library_state.imported_with.get(what, Constant(()))
+        )
+
+
+def replay_initialisation(machine: Machine, left: ImportEffects, path: str) -> None:
+    """A module has been run, whenever that was: the runtime is as it left it."""
+    if left.state != "no":
+        device_runtime.initialise(machine, left.state, left.since or Site(path, 0))
+
+
+def replay(machine: Machine, left: ImportEffects, site: Site) -> None:
+    """An import statement runs a module here: what that does to the process is done here."""
+    before = machine.where()
+    where = before._replace(caller=Caller(site, "", before.caller, before.caller.known, before.caller.depth + 1))
+    for event in left.environment:
+        device_runtime.environment_set(machine, Constant(event.key), event.value, event.site, where)
+    for what, settings in left.configuration:
+        machine.state.write(machine.library_state.configuration, what, settings)
+    if left.policy is not None:
+        machine.state.write(machine.library_state.policy, "global", left.policy)

@@ -1,0 +1,1 @@
+"""Python's semantics. No library is named here."""

@@ -1,0 +1,287 @@
+"""Activations: running the body of a function, or reusing what an earlier run gave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpulint.analysis.domain.completion import NORMAL, Exhausted, PathEnds
+from gpulint.analysis.domain.context import Caller, Context
+from gpulint.analysis.domain.path_conditions import compatible
+from gpulint.analysis.domain.store import common_path, in_turn, join
+from gpulint.analysis.domain.symbolic import Symbol
+from gpulint.analysis.domain.symbolic_patterns import differ_in_numbers
+from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.effects import effects_on, effects_within
+from gpulint.analysis.domain.values.functions import Function, UserClass
+from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.engine import type_annotations
+from gpulint.analysis.engine.argument_binding import bind
+from gpulint.analysis.engine.call_summaries import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, CallSummary, FunctionProfile
+from gpulint.analysis.engine.machine import Frame, Machine
+from gpulint.analysis.plan.plan import MAX_REPEATS
+from gpulint.places import Site
+from gpulint.syntax import ir
+from gpulint.syntax.endless import is_endless
+
+MAX_DEPTH = 12
+"""Calls inside calls; a deeper one gives Unknown."""
+
+MAX_RECURSION = 2
+"""Activations of one function at the same time."""
+
+
+def _is_chosen(result: Value, arguments: Arguments) -> bool:
+    """Whether a result was one of several, perhaps by arguments that are not known: others choose for themselves."""
+    return type(result) is Union and any(type(value) is Unknown for value in arguments.all())
+
+
+def _identity(machine: Machine, function: Function) -> tuple[int, ...]:
+    """What tells a function from others: what a decorator puts in place of a function is another one for each."""
+    around = function.closure[0] if function.closure else {}
+    read = machine.project.words_of(function.definition) if around else frozenset()
+    given = (value.definition for name, value in around.items() if name in read and isinstance(value, Function))
+    return id(function.definition), *map(id, given)
+
+
+def call_function(
+    machine: Machine,
+    function: Function,
+    arguments: Arguments,
+    site: Site,
+    receiver: Value | None = None,
+    on_yield: Callable[[Value], None] | None = None,
+) -> Value:
+    """Run a function's body with these arguments, in the caller's context, and join its results."""
+    definition = function.definition
+    identity = _identity(machine, function)
+    passed = _keys(arguments)
+    unknown = Unknown(("call", (function.module.path, definition.number), passed))
+    caller = machine.frame.caller
+    if machine.frame.module.graph_mode and caller.depth >= 1:
+        return unknown
+    if caller.depth >= MAX_DEPTH or machine.active.count(identity) >= MAX_RECURSION:
+        machine.plan.reached("call depth", site)
+        machine.plan.is_complete = machine.plan.is_complete and caller.depth < MAX_DEPTH
+        return unknown
+    key = (identity, passed, () if function.memoized else _context_key(machine))
+    earlier = [run for run in machine.executions.setdefault(key, []) if compatible(run.path, machine.path)]
+    history = machine.histories[identity]
+    again = on_yield is not None or (history.runs < MAX_FORMULA_RUNS and machine.project.is_formula(definition))
+    if not again:
+        is_known = len(earlier) >= (1 if function.memoized else MAX_REPEATS)
+        if is_known and not function.memoized and len(earlier) == MAX_REPEATS:
+            is_known = any(run.turn == _turn(machine) for run in earlier)
+        if is_known and not function.memoized and history.makes and history.may_go_on:
+            is_known = not _is_chosen(earlier[-1].result, arguments)
+        if not is_known and not earlier and not history.may_go_on:
+            machine.plan.reached("runs of one function", site)
+        if is_known or not history.may_go_on or history.is_settled:
+            return _as_before(machine, history.alike(earlier)) or unknown
+        if _is_idle(machine, history, function, arguments):
+            return earlier[-1].result if earlier else unknown
+    machine.entered.add(id(definition))
+    definition_site = Site(function.module.path, definition.number)
+    is_borrowed = function.module.path != machine.plan.path and (caller.known or caller.depth > 0)
+    if is_borrowed:
+        machine.plan.borrowed.add(definition_site)
+    history.runs += 1
+    base = machine.path
+    noted, happened, effects, operations = machine.noted, machine.happened, len(machine.effects), machine.operations
+    frame = machine.frame_for(
+        function,
+        Caller(
+            site,
+            function.name,
+            caller,
+            caller.known,
+            caller.depth + 1,
+            len(machine.context.loops),
+            definition_site,
+        ),
+        receiver,
+    )
+    frame.on_yield = on_yield
+    before = machine.context
+    if function.opaque:
+        machine.context = before._replace(maybe_traced=True, decorated=definition_site)
+    if function.memoized:
+        machine.context = machine.context._replace(loops=())
+    bind(frame.locals, function, arguments, symbol_of(unknown), machine)
+    machine.active.append(identity)
+    steps, depth, mark = machine.steps, len(machine.active), machine.state.mark()
+    try:
+        result = run_frame(machine, frame, definition)
+        if type(result) is Unknown and isinstance(definition, ir.FunctionDef):
+            result = type_annotations.value(machine, definition.returns, function.module, site) or result
+    finally:
+        del machine.active[depth - 1 :]
+        history.steps += machine.steps - steps
+        if function.opaque:
+            machine.context = machine.context._replace(maybe_traced=before.maybe_traced, decorated=before.decorated)
+        if function.memoized:
+            machine.context = machine.context._replace(loops=before.loops)
+    if is_borrowed and not frame.is_given_up:
+        machine.plan.followed.add(definition_site)
+    did = effects_within(machine.effects[effects:], base)
+    run = CallSummary(machine.path, result, did, machine.operations - operations, _turn(machine))
+    machine.executions[key].append(run)
+    is_plain = all(leaf.is_plain for leaf in leaves_on(machine.path, result))
+    did_nothing = machine.noted == noted and result.is_plain
+    history.idle += did_nothing and not machine.state.has_changed(mark, frame.locals)
+    history.makes |= not is_plain or any(isinstance(value, (Function, UserClass)) for value in arguments.all())
+    history.computes &= is_plain and machine.happened == happened
+    history.last = run
+    return result
+
+
+def _turn(machine: Machine) -> int:
+    """The round of the loop around one whose rounds are gone through one by one: those alone would use up the runs that
+    all rounds of the outer one have."""
+    loops = machine.context.loops
+    if not loops or not loops[-1].unrolled:
+        return 0
+    return next((loop.turn for loop in reversed(loops) if not loop.unrolled), 0)
+
+
+def _as_before(machine: Machine, run: CallSummary | None) -> Value | None:
+    """What a function gave in an earlier run; its operations happen again."""
+    if run is None:
+        return None
+    machine.effects += effects_on(run.effects, machine.path)
+    machine.operations += run.operations
+    return run.result
+
+
+def _is_idle(machine: Machine, history: FunctionProfile, function: Function, arguments: Arguments) -> bool:
+    """Whether running a function is of no use: its body names nothing that is tracked, its last runs did nothing of
+    note, and it is given nothing that could change that. Constructors are always run."""
+    definition = function.definition
+    return (
+        history.idle >= MAX_IDLE_RUNS
+        and not (isinstance(definition, ir.FunctionDef) and definition.name == "__init__")
+        and machine.project.words_of(definition).isdisjoint(machine.library.words)
+        and all(value.is_plain or type(value) is Instance for value in arguments.all())
+        and not any(machine.library.is_tracked(leaf) for value in arguments.all() for leaf in leaves(value))
+    )
+
+
+def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.Lambda) -> Value:
+    """Run a body in a new frame; its changes to the rest of the world stay. Raises Halts if no path returns."""
+    outer, base, context = machine.frame, machine.path, machine.context
+    loops, machine.loops = machine.loops, []
+    machine.frame = frame
+    frame.mark = machine.state.mark()
+    frame.path = base
+    frame.branches = machine.branches
+    started, depth = machine.steps, len(machine.active)
+    machine.started.append(started)
+    try:
+        if isinstance(definition, ir.Lambda):
+            machine.return_value(machine.choose(machine.evaluate(definition.body)))
+        elif machine.execute(definition.body) == NORMAL:
+            machine.join_diverged()
+            machine.return_value(NONE)
+    except PathEnds:
+        pass
+    except Exhausted:
+        if not machine.goes_on(machine.steps - started, frame.caller.site):
+            raise
+        machine.state.take_back(frame.mark)
+        machine.path, machine.context, machine.branches, machine.diverged = base, context, frame.branches, []
+        del machine.active[depth:]
+        frame.is_given_up = True
+        return Unknown(("result", frame.caller.site, id(definition)))
+    finally:
+        machine.frame, machine.loops = outer, loops
+        machine.started.pop()
+    if frame.returns_here:
+        ((outcome, value, left),) = frame.exits
+        machine.path = outcome.path
+        machine.context = _after(machine, frame, context, left)
+        return _result(frame, definition, value)
+    machine.state.take_back(frame.mark)
+    machine.path, machine.context = base, context
+    if not frame.exits:
+        raise PathEnds
+    outcomes = in_turn([outcome for outcome, _, _ in frame.exits], base)
+    machine.path = common_path(outcomes)
+    contexts = [_after(machine, frame, context, left) for _, _, left in frame.exits]
+    if any(one != contexts[0] for one in contexts):
+        machine.diverged = list(zip(outcomes, contexts, strict=True))
+    else:
+        machine.state.join(outcomes, base)
+        machine.context = contexts[0]
+    symbol = ("result", frame.caller.site, id(definition))
+    values = [value for _, value, _ in frame.exits]
+    value = join([(outcome.path - base, value) for outcome, value in zip(outcomes, values, strict=True)], symbol)
+    return _result(frame, definition, value if isinstance(value, Value) else Unknown(symbol))
+
+
+def _after(machine: Machine, frame: Frame, before: Context, end: Context) -> Context:
+    """The context after a call: as before, unless the function entered something by hand and left it open."""
+    if not frame.enters:
+        return before
+    machine.frame.enters = True
+    return before._replace(scopes=end.scopes, devices=end.devices)
+
+
+def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) -> Value:
+    """What a call gives for what its body returned: a generator gives what it yields."""
+    if isinstance(definition, ir.FunctionDef) and definition.is_generator:
+        symbol = ("result", frame.caller.site, id(definition))
+        generator = Items("generator", None, _yielded(frame, symbol), symbol, frame.goes_over)
+        generator.is_endless = is_endless(definition)
+        return generator
+    return value
+
+
+def _yielded(frame: Frame, symbol: Any) -> Value | None:
+    """What stands for all that a generator yields: the first of them where they are alike."""
+    if not frame.yielded:
+        return None
+    first = frame.yielded[0][1]
+    if any(differ_in_numbers(symbol_of(first), symbol_of(value)) for _, value in frame.yielded):
+        return Unknown(("index", symbol))
+    if isinstance(first, Constant) or any(_shape(value) != _shape(first) for _, value in frame.yielded):
+        joined = join(frame.yielded, symbol)
+        return joined if isinstance(joined, Value) else None
+    return first
+
+
+def _shape(value: Value) -> Symbol:
+    """The kinds of values that stand in a value, as they stand there."""
+
+    def made(items: Items, parts: tuple[Value, ...]) -> Value:
+        return Unknown((items.kind, *(symbol_of(part) for part in parts)))
+
+    return symbol_of(rebuilt(value, lambda one: Unknown(type(one)), made))
+
+
+def _keys(arguments: Arguments) -> Any:
+    return (
+        tuple(_key(value) for value in arguments.positional),
+        tuple((name, _key(value)) for name, value in arguments.keywords.items()),
+    )
+
+
+def _key(value: Value) -> Any:
+    """What of an argument can change what a function does: the content of constants, the identity of objects."""
+    if isinstance(value, Unknown):
+        return "?"
+    return value.call_key or symbol_of(value)
+
+
+def _context_key(machine: Machine) -> Any:
+    context = machine.context
+    return (
+        context.devices,
+        tuple(scope.strategy.serial for scope in context.scopes),
+        context.replica,
+        context.traced,
+        context.jitted,
+        tuple(loop.site for loop in context.loops),
+        bool(context.guards),
+    )

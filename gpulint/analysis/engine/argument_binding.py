@@ -1,0 +1,83 @@
+"""Binding of arguments to parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Union, Unknown, Value
+from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.functions import Function, Traced, UserClass
+from gpulint.analysis.engine import type_annotations
+from gpulint.analysis.engine.machine import Machine
+from gpulint.places import Site
+
+
+def of_those_that_fit(function: Union, arguments: Arguments) -> Value:
+    """Of many functions and classes, those that can be called with these arguments, if any can."""
+    if len(function.alternatives) <= MAX_TRIED:
+        return function
+    fitting = tuple(one for one in function.alternatives if _fits(one[1], arguments))
+    return Union(fitting) if len(fitting) > 1 else fitting[0][1] if fitting else function
+
+
+MAX_TRIED = 8
+"""Functions of which one is called: so many are tried without a look at what they take."""
+
+
+def _fits(function: Value, arguments: Arguments) -> bool:
+    given = len(arguments.positional)
+    if isinstance(function, UserClass):
+        constructor = function.find("__init__")
+        function = constructor[0] if constructor is not None else NONE
+        given += 1
+    if not isinstance(function, Function) or function.opaque:
+        return True
+    parameters = function.definition.parameters
+    kinds = {one.kind for one in parameters}
+    names = [one.name for one in parameters if one.kind not in ("*", "**")]
+    needed = [name for name in names[given:] if name not in function.defaults and name not in arguments.keywords]
+    return (
+        ("**" in kinds or arguments.keywords.keys() <= set(names))
+        and ("*" in kinds or given <= len(names))
+        and (arguments.open or function.injected or not needed)
+    )
+
+
+def bind(names: dict[str, Value], function: Function, arguments: Arguments, symbol: Any, machine: Machine) -> None:
+    """Give a call's arguments to the parameters; what is missing is its default, or Unknown."""
+    positional = list(arguments.positional)
+    rest = dict(arguments.keywords)
+    for parameter in function.definition.parameters:
+        name = parameter.name
+        value: Value | None = None
+        if parameter.kind == "positional" and positional:
+            value = positional.pop(0)
+        elif parameter.kind == "*":
+            value = Items("tuple", None, None, (symbol, name)) if arguments.open else Items("tuple", tuple(positional))
+            positional = []
+        elif parameter.kind == "**":
+            value = Mapping(dict(rest), not arguments.open, (symbol, name))
+            value.given = {key: (rest[key], site) for key, site in arguments.written.items() if key in rest}
+            rest = {}
+        elif name in rest:
+            value = rest.pop(name)
+        if value is None:
+            value = function.defaults.get(name) if not arguments.open else None
+            if function.injected and not isinstance(value, (LibraryName, Function, Traced, UserClass)):
+                value = None  # what is configured is mostly a number, or a name
+            if type(value) is Constant and type(value.value) is str:
+                value = Constant(value.value, value.origin, value.named, True)
+            if value is None:
+                made = Site(function.module.path, parameter.number)
+                value = type_annotations.parameter(machine, parameter.annotation, function.module, made)
+            if value is None:
+                value = Unknown(("parameter", symbol, name))
+        if type(value) is Constant and type(value.value) is int:
+            value = value.through(name)
+            value.is_passed = name not in function.defaults or value.origin != _origin(function.defaults[name])
+        machine.library.bound(value)
+        names[name] = value
+
+
+def _origin(value: Value) -> Site | None:
+    return value.origin if isinstance(value, Constant) else None

@@ -1,0 +1,122 @@
+"""Assignment to any kind of target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpulint.analysis.domain.context import Object
+from gpulint.analysis.domain.store import alternatives, join
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.functions import Bound, Descriptor, ModuleValue, UserClass
+from gpulint.analysis.engine import dicts, loop_counters, sequences
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.engine.name_lookup import store
+from gpulint.syntax import ir
+
+
+def assign(machine: Machine, target: ir.Expr, value: Value) -> None:
+    """Give a value to any kind of target."""
+    if isinstance(target, ir.Name):
+        _replaced(machine, machine.frame.locals.get(target.id), target)
+        store(machine, target.id, value)
+    elif isinstance(target, ir.Attribute):
+        _assign_attribute(machine, target, value)
+    elif isinstance(target, ir.Subscript):
+        _assign_item(machine, target, value)
+    elif isinstance(target, ir.Starred):
+        assign(machine, target.value, Unknown(("rest", machine.site(target))))
+    elif isinstance(target, ir.Sequence_):
+        _unpack(machine, target, machine.choose(value))
+
+
+def _replaced(machine: Machine, before: Any, target: ir.Expr) -> None:
+    """Something else is put where a value was: in a loop, a container is given up so."""
+    if machine.context.loops and isinstance(before, (Items, Mapping, Union)):
+        for _, option in alternatives(before, machine.path):
+            if isinstance(option, (Items, Mapping)):
+                machine.library.container_cleared(option, machine.site(target))
+
+
+def _unpack(machine: Machine, target: ir.Sequence_, value: Value) -> None:
+    count = len(target.elements)
+    for index, element in enumerate(target.elements):
+        if isinstance(value, Union):
+            parts = [(path, _part(machine, option, index, count, element)) for path, option in value.alternatives]
+            part = join(parts, ("item", symbol_of(value), index))
+        else:
+            part = _part(machine, value, index, count, element)
+        assign(machine, element, part)
+
+
+def _part(machine: Machine, value: Value, index: int, count: int, element: ir.Expr) -> Value:
+    """The part of a value with `count` parts that goes to the target `element`."""
+    if isinstance(value, Items):
+        items = value.items
+        if items is not None and len(items) == count:
+            return items[index]
+        if items is None and value.element is not None:
+            return value.element
+    elif (part := machine.library.unpack(value, index, machine.site(element))) is not None:
+        return part
+    return Unknown(("item", symbol_of(value), index))
+
+
+def _assign_attribute(machine: Machine, target: ir.Attribute, value: Value) -> None:
+    receiver = machine.choose(machine.evaluate(target.value))
+    if isinstance(receiver, Object):
+        if (setter := _setter(receiver, target.name)) is not None:
+            machine.call(Bound(receiver, setter), Arguments((value,)), machine.site(target))
+            return
+        machine.library.attribute_set(receiver, target.name, value, machine.site(target))
+        _replaced(machine, receiver.attributes.get(target.name), target)
+        value = loop_counters.attribute_as_counter(
+            machine, receiver, target.name, value.renamed(target.name), machine.site(target)
+        )
+        machine.state.write(receiver.attributes, target.name, value)
+    elif isinstance(receiver, ModuleValue):
+        machine.state.write(receiver.scope.globals, target.name, value)
+    elif isinstance(receiver, UserClass):
+        machine.state.write(receiver.namespace, target.name, value)
+    else:
+        machine.library.escaped(value, "stored", machine.site(target))
+
+
+def _setter(receiver: Object, name: str) -> Value | None:
+    """The setter of a property of the program's class."""
+    found = receiver.cls.find(name) if receiver.cls is not None else None
+    return found[0].setter if found and isinstance(found[0], Descriptor) else None
+
+
+def _assign_item(machine: Machine, target: ir.Subscript, value: Value) -> None:
+    container = machine.choose(machine.evaluate(target.value))
+    key = machine.choose(machine.evaluate(target.index)) if not isinstance(target.index, ir.Slice) else NONE
+    if isinstance(container, Mapping):
+        if isinstance(key, Constant) and isinstance(key.value, str):
+            value = value.renamed(key.value)
+        elif not dicts.is_known(key):
+            machine.library.container_grown(container, value, machine.site(target))
+        _replaced(machine, container.entries.get(dicts.key_of(key)), target)
+        machine.state.write(container.entries, dicts.key_of(key), value)
+        if not dicts.is_known(key):
+            machine.state.write(container.state, "complete", False)
+            machine.library.escaped(value, "stored", machine.site(target))
+    elif isinstance(container, Items) and isinstance(target.index, ir.Slice):
+        sequences.clear(machine, container, machine.site(target))
+    elif isinstance(container, Items) and container.items is not None:
+        items = list(container.items)
+        if isinstance(key, Constant) and isinstance(key.value, int) and -len(items) <= key.value < len(items):
+            items[key.value] = value
+            machine.state.write(container.state, "items", tuple(items))
+        else:
+            machine.state.write(container.state, "items", None)
+            element = value if machine.library.is_same_for_all(value) else None
+            machine.state.write(container.state, "element", element)
+    elif isinstance(container, Items) and machine.library.is_same_for_all(value):
+        machine.state.write(container.state, "element", value)
+    elif isinstance(container, Object) and container.cls and (found := container.cls.find("__setitem__")):
+        machine.call(Bound(container, found[0]), Arguments((key, value)), machine.site(target))
+    else:
+        updated = machine.library.set_item(container, key, value, machine.site(target))
+        if isinstance(target.value, ir.Name) and updated is not None:
+            assign(machine, target.value, updated)

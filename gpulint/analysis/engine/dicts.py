@@ -1,0 +1,147 @@
+"""Dicts: looking something up, and their methods."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from gpulint.analysis.domain.path_conditions import Condition, Literal, Path, one_of
+from gpulint.analysis.domain.store import MISSING, join
+from gpulint.analysis.domain.symbolic import Symbol
+from gpulint.analysis.domain.values.base import (
+    NONE,
+    Arguments,
+    Constant,
+    Imported,
+    LibraryName,
+    Union,
+    Unknown,
+    Value,
+    symbol_of,
+)
+from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.functions import Bound, Function, Partial, Traced, UserClass
+from gpulint.analysis.engine.machine import Machine
+from gpulint.places import Site
+
+MAX_CHOICES = 8
+"""Entries of a dict that a key which is not known chooses between. The first ones stand for all in a larger dict of
+functions and classes; in another the entry is unknown."""
+
+MAX_CALLED = 32
+"""The same for a dict of the program's own classes and functions: a call tells which of them can be meant."""
+
+_CALLABLE = (Bound, LibraryName, Function, Imported, Partial, Traced, UserClass)
+
+
+def key_of(key: Value) -> Any:
+    """What stands for a key in `Mapping.entries`: the constant itself, those of a tuple, or the symbol of one that is
+    not known."""
+    if isinstance(key, Items) and is_known(key):
+        return tuple(one.value for one in key.items or () if isinstance(one, Constant))
+    return key.value if isinstance(key, Constant) else symbol_of(key)
+
+
+def is_known(key: Value) -> bool:
+    """Whether a key is a constant, or a tuple of constants."""
+    if isinstance(key, Items):
+        return key.kind == "tuple" and bool(key.items) and all(isinstance(one, Constant) for one in key.items or ())
+    return isinstance(key, Constant)
+
+
+def entry(machine: Machine, container: Mapping, key: Value, default: Value | None = None) -> Value | None:
+    """What a dict holds under a key; `default` where it certainly holds nothing, None where that is not known.
+
+    A key that is not known gives one of the entries, each on the path on which the key is the one: where the program
+    goes on, it was one of those. Numbers and strings are not told apart like that: which of them it is, is the
+    caller's choice.
+    """
+    entries = container.entries
+    complete = container.state["complete"]
+    if (own := entries.get(key_of(key), MISSING)) is not MISSING:
+        return machine.choose(own)
+    if container.makes_lists and default is None:
+        made = Items("list", (), None, ("item", symbol_of(container), symbol_of(key)))
+        made.around = container.around
+        machine.state.write(entries, key_of(key), made)
+        return made
+    if (alike := one_of_unknown_keys(container)) is not None:
+        return machine.choose(alike)
+    if is_known(key):
+        return default if complete else None
+    if isinstance(key, Union) or not complete or not entries:
+        return None
+    if isinstance(key, Items) and key.kind == "tuple" and key.items is not None:
+        entries = {one: value for one, value in entries.items() if _may_be(key.items, one)}
+        if not entries:
+            return default
+    if len(entries) > MAX_CHOICES and not all(isinstance(value, _CALLABLE) for value in entries.values()):
+        return None
+    if any(isinstance(value, Constant) for value in entries.values()):
+        return None
+    subject = symbol_of(key)
+    own = all(isinstance(value, (Function, UserClass)) for value in entries.values())
+    meant = list(islice(entries.items(), MAX_CALLED if own else MAX_CHOICES))
+    chosen = [Literal(Condition("==", subject, one), True) for one, _ in meant]
+    ways: list[tuple[Path, Value]] = [
+        (frozenset({literal}), machine.choose(value)) for literal, (_, value) in zip(chosen, meant, strict=True)
+    ]
+    if default is not None:
+        ways.append((frozenset(literal.negation for literal in chosen), default))
+    elif len(meant) == len(entries) > 1:
+        machine.assume(frozenset({one_of([guard for guard, _ in ways])}))
+    found = join(ways, ("item", symbol_of(container), subject))
+    return machine.choose(found) if isinstance(found, Value) else None
+
+
+def _may_be(parts: tuple[Value, ...], key: Any) -> bool:
+    """Whether a tuple of values may be this key."""
+    return (
+        isinstance(key, tuple)
+        and len(key) == len(parts)
+        and all(not isinstance(part, Constant) or part.value == own for part, own in zip(parts, key, strict=True))
+    )
+
+
+def one_of_unknown_keys(container: Mapping) -> Value | None:
+    """What stands for all entries of a dict that a comprehension makes under keys that are not known."""
+    if container.state["complete"] or len(container.entries) != 1:
+        return None
+    ((key, value),) = container.entries.items()
+    return value if isinstance(key, Symbol) else None
+
+
+def dict_method(machine: Machine, receiver: Mapping, name: str, arguments: Arguments, site: Site) -> Value:
+    """`receiver.name(…)` of a dict."""
+    key = arguments.get("", 0)
+    complete = receiver.state["complete"]
+    if name in ("get", "pop", "setdefault") and key is not None:
+        given = arguments.get("", 1)
+        default = given or (NONE if name != "pop" else None)
+        found = entry(machine, receiver, key, default if name != "setdefault" or is_known(key) else None)
+        if name == "pop":
+            machine.state.delete(receiver.entries, key_of(key))
+        elif name == "setdefault" and found is not None and found is default:
+            machine.state.write(receiver.entries, key_of(key), found)
+        return found or Unknown(("item", symbol_of(receiver), symbol_of(key)))
+    if name == "items" and complete:
+        return Items("list", tuple(Items("tuple", (Constant(k), v)) for k, v in receiver.entries.items()))
+    if name == "values" and complete:
+        return Items("list", tuple(receiver.entries.values()))
+    if name == "keys" and complete:
+        return Items("list", tuple(Constant(k) for k in receiver.entries))
+    if name in ("items", "values") and (alike := one_of_unknown_keys(receiver)) is not None:
+        row = Items("tuple", (Unknown(("key", symbol_of(receiver))), alike)) if name == "items" else alike
+        return Items("list", None, row, (name, symbol_of(receiver)))
+    if name == "update":
+        if isinstance(key, Mapping):
+            for k, v in key.entries.items():
+                machine.state.write(receiver.entries, k, v)
+        for word, value in arguments.keywords.items():
+            machine.state.write(receiver.entries, word, value)
+        if key is not None and not (isinstance(key, Mapping) and key.state["complete"]):
+            machine.state.write(receiver.state, "complete", False)
+        return NONE
+    if name == "copy":
+        return Mapping(dict(receiver.entries), complete, receiver.symbol)
+    return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))

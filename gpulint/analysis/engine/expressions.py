@@ -1,0 +1,603 @@
+"""What each kind of expression stands for."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from gpulint.analysis.domain import symbolic
+from gpulint.analysis.domain.completion import NORMAL, PathEnds
+from gpulint.analysis.domain.context import Loop
+from gpulint.analysis.domain.path_conditions import Path
+from gpulint.analysis.domain.store import MISSING, alternatives, join
+from gpulint.analysis.domain.symbolic import Symbol
+from gpulint.analysis.domain.traversal import as_now, data_in, datasets_over
+from gpulint.analysis.domain.truth import compare, negate, truth
+from gpulint.analysis.domain.values.base import (
+    NONE,
+    Arguments,
+    Constant,
+    PartialString,
+    Union,
+    Unknown,
+    Value,
+    symbol_of,
+)
+from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.functions import Bound, Function
+from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.engine import (
+    argument_binding,
+    assignment,
+    attribute_lookup,
+    dicts,
+    name_lookup,
+    sequences,
+    special_methods,
+    strings,
+    subscripts,
+    transient_tests,
+)
+from gpulint.analysis.engine.iteration import elements, iterate
+from gpulint.analysis.engine.machine import Machine
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+_ARITHMETIC: dict[str, Any] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+
+_METHODS = {
+    "+": "__add__",
+    "-": "__sub__",
+    "*": "__mul__",
+    "/": "__truediv__",
+    "//": "__floordiv__",
+    "%": "__mod__",
+    "@": "__matmul__",
+    "**": "__pow__",
+    "&": "__and__",
+    "|": "__or__",
+    "<<": "__lshift__",
+    ">>": "__rshift__",
+}
+"""Methods with which a class of the program defines an operator."""
+
+MAX_FACTOR = 10**8
+"""Largest factor with which constant folding multiplies."""
+
+
+def eval_name(machine: Machine, node: ir.Name) -> Value:
+    return name_lookup.load(machine, node.id, node)
+
+
+def eval_constant(machine: Machine, node: ir.Constant) -> Value:
+    return Constant(node.value, machine.site(node))
+
+
+def eval_fstring(machine: Machine, node: ir.FString) -> Value:
+    parts: list[str | None] = []
+    values: list[Value] = []
+    for part in node.parts:
+        if isinstance(part, str):
+            parts.append(part)
+            continue
+        value = machine.choose(machine.evaluate(part))
+        machine.library.value_read(value, "format", part)
+        values.append(value)
+        parts.append(strings.written(value) if node.exact else None)
+    return string_of(tuple(parts), values, node, machine)
+
+
+def string_of(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, machine: Machine) -> Value:
+    """A string of these parts: a constant when all are known."""
+    if None not in parts:
+        return strings.string(parts, machine.site(node), strings.names_of(values))
+    return PartialString(parts, ("text", parts, tuple(named for value in values for named in _symbols(value))))
+
+
+def _symbols(value: Value) -> Iterator[Symbol]:
+    """The symbol of a value; of one that conditions choose, those of what it can be and of the conditions."""
+    if isinstance(value, Union):
+        for guard, option in value.alternatives:
+            yield symbol_of(option)
+            yield from (one.condition.subject for one in guard if isinstance(one.condition.subject, Symbol))
+    else:
+        yield symbol_of(value)
+
+
+def eval_attribute(machine: Machine, node: ir.Attribute) -> Value:
+    receiver = machine.library.as_array(_filled_in(machine, node.value, machine.evaluate(node.value)))
+    if type(receiver) is not Union:
+        return attribute_lookup.attribute(machine, receiver, node.name, node)
+    return machine.each(
+        receiver,
+        lambda option: attribute_lookup.attribute(machine, option, node.name, node),
+        node,
+    )
+
+
+def eval_subscript(machine: Machine, node: ir.Subscript) -> Value:
+    container = machine.library.as_array(machine.choose(machine.evaluate(node.value)))
+    if isinstance(node.index, ir.Slice):
+        bounds = tuple(
+            machine.evaluate(bound) if bound is not None else NONE
+            for bound in (node.index.lower, node.index.upper, node.index.step)
+        )
+        return machine.each(container, lambda option: subscripts.sliced(machine, option, bounds, node), node)
+    index = machine.evaluate(node.index)
+    machine.library.value_used(index, machine.site(node))
+    if type(container) is not Union and type(index) is not Union:
+        return subscripts.item(machine, container, index, node)
+    return machine.each(
+        container,
+        lambda option: machine.each(index, lambda key: subscripts.item(machine, option, key, node), node),
+        node,
+    )
+
+
+def eval_slice(machine: Machine, node: ir.Slice) -> Value:
+    bounds = [machine.evaluate(bound) if bound is not None else NONE for bound in (node.lower, node.upper, node.step)]
+    return Unknown((symbolic.ROWS, machine.site(node), *map(symbol_of, bounds)))
+
+
+def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
+    """Evaluate what a call passes."""
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    sites: dict[Any, Any] = {}
+    handed_on: dict[str, Any] = {}
+    is_open = False
+    for node in nodes:
+        value = machine.choose(machine.evaluate(node.value))
+        if node.star == "*":
+            several = [one for _, one in value.alternatives] if isinstance(value, Union) else [value]
+            able = [one for one in several if not isinstance(one, Constant) or isinstance(one.value, str)]
+            items = able[0].items if len(able) == 1 and isinstance(able[0], Items) else None
+            if items is None:
+                is_open = True
+            else:
+                positional += items
+        elif node.star == "**":
+            if isinstance(value, Mapping):
+                keywords |= {str(key): entry for key, entry in value.entries.items()}
+                handed_on |= {key: site for key, (one, site) in value.given.items() if keywords.get(key) is one}
+                is_open = is_open or not value.state["complete"]
+            else:
+                is_open = True
+        elif node.keyword is not None:
+            keywords[node.keyword] = value
+            sites[node.keyword] = machine.site(node.value)
+        else:
+            sites[len(positional)] = machine.site(node.value)
+            positional.append(value)
+    return Arguments(tuple(positional), keywords, is_open, sites, handed_on)
+
+
+def _filled_in(machine: Machine, node: ir.Expr, value: Value) -> Value:
+    """What is used of an object or a module that has None for it. In a function that nobody calls, somebody has filled
+    it in before: used as None, it would raise."""
+    if isinstance(value, Constant) and value.value is None:
+        name = node.name if isinstance(node, ir.Attribute) else None
+        if isinstance(node, ir.Name) and node.id not in machine.frame.locals:
+            name = node.id
+        if name is not None and not machine.frame.caller.known:
+            return Unknown(("filled in", machine.frame.module.path, name))
+    return value
+
+
+def eval_call(machine: Machine, node: ir.Call) -> Value:
+    function = _filled_in(machine, node.function, machine.evaluate(node.function))
+    passed = arguments(machine, node.arguments)
+    site = machine.site(node)
+    if type(function) is not Union:
+        return machine.call(function, passed, site)
+    return machine.each(
+        argument_binding.of_those_that_fit(function, passed),
+        lambda option: machine.call(option, passed, site),
+        node,
+    )
+
+
+def eval_unary(machine: Machine, node: ir.Unary) -> Value:
+    operand = machine.choose(machine.evaluate(node.operand))
+    if node.operator == "not":
+        machine.library.value_read(operand, "bool", node)
+        return negate(operand, machine.path)
+    if node.operator == "~":
+        operand = machine.library.as_array(operand)
+    return machine.each(operand, lambda one: _signed(machine, one, node), node)
+
+
+def _signed(machine: Machine, operand: Value, node: ir.Unary) -> Value:
+    """`-operand`, `+operand` or `~operand` of a value that is no join."""
+    if isinstance(operand, Constant):
+        try:
+            if node.operator == "-":
+                return Constant(-operand.value, machine.site(node), operand.named)  # type: ignore[operator]
+            if node.operator == "+":
+                return operand
+            return Constant(~operand.value, machine.site(node))  # type: ignore[operator]
+        except TypeError:
+            pass
+    if (computed := machine.library.operate(node.operator, (operand,), node)) is not None:
+        return computed
+    return Unknown(("unary", node.operator, symbol_of(operand)))
+
+
+def eval_binary(machine: Machine, node: ir.Binary) -> Value:
+    left = machine.choose(machine.evaluate(node.left))
+    right = machine.choose(machine.evaluate(node.right))
+    if type(left) is not Union and type(right) is not Union:
+        return operate(machine, left, node.operator, right, node)
+    return machine.each(
+        left,
+        lambda a: machine.each(right, lambda b: operate(machine, a, node.operator, b, node), node),
+        node,
+    )
+
+
+def operate(machine: Machine, left: Value, sign: str, right: Value, node: ir.Node) -> Value:
+    """`left sign right` of two values that are no joins."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return _fold(machine, left, sign, right, node)
+    if isinstance(left, Instance) and left.cls is not None and (own := left.cls.find(_METHODS.get(sign, ""))):
+        return machine.call(Bound(left, own[0]), Arguments((right,)), machine.site(node))
+    if sign == "%" and isinstance(left, Constant) and isinstance(left.value, str):
+        return strings.format_percent(machine, left.value, right, node)
+    if (computed := machine.library.operate(sign, (left, right), node)) is not None:
+        return computed
+    if sign == "+":
+        if isinstance(left, Items) and isinstance(right, Items):
+            return sequences.concatenate(left, right)
+        if isinstance(left, (PartialString, Constant)) and isinstance(right, (PartialString, Constant)):
+            return _concatenate_text(machine, left, right, node)
+        for known, other, first in ((left, right, True), (right, left, False)):
+            if isinstance(known, Constant) and isinstance(known.value, str) and isinstance(other, Unknown):
+                parts = (known.value, None) if first else (None, known.value)
+                return PartialString(parts, ("text", parts, symbol_of(other)))
+    if sign == "*" and isinstance(left, Items) and isinstance(right, Constant):
+        return sequences.repeat(left, right.value)
+    return Unknown(("binary", sign, symbol_of(left), symbol_of(right)))
+
+
+def _fold(machine: Machine, left: Constant, sign: str, right: Constant, node: ir.Node) -> Value:
+    a: Any = left.value
+    b: Any = right.value
+    if isinstance(a, str) and sign == "%":
+        return strings.format_percent(machine, a, right, node)
+    sizes = any(isinstance(v, (str, bytes)) and len(v) > strings.MAX_STRING for v in (a, b))
+    heavy = sign in ("**", "<<", "*") and any(isinstance(v, int) and abs(v) > MAX_FACTOR for v in (a, b))
+    if sign in ("**", "<<") and isinstance(b, int) and abs(b) > 64:
+        heavy = True
+    if not sizes and not heavy and sign in _ARITHMETIC:
+        try:
+            if not (sign == "*" and isinstance(a, (str, bytes))):
+                return Constant(_ARITHMETIC[sign](a, b), machine.site(node), (*left.named, *right.named)[:8])
+        except (TypeError, ValueError, ArithmeticError):
+            pass
+    return Unknown(("binary", sign, symbol_of(left), symbol_of(right)))
+
+
+def _concatenate_text(machine: Machine, left: Value, right: Value, node: ir.Node) -> Value:
+    parts: list[str | None] = []
+    for side in (left, right):
+        if isinstance(side, PartialString):
+            parts += side.parts
+        elif isinstance(side, Constant) and isinstance(side.value, str):
+            parts.append(side.value)
+        else:
+            parts.append(None)
+    return PartialString(tuple(parts), ("text", tuple(parts), symbol_of(left), symbol_of(right)))
+
+
+def eval_boolean(machine: Machine, node: ir.Boolean) -> Value:
+    """`and` / `or`: the right side is evaluated only on paths where the left one lets it."""
+    left = machine.choose(machine.evaluate(node.left))
+    machine.library.value_read(left, "bool", node.left)
+    flags = machine.context.flags
+
+    def right() -> Value:
+        return machine.choose(machine.evaluate(node.right))
+
+    if not _decides(machine, left, node.operator) and transient_tests.is_option(machine, node):
+        machine.context = machine.context._replace(flags=(*flags, machine.site(node)))
+    value = _short_circuit(machine, left, node.operator, right)
+    machine.context = machine.context._replace(flags=flags)
+    return value
+
+
+def _decides(machine: Machine, left: Value, sign: str) -> bool:
+    """Whether the left side of `and` or `or` can be the result."""
+    return any(holds != (sign == "and") for _, holds in truth(left, machine.path))
+
+
+def _short_circuit(machine: Machine, left: Value, sign: str, right: Callable[[], Value]) -> Value:
+    """`left and right` or `left or right`. Raises Halts where no path goes on."""
+    wanted = sign == "and"
+    results: list[tuple[Path, Value]] = []
+    decided: list[tuple[Path, Value]] = []
+    onward: list[Path] = []
+    for guard, holds in truth(left, machine.path):
+        if holds == wanted:
+            onward.append(guard)
+        else:
+            chosen = next(
+                (value for own, value in alternatives(left, machine.path) if own <= guard),
+                Constant(not wanted),
+            )
+            decided.append((guard, chosen if isinstance(chosen, Constant) or not wanted else Constant(False)))
+    if not onward:
+        return left
+
+    def arm(guard: Path) -> Callable[[], int]:
+        def run() -> int:
+            results.append((guard, right()))
+            return NORMAL
+
+        return run
+
+    machine.fork([*((guard, arm(guard)) for guard in onward), *((guard, _nothing) for guard, _ in decided)])
+    symbol = ("boolean", sign, symbol_of(left), tuple(symbol_of(v) for _, v in results))
+    value = join([*decided, *results], symbol)
+    if value is MISSING:
+        raise PathEnds
+    return value  # type: ignore[no-any-return]
+
+
+def _nothing() -> int:
+    """The path on which the right side of `and` or `or` is not evaluated."""
+    return NORMAL
+
+
+def eval_comparison(machine: Machine, node: ir.Compare) -> Value:
+    """`a < b`, and `a < b < c`, which is `a < b and b < c` with `b` evaluated once."""
+    return _compared(machine, machine.choose(machine.evaluate(node.left)), node.left, node.rest, node)
+
+
+def _compared(
+    machine: Machine, left: Value, left_node: ir.Expr, rest: Sequence[tuple[str, ir.Expr]], node: ir.Compare
+) -> Value:
+    """The comparison of `left` with what follows it. To compare a tensor with None reads nothing and makes no tensor
+    (run on 2.21)."""
+    (sign, right_node), *more = rest
+    right = machine.choose(machine.evaluate(right_node))
+    of_values = sign not in ("is", "is not", "in", "not in")
+    if of_values:
+        machine.library.value_read(left, "compare", left_node)
+
+    def compared(a: Value, b: Value) -> Value:
+        array = machine.library.compare(a, sign, b, node) if of_values else None
+        return array if array is not None else compare(a, sign, b)
+
+    if type(left) is not Union and type(right) is not Union:
+        value = compared(left, right)
+    else:
+        value = machine.each(left, lambda a: machine.each(right, lambda b: compared(a, b), node), node)
+    if not more:
+        return value
+    value = machine.choose(value)
+    machine.library.value_read(value, "bool", node)
+    return _short_circuit(machine, value, "and", lambda: _compared(machine, right, right_node, more, node))
+
+
+def eval_conditional(machine: Machine, node: ir.Conditional) -> Value:
+    test = machine.evaluate(node.test)
+    machine.library.value_read(machine.choose(test), "bool", node.test)
+
+    def value(branch: ir.Expr) -> Value:
+        return machine.choose(machine.evaluate(branch))
+
+    ways = zip(machine.split(test), (node.body, node.orelse), strict=True)
+    arms = [(guard, partial(value, branch)) for guard, branch in ways if guard is not None]
+    return machine.either(arms, ("conditional", machine.site(node)))
+
+
+def eval_sequence(machine: Machine, node: ir.Sequence_) -> Value:
+    items: list[Value] = []
+    complete = True
+    for element in node.elements:
+        if isinstance(element, ir.Starred):
+            value = machine.choose(machine.evaluate(element.value))
+            known, part = elements(machine, value, machine.site(element))
+            complete = complete and known is not None
+            items += known if known is not None else [part] if part is not None else []
+        else:
+            items.append(machine.choose(machine.evaluate(element)))
+    symbol = (
+        (node.kind, tuple(symbol_of(item) for item in items))
+        if complete and len(items) < 9
+        else (
+            node.kind,
+            machine.site(node),
+        )
+    )
+    known = tuple(items) if complete else None
+    made = Items(node.kind, known, items[0] if items and not complete else None, symbol)
+    made.around = machine.context.loops
+    return made
+
+
+def eval_mapping(machine: Machine, node: ir.Mapping_) -> Value:
+    entries: dict[object, Value] = {}
+    complete = True
+    for key_node, value_node in node.items:
+        value = machine.choose(machine.evaluate(value_node))
+        if key_node is None:
+            if isinstance(value, Mapping):
+                entries |= value.entries
+                complete = complete and value.state["complete"]
+            else:
+                complete = False
+            continue
+        key = machine.choose(machine.evaluate(key_node))
+        if isinstance(key, Constant):
+            entries[key.value] = value.renamed(key.value) if isinstance(key.value, str) else value
+        else:
+            complete = False
+    made = Mapping(entries, complete, ("dict", machine.site(node)))
+    made.around = machine.context.loops
+    return made
+
+
+def eval_starred(machine: Machine, node: ir.Starred) -> Value:
+    return machine.evaluate(node.value)
+
+
+def eval_comprehension(machine: Machine, node: ir.Comprehension) -> Value:
+    """Runs its clauses as loops; a name that it binds is put back afterwards."""
+    collected: list[Value] = []
+    keys: list[Value] = []
+    names = {bound for clause in node.clauses for bound in name_lookup.bound_names(clause.target)}
+    saved = {bound: machine.frame.locals.get(bound, MISSING) for bound in names}
+    data: list[Value] = []
+    exact = _clauses(machine, node, 0, collected, keys, data)
+    for bound, value in saved.items():
+        if value is not MISSING:
+            machine.state.write(machine.frame.locals, bound, value)
+    symbol = (node.kind, machine.site(node), *(symbol_of(value) for value in collected[:1]))
+    if node.kind == "dict":
+        known = {key.value: value for key, value in zip(keys, collected, strict=True) if isinstance(key, Constant)}
+        if exact and (known or not keys):
+            return Mapping(known, len(known) == len(keys), symbol)
+        unknown = not known and not any(isinstance(value, Constant) for value in collected)
+        return Mapping({dicts.key_of(keys[0]): collected[0]} if unknown and keys else {}, False, symbol)
+    if exact:
+        return Items(node.kind, tuple(collected), None, symbol)
+    one = sequences.one_of(collected, None)
+    if one is not None and len(node.clauses) == 1 and not node.clauses[0].conditions:
+        if (copy := machine.library.comprehended(one)) is not None:
+            return copy
+    made = Items(node.kind, None, one, symbol, tuple(data) if len(node.clauses) == 1 else ())
+    if made.over and node.kind != "generator":
+        made.around = machine.context.loops
+    return made
+
+
+def _clauses(
+    machine: Machine,
+    node: ir.Comprehension,
+    depth: int,
+    collected: list[Value],
+    keys: list[Value],
+    data: list[Value],
+) -> bool:
+    """Go through clause `depth` and those inside; whether `collected` holds exactly the elements, and `keys` those of a
+    dict. `data` is what they go over that goes over a dataset."""
+    if depth == len(node.clauses):
+        if node.key is not None:
+            keys.append(machine.choose(machine.evaluate(node.key)))
+        collected.append(machine.choose(machine.evaluate(node.element)))
+        machine.library.collected(collected[-1], machine.site(node))
+        return True
+    clause = node.clauses[depth]
+    iterable = machine.choose(machine.evaluate(clause.iterable))
+    iterable = special_methods.iter_of(machine, iterable, machine.site(clause.iterable))
+    each, exact = iterate(machine, iterable, clause)
+    data += data_in([iterable])
+    before = machine.context
+    loop = Loop(
+        machine.site(clause),
+        as_now(iterable),
+        exact,
+        tuple(name_lookup.bound_names(clause.target)),
+        machine.path,
+        entry=machine.steps,
+        flags=len(before.flags),
+        handlers=len(before.handlers),
+        is_traced=before.traced is not None,
+    )
+    machine.context = before._replace(loops=(*before.loops, loop))
+    for element in each:
+        element = special_methods.next_of(machine, iterable, machine.site(clause.iterable), element)
+        assignment.assign(machine, clause.target, element)
+        path = machine.path
+        possible = True
+        for condition in clause.conditions:
+            yes, no = machine.split(machine.evaluate(condition))
+            exact = exact and (no is None or yes is None)
+            if yes is None:
+                possible = False
+                break
+            machine.path |= yes
+        if possible:
+            exact = _clauses(machine, node, depth + 1, collected, keys, data) and exact
+        machine.path = path
+    machine.context = before
+    return exact
+
+
+def eval_walrus(machine: Machine, node: ir.Walrus) -> Value:
+    value = machine.evaluate(node.value)
+    assignment.assign(machine, node.target, value)
+    return value
+
+
+def eval_await(machine: Machine, node: ir.Await) -> Value:
+    return machine.evaluate(node.value)
+
+
+def eval_yield(machine: Machine, node: ir.Yield) -> Value:
+    value = machine.evaluate(node.value) if node.value is not None else NONE
+    site = machine.site(node)
+    frame = machine.frame
+    around = machine.context.loops[frame.caller.loops :]
+    frame.goes_over = tuple(dict.fromkeys((*frame.goes_over, *datasets_over(loop.iterable for loop in around))))
+    for part in _delegated(machine, machine.choose(value), site) if node.delegates else (value,):
+        frame.yielded.append((machine.path - frame.path, part))
+        machine.library.yielded(part, site)
+        if frame.on_yield is not None:
+            frame.on_yield(part)
+    return Unknown(("sent", site))
+
+
+def _delegated(machine: Machine, value: Value, site: Site) -> tuple[Value, ...]:
+    """What `yield from value` yields."""
+    items, element = elements(machine, special_methods.iter_of(machine, value, site), site)
+    return items if items is not None else (element or Unknown(("item", symbol_of(value), site)),)
+
+
+def eval_lambda(machine: Machine, node: ir.Lambda) -> Value:
+    return Function(
+        node,
+        machine.frame.module,
+        name_lookup.enclosing(machine),
+        name_lookup.defaults(machine, node.parameters),
+    )
+
+
+EVALUATE: dict[type, Callable[[Any, Any], Value]] = {
+    ir.Name: eval_name,
+    ir.Constant: eval_constant,
+    ir.FString: eval_fstring,
+    ir.Attribute: eval_attribute,
+    ir.Subscript: eval_subscript,
+    ir.Slice: eval_slice,
+    ir.Call: eval_call,
+    ir.Unary: eval_unary,
+    ir.Binary: eval_binary,
+    ir.Boolean: eval_boolean,
+    ir.Compare: eval_comparison,
+    ir.Conditional: eval_conditional,
+    ir.Sequence_: eval_sequence,
+    ir.Mapping_: eval_mapping,
+    ir.Starred: eval_starred,
+    ir.Comprehension: eval_comprehension,
+    ir.Walrus: eval_walrus,
+    ir.Await: eval_await,
+    ir.Yield: eval_yield,
+    ir.Lambda: eval_lambda,
+}

@@ -1,0 +1,192 @@
+"""Imports: of libraries by name, of the project's own modules by reading them."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.completion import NORMAL
+from gpulint.analysis.domain.store import MISSING
+from gpulint.analysis.domain.values.base import Constant, Folder, Imported, LibraryName, Unknown, Value
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.functions import ModuleValue, Namespace
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.project.slicing import calls_at_import
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+STAR = "*"
+"""Where a module's globals keep the libraries that were imported with a star."""
+
+
+def exec_import(machine: Machine, node: ir.Import) -> int:
+    for dotted, alias in node.names:
+        if machine.project.find(dotted, machine.frame.module.path) is None:
+            machine.library.imported(dotted, machine.site(node))
+        if alias is not None:
+            _bind(machine, alias, module(machine, dotted, machine.site(node)))
+        else:
+            top = dotted.partition(".")[0]
+            if dotted != top:
+                module(machine, dotted, machine.site(node))
+            present = machine.frame.locals.get(top)
+            if not isinstance(present, (LibraryName, Folder, ModuleValue)) or dotted == top:
+                _bind(machine, top, _outermost(machine, dotted, machine.site(node)))
+    return NORMAL
+
+
+def _outermost(machine: Machine, dotted: str, site: Site) -> Value:
+    """What `import a.b.c` binds: `a`."""
+    top = dotted.partition(".")[0]
+    found = module(machine, top, site)
+    is_folder = isinstance(found, LibraryName) and machine.project.find(dotted, machine.frame.module.path) is not None
+    return Folder(top) if is_folder else found
+
+
+def folder_attribute(machine: Machine, folder: Folder, name: str, site: Site) -> Value:
+    """A module in a package that is a folder, or a folder in it."""
+    dotted = f"{folder.dotted}.{name}"
+    found = loaded(machine, dotted, site)
+    if isinstance(found, LibraryName):
+        return Folder(dotted) if machine.project.names_in(dotted, 0, machine.frame.module.path) else found
+    return found
+
+
+def _bind(machine: Machine, name: str, value: Value) -> None:
+    frame = machine.frame
+    machine.state.write(frame.declared.get(name, frame.locals), name, value)
+
+
+MAX_EAGER_DEPTH = 3
+"""Imports inside imports that are run at once, for what they do to the runtime; deeper ones when they are used."""
+
+
+def _run_now(machine: Machine, path: str, dotted: str, site: Site) -> None:
+    """Importing a module runs it. One that only defines things is left until it is used."""
+    if machine.import_depth < MAX_EAGER_DEPTH and path not in machine.imported:
+        machine.imported.add(path)
+        if calls_at_import(machine.project, path, MAX_EAGER_DEPTH - machine.import_depth):
+            machine.run_module(path, dotted, site)
+
+
+def _run_packages(machine: Machine, dotted: str, site: Site) -> None:
+    """Importing a module runs the packages that it is in, the outermost first."""
+    parts = dotted.split(".")
+    for depth in range(1, len(parts)):
+        package = ".".join(parts[:depth])
+        path = machine.project.find(package, machine.frame.module.path)
+        if path is not None and path.endswith("__init__.py"):
+            _run_now(machine, path, package, site)
+
+
+def module(machine: Machine, dotted: str, site: Site) -> Value:
+    """The module of that name, of the project or of a library."""
+    path = machine.project.find(dotted, machine.frame.module.path)
+    if path is not None:
+        _run_packages(machine, dotted, site)
+        _run_now(machine, path, dotted, site)
+        return Imported(path, dotted, None)
+    return machine.library.name(dotted)
+
+
+def loaded(machine: Machine, dotted: str, site: Site) -> Value:
+    """The module of that name; one of the project has been run."""
+    found = module(machine, dotted, site)
+    return resolve(machine, found) if isinstance(found, Imported) else found
+
+
+def exec_import_from(machine: Machine, node: ir.ImportFrom) -> int:
+    importer = machine.frame.module.path
+    if node.level:
+        path = machine.project.find_relative(node.module, node.level, importer)
+    else:
+        path = machine.project.find(node.module, importer)
+        if path is not None:
+            _run_packages(machine, node.module, machine.site(node))
+    if path is not None:
+        _run_now(machine, path, node.module, machine.site(node))
+    for name, alias in node.names:
+        if name == "*":
+            if path is not None:
+                _star(machine, path, node.module)
+            elif not node.level:
+                scope = machine.frame.module.globals
+                before = scope.get(STAR)
+                modules = before.value if isinstance(before, Constant) else ()
+                machine.state.write(scope, STAR, Constant((*modules, node.module)))  # type: ignore[misc]
+            continue
+        if path is None and not node.level:
+            machine.library.imported(f"{node.module}.{name}", machine.site(node))
+        _bind(machine, alias or name, _member(machine, node, path, name))
+    return NORMAL
+
+
+def _member(machine: Machine, node: ir.ImportFrom, path: str | None, name: str) -> Value:
+    importer = machine.frame.module.path
+    dotted = f"{node.module}.{name}" if node.module else name
+    if node.level:
+        submodule = machine.project.find_relative(dotted, node.level, importer)
+    else:
+        submodule = machine.project.find(dotted, importer)
+    if submodule is not None and (path is None or (path.endswith("__init__.py") and not _binds(machine, path, name))):
+        _run_now(machine, submodule, dotted, machine.site(node))
+        return Imported(submodule, dotted, None)
+    if path is not None:
+        return Imported(path, node.module, name)
+    if node.level:
+        return Unknown(("import", importer, "." * node.level + dotted))
+    return machine.library.name(dotted)
+
+
+def _binds(machine: Machine, path: str, name: str) -> bool:
+    """Whether a package itself has a name that one of its modules has, too: `from .UNet import UNet` in it. Its
+    importers get what has that name in it, and not the module."""
+    project = machine.project
+    if path == machine.frame.module.path or (outline := project.outline_of(path)) is None:
+        return False
+    if name in outline.definitions:
+        return True
+    givers = [(one.module, one.level) for one in outline.imports if name in one.names]
+    found = [project.find_relative(*one, path) if one[1] else project.find(one[0], path) for one in givers]
+    return any(one != path for one in found)
+
+
+def _star(machine: Machine, path: str, dotted: str) -> None:
+    scope = machine.run_module(path, dotted)
+    if scope is not None:
+        listed = scope.globals.get("__all__")
+        names = listed.items if isinstance(listed, Items) else None
+        public = None if names is None else {one.value for one in names if isinstance(one, Constant)}
+        for name, value in list(scope.globals.items()):
+            if name in public if public is not None else not name.startswith("_"):
+                machine.state.write(machine.frame.locals, name, value)
+
+
+def from_star(machine: Machine, name: str) -> Value | None:
+    """A name that one of the star imports of libraries brought: one that the library is known to have, or any has."""
+    stars = machine.frame.module.globals.get(STAR)
+    if isinstance(stars, Constant) and isinstance(stars.value, tuple):
+        return machine.library.from_star(stars.value, name)
+    return None
+
+
+def resolve(machine: Machine, imported: Imported) -> Value:
+    """Read and run the module that was imported, and give what was asked of it."""
+    scope = machine.run_module(imported.path, imported.dotted)
+    if scope is None:
+        return Unknown(("import", imported.path, imported.attribute))
+    module = ModuleValue(scope)
+    return module if imported.attribute is None else module_attribute(machine, module, imported.attribute)
+
+
+def module_attribute(machine: Machine, module: ModuleValue, name: str) -> Value:
+    value = module.scope.globals.get(name, MISSING)
+    if name == "__dict__":
+        return Namespace(module.scope)
+    if value is MISSING:
+        submodule = machine.project.find_relative(name, 1, module.scope.path)
+        if submodule is not None and module.scope.path.endswith("__init__.py"):
+            return resolve(machine, Imported(submodule, f"{module.scope.name}.{name}", None))
+        return Unknown(("name", module.scope.path, name))
+    if isinstance(value, Imported):
+        if value.path == module.scope.path and value.attribute == name:
+            return Unknown(("name", module.scope.path, name))
+        return resolve(machine, value)
+    return machine.choose(value)

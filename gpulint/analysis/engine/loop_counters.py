@@ -1,0 +1,66 @@
+"""Numbers that a loop or an object counts with: no run of the program sees more than their first few values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from gpulint.analysis.domain.context import Object
+from gpulint.analysis.domain.symbolic import COUNTER
+from gpulint.analysis.domain.values.base import Constant, Unknown, Value
+from gpulint.analysis.engine.machine import Machine
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+
+def attribute_as_counter(machine: Machine, receiver: Object, name: str, value: Value, site: Site) -> Value:
+    """What an attribute is known as after `receiver.name = value`: nothing is known of a number that a method of the
+    class counts up or down, so that `if self.size < 64: return` is not taken for the end of the matter."""
+    if receiver.cls is None or name not in counted(receiver.cls.definition):
+        return value
+    is_number = isinstance(value, Constant) and type(value.value) is int
+    if is_number or (type(value) is Unknown and COUNTER in value.symbol.words):
+        return _counter(machine, name, site)
+    return value
+
+
+def variable_as_counter(machine: Machine, target: ir.Expr, before: Value, value: Value, site: Site) -> Value:
+    """What a variable is known as after `n += 1` in a loop whose rounds are not gone through one by one, so that
+    `if n > 1000` is not taken for something that never holds."""
+    if not isinstance(target, ir.Name) or not machine.loops or machine.context.loops[-1].unrolled:
+        return value
+    is_number = isinstance(before, Constant) and isinstance(value, Constant) and type(value.value) is int
+    if is_number or (type(before) is Unknown and before.symbol.parts[0] == COUNTER):
+        return _counter(machine, target.id, site)
+    return value
+
+
+def _counter(machine: Machine, name: str, site: Site) -> Unknown:
+    for loop in machine.context.loops:
+        machine.plan.counted.setdefault(loop.entry, set()).add(site)
+    return Unknown((COUNTER, name, site))
+
+
+@lru_cache(maxsize=256)
+def counted(definition: ir.ClassDef) -> frozenset[str]:
+    """The attributes that the methods of a class count with: `self.n += 1`, `self.n = self.n + 1`."""
+    return frozenset(_counted(definition))
+
+
+def _counted(definition: ir.ClassDef) -> Iterator[str]:
+    for node in ir.below(definition):
+        if isinstance(node, ir.AugAssign):
+            target: ir.Expr = node.target
+            step: ir.Expr | None = node.value
+        elif isinstance(node, ir.Assign) and isinstance(node.value, ir.Binary) and len(node.targets) == 1:
+            target, step = node.targets[0], node.value.right
+            if not ir.is_same_place(target, node.value.left):
+                continue
+        else:
+            continue
+        if isinstance(target, ir.Attribute) and isinstance(target.value, ir.Name) and _is_number(step):
+            yield target.name
+
+
+def _is_number(node: ir.Expr | None) -> bool:
+    return isinstance(node, ir.Constant) and type(node.value) is int

@@ -1,0 +1,149 @@
+"""Lists, tuples and sets: growing, clearing, and their methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpulint.analysis.domain.context import Loop
+from gpulint.analysis.domain.store import alternatives
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.engine.iteration import elements
+from gpulint.analysis.engine.machine import Machine
+from gpulint.places import Site
+
+MAX_ITEMS = 256
+"""Longest sequence that is kept element by element."""
+
+
+def clear(machine: Machine, receiver: Items, site: Site) -> None:
+    """A list loses its elements, or some of them."""
+    machine.library.container_cleared(receiver, site)
+    machine.state.write(receiver.state, "items", None if receiver.items else receiver.items)
+    machine.state.write(receiver.state, "element", None)
+
+
+def extend(machine: Machine, receiver: Items, value: Value, site: Site) -> None:
+    """Add the elements of a value to a list."""
+    machine.library.container_grown(receiver, value, site)
+    items, element = elements(machine, value, site)
+    present = receiver.items
+    fits = items is not None and present is not None and len(present) + len(items) <= MAX_ITEMS
+    if fits and not _comes_again(machine, receiver):
+        machine.state.write(receiver.state, "items", (*(present or ()), *(items or ())))
+        return
+    _blur(machine, receiver, one_of(items, element))
+
+
+def _comes_again(machine: Machine, receiver: Items) -> bool:
+    """Whether the present place is in a loop of which nobody knows the rounds, and the list is from outside."""
+    return any(not loop.unrolled for loop in loops_since(receiver.around or (), machine.context.loops))
+
+
+def rebound(machine: Machine, value: Value, site: Site) -> None:
+    """A list becomes `itself + more`: it holds what that adds, as if it were appended."""
+    for _, option in alternatives(value, machine.path):
+        if isinstance(option, Items) and option.joined is not None:
+            before, more = option.joined
+            option.around = before.around
+            machine.library.container_grown(option, more, site)
+            if _comes_again(machine, option):
+                _blur(machine, option, one_of(more.items, more.element))
+
+
+def one_of(items: Sequence[Value] | None, element: Value | None) -> Value | None:
+    """What stands for each of several elements: the first, unless they are different constants."""
+    if element is not None or not items:
+        return element
+    constants = [item.value for item in items if isinstance(item, Constant)]
+    return None if any(value != constants[0] for value in constants) else items[0]
+
+
+def append(machine: Machine, receiver: Items, value: Value, site: Site) -> None:
+    machine.library.container_grown(receiver, value, site)
+    present = receiver.items
+    if present is not None and len(present) < MAX_ITEMS and not _comes_again(machine, receiver):
+        machine.state.write(receiver.state, "items", (*present, value))
+    else:
+        _blur(machine, receiver, value)
+
+
+def loops_since(before: tuple[Loop, ...], present: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """The loops that were entered, or came to another round, since those were the present ones."""
+    same = 0
+    for one, other in zip(before, present, strict=False):
+        if (one.entry, one.turn) != (other.entry, other.turn):
+            break
+        same += 1
+    return present[same:]
+
+
+def _blur(machine: Machine, receiver: Items, value: Value | None) -> None:
+    """From now on the list holds an unknown number of elements, each like `value` if they are of one kind."""
+    before = receiver.element if receiver.items is None else (receiver.items[0] if receiver.items else value)
+    alike = before is not None and value is not None and type(before) is type(value)
+    if alike and isinstance(before, Constant) and isinstance(value, Constant):
+        alike = before.value == value.value
+    empty = receiver.items == () or (receiver.items is None and before is None)
+    machine.state.write(receiver.state, "items", None)
+    machine.state.write(receiver.state, "element", value if alike or empty else None)
+
+
+def sequence_method(machine: Machine, receiver: Items, name: str, arguments: Arguments, site: Site) -> Value:
+    value = arguments.get("", 0)
+    if name in ("append", "add", "appendleft") and value is not None:
+        append(machine, receiver, machine.choose(value), site)
+        return NONE
+    if name == "insert" and len(arguments.positional) == 2:
+        append(machine, receiver, machine.choose(arguments.positional[1]), site)
+        if receiver.items is not None:
+            *others, last = receiver.items
+            place = value.value if isinstance(value, Constant) else None
+            if isinstance(place, int):
+                others.insert(place, last)
+                machine.state.write(receiver.state, "items", tuple(others))
+            else:
+                _blur(machine, receiver, one_of(receiver.items, None))
+        return NONE
+    if name in ("extend", "update") and value is not None:
+        extend(machine, receiver, machine.choose(value), site)
+        return NONE
+    if name == "clear":
+        clear(machine, receiver, site)
+        machine.state.write(receiver.state, "items", ())
+        return NONE
+    if name in ("pop", "popleft"):
+        machine.library.container_cleared(receiver, site)
+        items = receiver.items
+        popped = items[-1] if items else receiver.element
+        if items:
+            machine.state.write(receiver.state, "items", items[:-1])
+        return popped or Unknown(("pop", site))
+    if name == "copy":
+        return Items(receiver.kind, receiver.items, receiver.element, receiver.symbol)
+    if name == "reverse" and receiver.items is not None:
+        machine.state.write(receiver.state, "items", receiver.items[::-1])
+        return NONE
+    if name in ("sort", "reverse", "remove", "discard"):
+        if receiver.items is not None:
+            _blur(machine, receiver, one_of(receiver.items, None))
+        return NONE
+    return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))
+
+
+def concatenate(left: Items, right: Items) -> Items:
+    """`left + right` of two sequences."""
+    name = ("+", symbol_of(left), symbol_of(right))
+    if left.items is not None and right.items is not None and len(left.items) + len(right.items) <= MAX_ITEMS:
+        made = Items(left.kind, left.items + right.items, None, name)
+    else:
+        made = Items(left.kind, None, left.element or (left.items[0] if left.items else None), name)
+    made.joined = left, right
+    return made
+
+
+def repeat(left: Items, count: object) -> Items:
+    """`left * count`."""
+    if left.items is not None and isinstance(count, int) and 0 <= len(left.items) * count <= MAX_ITEMS:
+        return Items(left.kind, left.items * count, None, ("*", symbol_of(left), count))
+    return Items(left.kind, None, left.items[0] if left.items else left.element, ("*", symbol_of(left)))

@@ -1,0 +1,573 @@
+"""What each kind of statement does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
+from gpulint.analysis.domain.context import Loop, Object
+from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Literal, Path, compatible
+from gpulint.analysis.domain.store import Outcome, in_turn
+from gpulint.analysis.domain.traversal import as_now, rebuilt
+from gpulint.analysis.domain.truth import compare, truth
+from gpulint.analysis.domain.values.base import NONE, Union, Unknown, Value
+from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.functions import Function
+from gpulint.analysis.engine import (
+    assignment,
+    calls,
+    context_managers,
+    dicts,
+    expressions,
+    imports,
+    loop_counters,
+    name_lookup,
+    sequences,
+    special_methods,
+    transient_tests,
+)
+from gpulint.analysis.engine.iteration import iterate
+from gpulint.analysis.engine.machine import LoopRecord, Machine
+from gpulint.analysis.plan.events import LoopEntered
+from gpulint.syntax import endings, ir
+
+MAX_ROUND_DEPTH = 2
+"""Loops nested deeper than this are gone through once; the others twice, so that what one round leaves
+behind is seen by the next."""
+
+
+def exec_expression(machine: Machine, node: ir.ExpressionStatement) -> int:
+    value = machine.evaluate(node.value)
+    if isinstance(node.value, ir.Call):
+        machine.library.dropped(machine.choose(value), machine.site(node.value))
+    return NORMAL
+
+
+def exec_assign(machine: Machine, node: ir.Assign) -> int:
+    if node.value is None:
+        return NORMAL
+    value = machine.choose(machine.evaluate(node.value))
+    first = node.targets[0]
+    if isinstance(node.value, ir.Binary) and ir.is_same_place(first, node.value.left):
+        if node.value.operator == "+":
+            sequences.rebound(machine, value, machine.site(node))
+        if isinstance(first, ir.Name):
+            before = machine.choose(machine.evaluate(node.value.left))
+            value = loop_counters.variable_as_counter(machine, first, before, value, machine.site(node))
+    for target in node.targets:
+        assignment.assign(machine, target, value)
+    return NORMAL
+
+
+def exec_augmented(machine: Machine, node: ir.AugAssign) -> int:
+    """`a += b`: lists grow in place, everything else is `a = a + b`."""
+    before = machine.choose(machine.evaluate(node.target))
+    value = machine.choose(machine.evaluate(node.value))
+    if isinstance(before, Items) and before.kind == "list" and node.operator == "+":
+        sequences.extend(machine, before, value, machine.site(node))
+        return NORMAL
+    if machine.library.update_in_place(before, node.operator, value, node):
+        return NORMAL
+    result = machine.each(
+        before,
+        lambda a: machine.each(value, lambda b: expressions.operate(machine, a, node.operator, b, node), node),
+        node,
+    )
+    assignment.assign(
+        machine,
+        node.target,
+        loop_counters.variable_as_counter(machine, node.target, before, result, machine.site(node)),
+    )
+    return NORMAL
+
+
+def exec_delete(machine: Machine, node: ir.Delete) -> int:
+    for target in node.targets:
+        if isinstance(target, ir.Name):
+            machine.state.delete(machine.frame.locals, target.id)
+        elif isinstance(target, ir.Subscript):
+            container = machine.choose(machine.evaluate(target.value))
+            if isinstance(container, Items):
+                sequences.clear(machine, container, machine.site(target))
+            elif isinstance(container, Mapping):
+                machine.state.delete(container.entries, dicts.key_of(machine.choose(machine.evaluate(target.index))))
+        elif isinstance(target, ir.Attribute):
+            owner = machine.choose(machine.evaluate(target.value))
+            if isinstance(owner, Object):
+                machine.state.delete(owner.attributes, target.name)
+    return NORMAL
+
+
+def exec_return(machine: Machine, node: ir.Return) -> int:
+    value = machine.choose(machine.evaluate(node.value)) if node.value is not None else NONE
+    machine.library.returned(value, machine.site(node))
+    machine.return_value(value)
+    return ABRUPT
+
+
+def exec_raise(machine: Machine, node: ir.Raise) -> int:
+    if node.value is not None:
+        machine.evaluate(node.value)
+    return ABRUPT
+
+
+def exec_assert(machine: Machine, node: ir.Assert) -> int:
+    test = machine.evaluate(node.test)
+    machine.library.value_read(machine.choose(test), "bool", node.test)
+    yes, _ = machine.split(test)
+    if yes is None:
+        return ABRUPT
+    machine.require(machine.path, yes)
+    machine.path |= yes
+    machine.assume(yes)
+    return NORMAL
+
+
+def exec_pass(machine: Machine, node: ir.Pass) -> int:
+    return NORMAL
+
+
+def exec_break(machine: Machine, node: ir.Break) -> int:
+    if machine.loops:
+        record = machine.loops[-1]
+        record.breaks.append(Outcome(machine.path, machine.state.changes_since(record.mark)))
+    return ABRUPT
+
+
+def exec_continue(machine: Machine, node: ir.Continue) -> int:
+    if machine.loops:
+        record = machine.loops[-1]
+        record.continues.append(Outcome(machine.path, machine.state.changes_since(record.mark)))
+    return ABRUPT
+
+
+def exec_declare(machine: Machine, node: ir.Declare) -> int:
+    frame = machine.frame
+    for name in node.names:
+        scope = frame.module.globals
+        if node.kind == "nonlocal":
+            scope = next((outer for outer in frame.closure if name in outer), scope)
+        frame.declared[name] = scope
+    return NORMAL
+
+
+def exec_if(machine: Machine, node: ir.If) -> int:
+    test = machine.choose(machine.evaluate(node.test))
+    machine.library.value_read(test, "bool", node.test)
+    yes, no = machine.split(test)
+    if _is_of_main_program(machine, node.test):
+        machine.library.main_program_reached()
+    if yes is None or no is None:
+        guard, block = (yes, node.body) if yes is not None else (no, node.orelse)
+        machine.path |= guard or frozenset()
+        is_option = (
+            transient_tests.is_of_moment(node.test)
+            and not _is_unused(machine, node, block)
+            and not (block is node.body and transient_tests.is_present(machine, node.test))
+        )
+        if not block or not (is_option or _changes(block, node.test)):
+            return machine.execute(block)
+        flags = machine.context.flags
+        machine.context = machine.context._replace(flags=(*flags, machine.site(node)))
+        completion = machine.execute(block)
+        machine.context = machine.context._replace(flags=flags)
+        return completion
+    before, base = machine.context, machine.path
+    machine.context = before._replace(guards=(*before.guards, machine.site(node)))
+    completion = machine.fork(
+        [(yes, partial(_branch, machine, node.body, no)), (no, partial(_branch, machine, node.orelse, yes))]
+    )
+    for block, other in ((node.body, no), (node.orelse, yes)):
+        if _is_error(block):
+            machine.require(base, other)
+    if machine.diverged:
+        machine.diverged = [(o, context._replace(guards=before.guards)) for o, context in machine.diverged]
+    machine.context = machine.context._replace(guards=before.guards)
+    return completion
+
+
+def _is_of_main_program(machine: Machine, test: ir.Expr) -> bool:
+    """Whether a statement of the module asks for `__name__`: what it guards is not run where others import the file."""
+    return (
+        machine.frame is machine.module_frame
+        and isinstance(test, ir.Compare)
+        and isinstance(test.left, ir.Name)
+        and test.left.id == "__name__"
+    )
+
+
+def _branch(machine: Machine, block: Sequence[ir.Statement], other: Path) -> int:
+    """Run one branch. Where it raises or ends the loop, whatever comes after has taken the other one."""
+    skipped = _skipped(machine)
+    try:
+        completion = machine.execute(block)
+    except PathEnds:
+        machine.assume(other)
+        raise
+    if completion == ABRUPT and _skipped(machine) == skipped:
+        machine.assume(other)
+    return completion
+
+
+def _is_error(block: Sequence[ir.Statement]) -> bool:
+    """Whether a block does nothing but raise what tells that something is wrong, and is no mere end of the program."""
+    *before, last = block or (None,)
+    if not isinstance(last, ir.Raise) or last.value is None or not all(isinstance(one, _PLAIN) for one in before):
+        return False
+    raised = last.value.function if isinstance(last.value, ir.Call) else last.value
+    return not (isinstance(raised, ir.Name) and raised.id in _ENDS)
+
+
+_ENDS = frozenset({"KeyboardInterrupt", "StopIteration", "SystemExit"})
+"""Exceptions that are no errors."""
+
+_PLAIN = (ir.Assign, ir.AugAssign, ir.ExpressionStatement)
+"""Statements that only lead on to the next one."""
+
+
+def _skipped(machine: Machine) -> int:
+    """How many ways so far leave out the rest of the loop's body, or of a function without one, and no more."""
+    return len(machine.loops[-1].continues if machine.loops else machine.frame.exits)
+
+
+def _is_unused(machine: Machine, node: ir.If, block: Sequence[ir.Statement]) -> bool:
+    """Whether a block is what happens without the option of the running function that its test asks for."""
+    test, definition = node.test, machine.frame.definition
+    name = test.left if isinstance(test, ir.Compare) else test
+    if not isinstance(name, ir.Name) or not isinstance(definition, ir.FunctionDef):
+        return False
+    default = next((one.default for one in definition.parameters if one.name == name.id), None)
+    if not isinstance(default, ir.Constant) or default.value:
+        return False
+    if not isinstance(test, ir.Compare):
+        return block is node.orelse
+    sign, other = test.rest[0]
+    is_none = isinstance(other, ir.Constant) and other.value is None is default.value
+    return is_none and (sign == "is") == (block is node.body)
+
+
+def _changes(block: Sequence[ir.Statement], test: ir.Expr) -> bool:
+    """Whether a block counts what its test compares, as in `if count < limit: count += 1`."""
+    if not isinstance(test, ir.Compare):
+        return False
+    targets = [
+        target
+        for statement in block
+        for target in (
+            statement.targets
+            if isinstance(statement, ir.Assign)
+            else (statement.target,)
+            if isinstance(statement, ir.AugAssign)
+            else ()
+        )
+    ]
+    return any(ir.is_same_place(side, target) for side in (test.left, test.rest[0][1]) for target in targets)
+
+
+def exec_for(machine: Machine, node: ir.For) -> int:
+    iterable = machine.choose(machine.evaluate(node.iterable))
+    iterable = special_methods.iter_of(machine, iterable, machine.site(node.iterable))
+    elements, exact = iterate(machine, iterable, node.iterable)
+    loop = Loop(machine.site(node), as_now(iterable), exact, tuple(name_lookup.bound_names(node.target)))
+    machine.library.iterated(iterable, "loop", machine.site(node.iterable), loop.site)
+    rounds: list[Value] = elements
+    if not exact:
+        turns = range(2 if len(machine.loops) < MAX_ROUND_DEPTH else 1)
+        rounds = [_of_turn(machine, element, turn) for turn in turns for element in elements]
+
+    def start(element: Value) -> bool:
+        assignment.assign(
+            machine, node.target, special_methods.next_of(machine, iterable, machine.site(node.iterable), element)
+        )
+        return True
+
+    return _loop(machine, node, loop, [partial(start, element) for element in rounds])
+
+
+def _of_turn(machine: Machine, element: Value, turn: int) -> Value:
+    """What stands for the elements of a loop in one round: another value than in the round before, so that
+    conditions about the two do not meet."""
+    if turn == 0:
+        return element
+
+    def change(one: Value) -> Value:
+        if isinstance(one, Unknown):
+            return Unknown(("turn", turn, one.symbol))
+        return machine.library.in_turn(one, turn)
+
+    def made(value: Value) -> Value:
+        return rebuilt(value, change, lambda items, parts: Items(items.kind, parts))
+
+    if isinstance(element, Union):
+        return Union(tuple((guard, made(option)) for guard, option in element.alternatives))
+    return made(element)
+
+
+def exec_while(machine: Machine, node: ir.While) -> int:
+    loop = Loop(machine.site(node), None, False)
+
+    def start() -> bool:
+        *first, last = _conjuncts(node.test)
+        for test in first:
+            if not _is_met(machine, test, is_read=True):
+                return False
+            *outer, present = machine.context.loops
+            machine.context = machine.context._replace(loops=(*outer, present._replace(start=machine.path)))
+        return _is_met(machine, last, is_read=False)
+
+    return _loop(machine, node, loop, [start] * (2 if len(machine.loops) < MAX_ROUND_DEPTH else 1))
+
+
+def _conjuncts(test: ir.Expr) -> list[ir.Expr]:
+    """The parts of a test that all have to hold, in their order: no round is without the later ones."""
+    if isinstance(test, ir.Boolean) and test.operator == "and":
+        return [*_conjuncts(test.left), *_conjuncts(test.right)]
+    return [test]
+
+
+def _is_met(machine: Machine, test: ir.Expr, *, is_read: bool) -> bool:
+    """Go on where a part of the test of a loop holds; whether it can."""
+    value = machine.evaluate(test)
+    if is_read:
+        machine.library.value_read(machine.choose(value), "bool", test)
+    yes, _ = machine.split(value)
+    if yes is None:
+        return False
+    machine.library.loop_decided(yes, machine.site(test))
+    machine.path |= yes
+    return True
+
+
+def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Callable[[], bool]]) -> int:
+    """Run the body once for each round, then the `else` part, then join the ways out."""
+    before, base = machine.context, machine.path
+    goes_on: list[tuple[int, Path]] = []
+    loop = loop._replace(
+        entry=machine.steps,
+        turns=len(rounds),
+        flags=len(before.flags),
+        handlers=len(before.handlers),
+        is_traced=before.traced is not None,
+        goes_on=goes_on,
+    )
+    machine.context = before._replace(loops=(*before.loops, loop), guards=())
+    machine.emit(LoopEntered(loop.site, machine.where(), loop))
+    outermost = machine.state.mark()
+    breaks: list[Outcome] = []
+    falls = True
+    for turn, start in enumerate(rounds):
+        record = LoopRecord(machine.state.mark())
+        machine.loops.append(record)
+        machine.branches += 1
+        machine.path = base
+        machine.context = before._replace(loops=(*before.loops, loop._replace(start=base, turn=turn)), guards=())
+        try:
+            if not start():
+                break
+            present = loop._replace(start=machine.path, turn=turn)
+            machine.context = before._replace(loops=(*before.loops, present), guards=())
+            completion = machine.execute(node.body)
+            machine.join_diverged()
+        finally:
+            machine.loops.pop()
+            machine.branches -= 1
+        changes = machine.state.take_back(record.mark)
+        ends = list(record.continues)
+        if completion == NORMAL:
+            ends.append(Outcome(machine.path, changes))
+        goes_on += [(turn, end.path) for end in ends]
+        machine.path = base
+        sofar = machine.state.changes_since(outermost)
+        breaks += [Outcome(out.path, {**sofar, **out.changes}) for out in record.breaks]
+        machine.context = before._replace(loops=(*before.loops, loop), guards=())
+        if not ends:
+            falls = False
+            break
+        machine.state.join(ends, base)
+        if all(_is_after_error(end.path - base) for end in ends):
+            break  # it tries until it succeeds once
+    machine.context, machine.path = before, base
+    if falls and isinstance(node, ir.While):
+        _narrow(machine, node.test)
+    if falls and node.orelse:
+        falls = machine.execute(node.orelse) == NORMAL
+    if breaks:
+        changes = machine.state.take_back(outermost)
+        ends = [*breaks, Outcome(machine.path, changes)] if falls else breaks
+        machine.path = base
+        machine.state.join(in_turn(ends, base), base)
+        return NORMAL
+    return NORMAL if falls else ABRUPT
+
+
+def _narrow(machine: Machine, test: ir.Expr) -> None:
+    """Where the test of a loop has failed, its variables are nothing that makes it hold: `while line is None`."""
+    below = [test, *ir.below(test)]
+    if any(isinstance(node, ir.Call) for node in below):
+        return
+    for name in dict.fromkeys(node.id for node in below if isinstance(node, ir.Name)):
+        scope = machine.frame.declared.get(name, machine.frame.locals)
+        if not isinstance(value := scope.get(name), Union):
+            continue
+        ends = [guard for guard, holds in truth(machine.evaluate(test), machine.path) if holds is not True]
+        left = tuple(one for one in value.alternatives if any(compatible(one[0], guard) for guard in ends))
+        if 0 < len(left) < len(value.alternatives):
+            machine.state.write(scope, name, Union(left) if len(left) > 1 else left[0][1])
+
+
+def _is_after_error(path: Path) -> bool:
+    """Whether a path leads through an `except`."""
+    return any(literal.holds and literal.condition.operator == "handler" for literal in path)
+
+
+def exec_with(machine: Machine, node: ir.With) -> int:
+    return context_managers.enter_all(machine, node.items, node.body)
+
+
+def exec_try(machine: Machine, node: ir.Try) -> int:
+    """The body with its `else`, or one of the handlers from the state before the body. Where no handler lets the
+    program go on, the body is run as if there was no `try`."""
+    guarding = _guarding(machine, node)
+    caught = frozenset(name for handler in guarding for name in _exception_names(handler.type))
+    if endings.swallows(node):
+        caught |= {"BaseException"}
+    condition = Condition("completes", machine.site(node), tuple(sorted(caught)))
+
+    def body() -> int:
+        before = machine.context
+        if caught:
+            machine.context = before._replace(handlers=(*before.handlers, caught))
+        completion = machine.execute(node.body)
+        machine.context = machine.context._replace(handlers=before.handlers)
+        return completion or machine.execute(node.orelse)
+
+    def handle(handler: ir.Handler) -> Callable[[], int]:
+        def run() -> int:
+            if handler.name is not None:
+                name_lookup.store(machine, handler.name, Unknown(("exception", machine.site(handler))))
+            return machine.execute(handler.body)
+
+        return run
+
+    completes = frozenset({Literal(condition, True)}) if caught else EVERYWHERE
+    arms: list[tuple[Path, Callable[[], int]]] = [(completes, body)]
+    failed = frozenset({Literal(condition, False)})
+    for handler in node.handlers:
+        which = Condition("handler", machine.site(handler), tuple(_exception_names(handler.type)))
+        arms.append((failed | {Literal(which, True)}, handle(handler)))
+    completion = machine.fork(arms) if node.handlers else body()
+    if node.finalbody:
+        return machine.execute(node.finalbody) or completion
+    return completion
+
+
+def _guarding(machine: Machine, node: ir.Try) -> list[ir.Handler]:
+    """The handlers by which the program goes on. One that raises what another `try` around it may catch leaves that
+    open; what it only raises again is as it was."""
+    is_inside = bool(machine.context.handlers)
+    return [one for one in node.handlers if endings.goes_on(one) or (is_inside and endings.turns_error(one))]
+
+
+def _exception_names(node: ir.Expr | None) -> list[str]:
+    """What a handler catches, by name; "" for what is computed."""
+    if node is None:
+        return ["BaseException"]
+    if isinstance(node, ir.Sequence_):
+        return [name for element in node.elements for name in _exception_names(element)]
+    if isinstance(node, ir.Name):
+        return [node.id]
+    return [node.name if isinstance(node, ir.Attribute) else ""]
+
+
+def exec_match(machine: Machine, node: ir.Match) -> int:
+    subject = machine.choose(machine.evaluate(node.subject))
+    for start in range(0, len(node.cases), MAX_CASES):
+        ended = _cases(machine, subject, node.cases[start : start + MAX_CASES], 0)
+        if ended != NORMAL:
+            return ended
+    return NORMAL
+
+
+MAX_CASES = 200
+"""Cases of a `match` each of which rules out the others: more are taken for another `match` behind the first."""
+
+
+def _cases(machine: Machine, subject: Value, cases: tuple[ir.Case, ...], index: int) -> int:
+    if index == len(cases):
+        return NORMAL
+    case = cases[index]
+    yes: Path | None = EVERYWHERE
+    no: Path | None = None
+    if case.wildcard:
+        pass
+    elif (value := case.value) is not None:
+        test = machine.each(subject, lambda option: compare(option, "==", machine.evaluate(value)), case)
+        yes, no = machine.split(test)
+    else:
+        condition = machine.fresh("case", machine.site(case))
+        yes, no = frozenset({Literal(condition, True)}), frozenset({Literal(condition, False)})
+
+    def body() -> int:
+        for name in case.binds:
+            name_lookup.store(machine, name, Unknown(("capture", machine.site(case), name)))
+        if case.guard is not None:
+            machine.evaluate(case.guard)
+        return machine.execute(case.body)
+
+    arms: list[tuple[Path, Callable[[], int]]] = []
+    if yes is not None:
+        arms.append((yes, body))
+    if no is not None:
+        arms.append((no, lambda: _cases(machine, subject, cases, index + 1)))
+    return machine.fork(arms)
+
+
+def exec_function(machine: Machine, node: ir.FunctionDef) -> int:
+    defined = Function(
+        node,
+        machine.frame.module,
+        name_lookup.enclosing(machine),
+        name_lookup.defaults(machine, node.parameters),
+    )
+    value: Value = defined
+    for decorator in reversed(node.decorators):
+        value = machine.library.decorate(machine.evaluate(decorator), value, decorator)
+    name_lookup.store(machine, node.name, value)
+    return NORMAL
+
+
+def exec_class(machine: Machine, node: ir.ClassDef) -> int:
+    defined = calls.define_class(machine, node)
+    value: Value = defined
+    for decorator in reversed(node.decorators):
+        value = machine.library.decorate(machine.evaluate(decorator), value, decorator)
+    name_lookup.store(machine, node.name, value)
+    machine.plan.classes.setdefault((machine.frame.module.path, node.number), defined)
+    return NORMAL
+
+
+EXECUTE: dict[type, Callable[[Any, Any], int]] = {
+    ir.ExpressionStatement: exec_expression,
+    ir.Assign: exec_assign,
+    ir.AugAssign: exec_augmented,
+    ir.Delete: exec_delete,
+    ir.Return: exec_return,
+    ir.Raise: exec_raise,
+    ir.Assert: exec_assert,
+    ir.Pass: exec_pass,
+    ir.Break: exec_break,
+    ir.Continue: exec_continue,
+    ir.Import: imports.exec_import,
+    ir.ImportFrom: imports.exec_import_from,
+    ir.Declare: exec_declare,
+    ir.If: exec_if,
+    ir.For: exec_for,
+    ir.While: exec_while,
+    ir.With: exec_with,
+    ir.Try: exec_try,
+    ir.Match: exec_match,
+    ir.FunctionDef: exec_function,
+    ir.ClassDef: exec_class,
+}

@@ -1,0 +1,70 @@
+"""Items and slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpulint.analysis.domain.values.base import Constant, LibraryName, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.functions import Namespace, UserClass
+from gpulint.analysis.engine import dicts, dynamic_lookup, special_methods
+from gpulint.analysis.engine.machine import Machine
+from gpulint.syntax import ir
+
+
+def _is_class(name: str) -> bool:
+    """Whether a library's name is that of a class: `typing.Optional`, `builtins.list`, and not `sys.argv`."""
+    home, _, last = name.rpartition(".")
+    return last[:1].isupper() or home == "builtins"
+
+
+def item(machine: Machine, container: Value, key: Value, node: ir.Node) -> Value:
+    """`container[key]` of values that are no joins."""
+    index = key.value if isinstance(key, Constant) else None
+    if isinstance(container, Items):
+        items = container.items
+        if items is not None and isinstance(index, int) and -len(items) <= index < len(items):
+            return machine.choose(items[index])
+        if container.element is not None:
+            return container.element
+        if items and all(type(one) is type(items[0]) for one in items) and not isinstance(items[0], Constant):
+            return items[0]
+    elif isinstance(container, Mapping) and (entry := dicts.entry(machine, container, key)) is not None:
+        return entry
+    elif isinstance(container, Namespace):
+        if (named_so := dynamic_lookup.of_namespace(machine, container, key)) is not None:
+            return named_so
+    elif (found := machine.library.get_item(container, key, node)) is not None:
+        return found
+    elif isinstance(container, Constant) and isinstance(container.value, str) and isinstance(index, int):
+        if -len(container.value) <= index < len(container.value):
+            return Constant(container.value[index])
+    elif isinstance(container, UserClass) or (isinstance(container, LibraryName) and _is_class(container.name)):
+        return container  # a subscripted generic class
+    elif (
+        made := special_methods.call_special(machine, container, "__getitem__", (key,), machine.site(node))
+    ) is not None:
+        return made
+    return Unknown(("item", symbol_of(container), symbol_of(key)))
+
+
+def sliced(machine: Machine, container: Value, bounds: tuple[Value, ...], node: ir.Node) -> Value:
+    """`container[lower:upper:step]`."""
+    known: list[Any] = [bound.value if isinstance(bound, Constant) else ... for bound in bounds]
+    lower, upper, step = known
+    exact = all(bound is None or isinstance(bound, int) for bound in (lower, upper, step))
+    if isinstance(container, Items):
+        if exact and container.items is not None and step != 0:
+            return Items(container.kind, container.items[lower:upper:step], None, container.symbol)
+        items = container.items
+        return Items(
+            container.kind,
+            None,
+            container.element or (items[0] if items else None),
+            ("slice", machine.site(node)),
+        )
+    if (part := machine.library.get_slice(container, bounds, node)) is not None:
+        return part
+    if isinstance(container, Constant) and isinstance(container.value, (str, bytes)) and exact and step != 0:
+        return Constant(container.value[lower:upper:step])
+    return Unknown(("slice", symbol_of(container), *(symbol_of(bound) for bound in bounds)))

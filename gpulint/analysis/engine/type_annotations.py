@@ -1,0 +1,56 @@
+"""What annotations say of values that are not known otherwise: parameters of functions that nobody calls, and results
+of calls that are not followed."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.module_scope import ModuleScope
+from gpulint.analysis.domain.values.base import Imported, LibraryName, Value
+from gpulint.analysis.domain.values.functions import ModuleValue, UserClass
+from gpulint.analysis.engine import imports
+from gpulint.analysis.engine.machine import Machine
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+
+def value(machine: Machine, annotation: ir.Expr | None, module: ModuleScope, site: Site) -> Value | None:
+    """What stands for a value with this annotation; None where the annotation says nothing of use."""
+    return _instance(machine, _meant(machine, annotation, module), site)
+
+
+def parameter(machine: Machine, annotation: ir.Expr | None, module: ModuleScope, site: Site) -> Value | None:
+    """The same for a parameter of a function that nobody calls. An instance of a class of the project is made of
+    unknown arguments."""
+    meant = _meant(machine, annotation, module)
+    if isinstance(meant, UserClass) and not any(meant in one.classes[1:] for one in machine.plan.classes.values()):
+        return machine.instantiate_unknown(meant, site)
+    return _instance(machine, meant, site)
+
+
+def _instance(machine: Machine, meant: Value | None, site: Site) -> Value | None:
+    return machine.library.instance_of(meant, site) if isinstance(meant, LibraryName) else None
+
+
+def _meant(machine: Machine, annotation: ir.Expr | None, module: ModuleScope) -> Value | None:
+    """The class that an annotation names: `a.B`, `"a.B"`. One of several (`Optional[a.B]`) is not known."""
+    if isinstance(annotation, ir.Constant) and isinstance(annotation.value, str):
+        return _named(machine, annotation.value.split("."), module)
+    names: list[str] = []
+    while isinstance(annotation, ir.Attribute):
+        names.append(annotation.name)
+        annotation = annotation.value
+    return _named(machine, [annotation.id, *reversed(names)], module) if isinstance(annotation, ir.Name) else None
+
+
+def _named(machine: Machine, names: list[str], module: ModuleScope) -> Value | None:
+    first, *rest = names
+    found = module.globals.get(first)
+    if isinstance(found, Imported):
+        found = imports.module_attribute(machine, ModuleValue(module), first)
+    for name in rest:
+        if isinstance(found, LibraryName):
+            found = machine.library.name(f"{found.name}.{name}", found.package)
+        elif isinstance(found, ModuleValue):
+            found = imports.module_attribute(machine, found, name)
+        else:
+            return None
+    return found if isinstance(found, (LibraryName, UserClass)) else None

@@ -1,0 +1,1 @@
+"""What libraries do with values."""

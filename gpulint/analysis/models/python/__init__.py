@@ -1,0 +1,1 @@
+"""Libraries of Python's own, and those beside TensorFlow."""

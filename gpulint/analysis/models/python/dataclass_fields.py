@@ -1,0 +1,65 @@
+"""Attributes that nobody's constructor sets: fields of `dataclasses`, `NamedTuple`, attrs, pydantic; namespaces."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.context import Object
+from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value
+from gpulint.analysis.domain.values.containers import Mapping
+from gpulint.analysis.domain.values.functions import Factory, UserClass
+from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.engine.machine import Machine
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+
+def field(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """`dataclasses.field(…)` and its like: the field's default, or what makes one for each instance."""
+    factory = arguments.get("default_factory") or arguments.get("factory")
+    if factory is not None:
+        return Factory(machine.choose(factory))
+    return arguments.get("default", 0) or Unknown(("field", site))
+
+
+def factory(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """`attr.Factory(…)`."""
+    return Factory(machine.choose(arguments.get("factory", 0) or NONE))
+
+
+def namespace(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """`types.SimpleNamespace(…)` and its like: an object with these attributes."""
+    made = Instance(site, machine.where())
+    given = machine.choose(arguments.positional[0]) if arguments.positional else None
+    for name, value in {**(given.entries if isinstance(given, Mapping) else {}), **arguments.keywords}.items():
+        machine.state.write(made.attributes, str(name), value)
+    return made
+
+
+def fill(machine: Machine, cls: UserClass, made: Object, arguments: Arguments, site: Site) -> None:
+    """What the constructor does that nobody wrote: fields in the order of their annotations, those of bases first. With
+    a base that is not known, such as a `namedtuple(…)`, what it is given by keyword is taken for fields."""
+    for position, name in enumerate(_names(cls)):
+        value = arguments.get(name, position)
+        if value is None and not arguments.open:
+            found = cls.find(name)
+            value = found[0] if found is not None else None
+            if isinstance(value, Factory):
+                value = machine.call(value.function, Arguments(), site)
+        if not isinstance(value, Value):
+            value = Unknown(("field", made.symbol, name))
+        machine.state.write(made.attributes, name, value)
+    if cls.is_open:
+        for name, value in arguments.keywords.items():
+            machine.state.write(made.attributes, name, value)
+    if (after := cls.find("__post_init__")) is not None:
+        machine.call_method(made, after[0], Arguments((), {}, arguments.open), site)
+
+
+def _names(cls: UserClass) -> list[str]:
+    """The names of the fields of a class and its bases: what is annotated, or has a factory."""
+    names: dict[str, None] = {}
+    for one in reversed(cls.classes):
+        for statement in one.definition.body:
+            if isinstance(statement, ir.Assign) and isinstance(target := statement.targets[0], ir.Name):
+                if statement.annotation is not None or isinstance(one.namespace.get(target.id), Factory):
+                    names.setdefault(target.id)
+    return list(names)

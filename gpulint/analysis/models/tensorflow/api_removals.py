@@ -1,0 +1,220 @@
+"""Uses of public names that TensorFlow no longer has."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.context import Object, Strategy
+from gpulint.analysis.domain.symbolic import Symbol, symbol
+from gpulint.analysis.domain.values.base import Arguments, LibraryName, Value, symbol_of
+from gpulint.analysis.domain.values.datasets import Dataset
+from gpulint.analysis.domain.values.functions import Function, UserClass
+from gpulint.analysis.domain.values.objects import Layer, Model, Optimizer
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.plan.events import RemovedNameUsed
+from gpulint.knowledge import LEGACY_OPTIMIZERS
+from gpulint.knowledge.names import PRIVATE, public_name
+from gpulint.knowledge.releases import release
+from gpulint.knowledge.removed import (
+    PROPERTIES,
+    REFUSED_BY_OPTIMIZERS,
+    is_importable,
+    is_of_keras_2,
+    method_since,
+    parameters_since,
+    raises_since,
+    replacement,
+    since,
+)
+from gpulint.places import Site
+
+_CLASSES: tuple[tuple[type, str], ...] = (
+    (Model, "tensorflow.keras.Model"),
+    (Layer, "tensorflow.keras.layers.Layer"),
+    (Optimizer, "tensorflow.keras.Optimizer"),
+    (Strategy, "tensorflow.distribute.Strategy"),
+    (Dataset, "tensorflow.data.Dataset"),
+)
+"""The class whose methods a value has where its own is not in the table."""
+
+
+def is_gone(machine: Machine, name: str, package: str) -> bool:
+    """Whether the targeted TensorFlow has a dotted name no more."""
+    gone = since(name, package)
+    return gone is not None and release(gone) <= machine.plan.release_of_target
+
+
+def check_name(machine: Machine, name: str, package: str, site: Site) -> bool:
+    """A dotted name is read, of a package that was imported; whether it is gone since any release."""
+    gone = since(name, package)
+    if gone is None:
+        return False
+    if since(name.rpartition(".")[0], package) is None:
+        machine.emit(RemovedNameUsed(site, machine.where(), name, gone, replacement(name)))
+    return True
+
+
+def check_call(machine: Machine, name: str, package: str, site: Site) -> None:
+    """A name is called: some that are left only raise."""
+    gone = raises_since(name, package)
+    if gone is not None:
+        machine.emit(RemovedNameUsed(site, machine.where(), name, gone, None))
+
+
+def check_import(machine: Machine, dotted: str, site: Site) -> None:
+    """A module or a name of one is imported: the outermost part of it that is gone counts."""
+    public = public_name(dotted)
+    if public is None:
+        return
+    parts = public.split(".")
+    for length in range(2, len(parts) + 1):
+        if is_importable(".".join(parts[:length])):
+            return
+        if check_name(machine, ".".join(parts[:length]), dotted.partition(".")[0], site):
+            return
+
+
+def _may_be_private(machine: Machine, receiver: Value | None, owner: str) -> bool:
+    """Whether an object may be of TensorFlow's private copy of Keras 2, which keeps what is gone elsewhere. Of one that
+    the program was given, where it speaks of that copy of its class."""
+    if isinstance(receiver, Object) and receiver.is_private is not None:
+        return receiver.is_private
+    part = owner.partition(".keras.")[2].partition(".")[0].rstrip("s")
+    package = f"{PRIVATE}.keras"
+    return bool(part) and any(
+        machine.plan.mentions(text) for text in (f"{package}.{part}", f"{package} import", f"import {package}")
+    )
+
+
+def check_method(machine: Machine, receiver: Value, name: str, site: Site) -> None:
+    """A method of a library object is read."""
+    classes = [receiver.library] if isinstance(receiver, Object) else []
+    if isinstance(receiver, Optimizer) and receiver.scales:
+        classes.insert(0, "tensorflow.keras.optimizers.LossScaleOptimizer")
+    classes += [library for kind, library in _CLASSES if isinstance(receiver, kind)]
+    if isinstance(receiver, Optimizer) and receiver.library.startswith(LEGACY_OPTIMIZERS):
+        classes = classes[:1]  # they stay as they were
+    if _is_of_another_class(machine, receiver):
+        return
+    for library in classes:
+        if (gone := method_since(library, name)) is not None:
+            if isinstance(receiver, Strategy) and receiver.kind == "default" and name not in UNMISTAKABLE:
+                return
+            if isinstance(receiver, Object) and receiver.cls is not None and _keeps(machine, receiver.cls, name):
+                return
+            if _may_be_private(machine, receiver, library):
+                return
+            exact = isinstance(receiver, Object) and receiver.cls is None
+            machine.emit(RemovedNameUsed(site, machine.where(), f"{library}.{name}", gone, None, True, exact))
+            return
+
+
+def _is_of_another_class(machine: Machine, receiver: Value) -> bool:
+    """Whether the program has found out that an object is of a class that may have methods of its own: none of Keras's
+    present ones."""
+    own = symbol_of(receiver)
+    return any(
+        literal.holds
+        and literal.condition.operator == "isinstance"
+        and literal.condition.subject == own
+        and not _is_present(literal.condition.operand)
+        for literal in machine.path
+    )
+
+
+def _is_present(cls: object) -> bool:
+    name = str(cls.parts[1]) if isinstance(cls, Symbol) and cls.parts[0] == "external" else ""
+    return name.startswith("tensorflow.") and not name.startswith(LEGACY_OPTIMIZERS)
+
+
+def property_read(machine: Machine, receiver: Object, name: str, given: Symbol) -> None:
+    """A property of a library object is read; `given` stands for what it gives."""
+    if any(name in names for names in PROPERTIES.values()):
+        machine.library_state.properties[given] = receiver
+
+
+def property_called(machine: Machine, called: Symbol, site: Site) -> None:
+    """Something that is not known is called: what a property gives that was a method once."""
+    receiver = machine.library_state.properties.get(called)
+    if receiver is None or receiver.library.startswith(LEGACY_OPTIMIZERS):
+        return
+    name = called.parts[-1]
+    classes = [library for kind, library in _CLASSES if isinstance(receiver, kind)]
+    if _may_be_private(machine, receiver, classes[0] if classes else ""):
+        return
+    if (gone := next((PROPERTIES[one][name] for one in classes if name in PROPERTIES.get(one, ())), None)) is not None:
+        use = f"{receiver.library or classes[0]}.{name}()"
+        machine.emit(RemovedNameUsed(site, machine.where(), use, gone, None, True, receiver.cls is None))
+
+
+def _keeps(machine: Machine, cls: UserClass, name: str) -> bool:
+    """Whether a method of a class of the program gives its objects an attribute of this name."""
+    functions = [value for one in cls.classes for value in one.namespace.values() if isinstance(value, Function)]
+    return any(f".{name}" in machine.project.uses_of(one.definition).filled for one in functions)
+
+
+def arguments(machine: Machine, receiver: Object, function: str, given: Arguments, site: Site) -> None:
+    """A method of a library object is called: arguments by keyword that it does not take any more."""
+    if (refused := _refused(function, given)) and not _may_be_private(machine, receiver, function):
+        for name, gone in refused:
+            place = given.written.get(name, site)
+            machine.emit(RemovedNameUsed(place, machine.where(), f"{function}({name})", gone, None, True))
+
+
+def check_arguments(machine: Machine, function: LibraryName, given: Arguments, site: Site) -> None:
+    """A function or class of the library is called: arguments by keyword that it does not take any more."""
+    if is_of_keras_2(function.package) or function.name.startswith(LEGACY_OPTIMIZERS):
+        return
+    for name, gone in _refused(function.name, given):
+        if name != REFUSED_BY_OPTIMIZERS[0]:
+            place = given.written.get(name, site)
+            machine.emit(RemovedNameUsed(place, machine.where(), f"{function.name}({name})", gone, None, True, True))
+
+
+def _refused(function: str, given: Arguments) -> list[tuple[str, str]]:
+    """The arguments by keyword that a function or method does not take any more, and since when."""
+    gone = parameters_since(function) if given.keywords else {}
+    return [(name, gone[name]) for name in given.keywords if name in gone]
+
+
+def optimizer_arguments(machine: Machine, optimizer: str, given: Arguments, site: Site) -> None:
+    """An optimizer is made: what it is given by keyword that none takes any more."""
+    name, gone, instead = REFUSED_BY_OPTIMIZERS
+    if name in given.keywords and not optimizer.startswith(LEGACY_OPTIMIZERS) and not machine.library_state.is_private:
+        place = given.written.get(name, site)
+        machine.emit(RemovedNameUsed(place, machine.where(), f"{optimizer}({name})", gone, instead, True))
+
+
+def unknown_method(machine: Machine, called: Symbol, name: str, site: Site) -> None:
+    """A method of something that is not known is called: one that only a removed class member is named like, or that of
+    an item of what only a library class has."""
+    gone = UNMISTAKABLE.get(name) or _OF_ITEMS.get((_container_of(symbol(called.parts[1])), name))
+    if gone is not None and called.package in _OWN and not _may_be_private(machine, None, gone):
+        machine.emit(
+            RemovedNameUsed(site, machine.where(), f"{gone}.{name}", method_since(gone, name) or "", None, True)
+        )
+
+
+def _container_of(item: Symbol) -> str:
+    """The attribute of which something is an item, in this round of a loop or in one before; "" for none."""
+    while item.parts[0] == "turn":
+        item = symbol(item.parts[-1])
+    container = symbol(item.parts[1]) if item.parts[0] == "item" else item
+    return str(container.parts[-1]) if container is not item and container.parts[0] == "attribute" else ""
+
+
+_OF_ITEMS = {("metrics", "reset_states"): "tensorflow.keras.Metric"}
+"""Attribute that holds several and method of each → their class."""
+
+UNMISTAKABLE = {
+    "evaluate_generator": "tensorflow.keras.Model",
+    "experimental_run_v2": "tensorflow.distribute.Strategy",
+    "fit_generator": "tensorflow.keras.Model",
+    "get_scaled_loss": "tensorflow.keras.optimizers.LossScaleOptimizer",
+    "get_unscaled_gradients": "tensorflow.keras.optimizers.LossScaleOptimizer",
+    "make_initializable_iterator": "tensorflow.data.Dataset",
+    "make_one_shot_iterator": "tensorflow.data.Dataset",
+    "predict_generator": "tensorflow.keras.Model",
+}
+"""Methods that nothing else is likely to have, and their class."""
+
+_OWN = ("", "tensorflow")
+"""Packages whose objects may have them, "" for what no library gave."""

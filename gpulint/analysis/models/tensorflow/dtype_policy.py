@@ -1,0 +1,147 @@
+"""Keras dtype policies, the layers that give what a model puts out, and whether a model draws random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpulint.analysis.domain.store import alternatives
+from gpulint.analysis.domain.traversal import leaves_on
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.objects import Layer, Model
+from gpulint.analysis.domain.values.tensors import Tensor
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.tensorflow import stateful_ops
+from gpulint.analysis.plan import events
+from gpulint.places import Site
+
+LAST = ".last"
+"""Attribute of a Sequential model: its last layer."""
+
+BEFORE = ".before"
+"""Attribute of a layer that only hands numbers on: the layer that gives them."""
+
+LOSS = ".loss"
+"""Attribute of a model: the loss that it was compiled with."""
+
+OUTPUTS = ".outputs"
+"""Attribute of a functional or subclassed model: the tensors that it gives."""
+
+
+def policy_set(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """`keras.mixed_precision.set_global_policy(policy)`."""
+    given = arguments.get("policy", 0) or arguments.get("dtype_policy", 0) or Unknown(("policy", site))
+    machine.state.write(machine.library_state.policy, "global", machine.choose(given))
+    return NONE
+
+
+def policy_made(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """`keras.mixed_precision.Policy(name)` is known by its name."""
+    return machine.choose(arguments.get("name", 0) or Unknown(("policy", site)))
+
+
+def policy_of(machine: Machine, arguments: Arguments) -> Value:
+    """The policy that a layer computes with: its own `dtype`, else the global one."""
+    given = arguments.get("dtype")
+    if given is None or (isinstance(given, Constant) and given.value is None):
+        return Unknown(("policy",)) if arguments.open else machine.choose(machine.library_state.policy["global"])
+    if isinstance(given, LibraryName):
+        return Constant(given.name.rpartition(".")[2])
+    return given
+
+
+def fitted(machine: Machine, model: Model, site: Site) -> None:
+    """A model is fitted: what its output layers give goes into the loss that it was compiled with."""
+    if machine.choose(model.attributes.get(LOSS, NONE)) is NONE:
+        return
+    for layer in output_layers(machine, model):
+        _trained(machine, layer, site)
+
+
+def in_loss(machine: Machine, values: Iterable[Value], site: Site) -> None:
+    """Tensors go into a loss."""
+    for value in values:
+        for _, option in alternatives(value, machine.path):
+            if isinstance(option, Tensor) and option.layer is not None:
+                _trained(machine, option.layer, site)
+
+
+def _trained(machine: Machine, layer: Layer, site: Site) -> None:
+    through: list[Layer] = []
+    while layer not in through and isinstance(before := machine.choose(layer.attributes.get(BEFORE, NONE)), Layer):
+        through.append(layer)
+        layer = before
+    machine.emit(events.OutputTrained(site, machine.where(), layer, tuple(through)))
+
+
+def output_layers(machine: Machine, model: Model) -> list[Layer]:
+    """The layers that give what a model puts out, where they are known."""
+    return list(dict.fromkeys(_layers(machine, model, 0)))
+
+
+def heads(machine: Machine, model: Model) -> tuple[Layer | None, ...]:
+    """The layer of each output of a model that was made with a list of several, None where it is not known."""
+    outputs = model.attributes.get(OUTPUTS)
+    made = machine.choose(outputs) if isinstance(outputs, Value) else None
+    if not isinstance(made, Items) or made.items is None:
+        return ()
+    tensors = [machine.choose(item) for item in made.items]
+    return tuple(one.layer if isinstance(one, Tensor) else None for one in tensors)
+
+
+def hands_on(machine: Machine, layer: Layer, given: Value) -> None:
+    """A layer is called with a tensor or put behind a layer: one that only reshapes hands on what that one computed."""
+    before = given.layer if isinstance(given, Tensor) else given
+    if layer.hands_on and isinstance(before, Layer) and symbol_of(before.policy) == symbol_of(layer.policy):
+        machine.state.write(layer.attributes, BEFORE, before)
+
+
+def _layers(machine: Machine, model: Model, depth: int) -> list[Layer]:
+    last = model.attributes.get(LAST)
+    outputs = model.attributes.get(OUTPUTS)
+    layers: list[Layer] = []
+    for _, value in alternatives(last, machine.path) if isinstance(last, Value) else ():
+        if isinstance(value, Layer):
+            layers.append(value)
+        elif isinstance(value, Model) and depth < MAX_NESTED:
+            layers += _layers(machine, value, depth + 1)
+    for output in _parts(machine, outputs) if isinstance(outputs, Value) else ():
+        tensors = [one for one in leaves_on(machine.path, output) if isinstance(one, Tensor)]
+        ways = [tensor.layer for tensor in tensors if tensor.layer is not None]
+        careful = [layer for layer in ways if isinstance(layer.policy, Constant) and layer.policy.value == "float32"]
+        layers += careful or ways  # without the head that is in float32 a model is no classifier any more
+    return layers
+
+
+def _parts(machine: Machine, outputs: Value) -> tuple[Value, ...]:
+    """The outputs of a model, one by one."""
+    made = machine.choose(outputs)
+    if isinstance(made, Mapping):
+        return tuple(made.entries.values())
+    return made.items if isinstance(made, Items) and made.items is not None else (made,)
+
+
+MAX_NESTED = 3
+"""Models inside models whose outputs are looked at."""
+
+
+def remember_parts(machine: Machine, model: Model, name: str, arguments: Arguments) -> None:
+    """Note what a new model is made of."""
+    if name.endswith(".Sequential"):
+        given = machine.choose(arguments.get("layers", 0) or NONE)
+        for layer in given.items or () if isinstance(given, Items) else ():
+            added(machine, model, layer)
+        return
+    outputs = arguments.get("outputs", 1)
+    if outputs is not None:
+        machine.state.write(model.attributes, OUTPUTS, outputs)
+
+
+def added(machine: Machine, model: Model, layer: Value) -> None:
+    """`model.add(layer)`."""
+    if isinstance(layer, Layer):
+        hands_on(machine, layer, machine.choose(model.attributes.get(LAST, NONE)))
+    machine.state.write(model.attributes, LAST, layer)
+    for _, option in alternatives(layer, machine.path):
+        if isinstance(option, (Layer, Model)) and (drawing := stateful_ops.drawing(option)) is not None:
+            machine.state.write(model.attributes, stateful_ops.RANDOM, drawing)

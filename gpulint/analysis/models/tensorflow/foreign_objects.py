@@ -1,0 +1,53 @@
+"""Objects of libraries that were created outside the program."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.context import Context, Object, Where
+from gpulint.analysis.domain.values.base import LibraryName, Value
+from gpulint.analysis.domain.values.objects import Model, Optimizer
+from gpulint.analysis.domain.values.tensors import Tensor
+from gpulint.analysis.engine.machine import Machine
+from gpulint.knowledge import fact
+from gpulint.knowledge.facts import Kind
+from gpulint.knowledge.names import PRIVATE
+from gpulint.places import Site
+
+
+def instance_of(machine: Machine, meant: LibraryName, site: Site) -> Value | None:
+    """What stands for an instance of a library's class; None where nothing of use is known of it."""
+    if meant.name == "tensorflow.Tensor":
+        return Tensor(site)
+    known = fact(meant.name)
+    made: Object | None = None
+    if known is not None and known.kind is Kind.MODEL:
+        made = Model(site, _elsewhere(machine), meant.name)
+    elif meant.name in _OPTIMIZERS:
+        made = optimizer(machine, site)
+    elif known is not None and known.kind is Kind.OPTIMIZER:
+        made = Optimizer(site, _elsewhere(machine), meant.name)
+    if made is not None:
+        made.is_private = meant.package == PRIVATE
+    return made
+
+
+def model(machine: Machine, site: Site) -> Model:
+    """A model that was made elsewhere, of any kind."""
+    made = Model(site, _elsewhere(machine), "tensorflow.keras.Model")
+    made.is_private = None
+    return made
+
+
+def optimizer(machine: Machine, site: Site) -> Optimizer:
+    """An optimizer that was made elsewhere, of any kind."""
+    made = Optimizer(site, _elsewhere(machine), "tensorflow.keras.optimizers.Optimizer")
+    made.scales = made.is_private = None
+    return made
+
+
+def _elsewhere(machine: Machine) -> Where:
+    """Where something was made that the program is given: perhaps in a scope."""
+    now = machine.where()
+    return Where(Context(maybe_scoped=True), now.path, now.caller, now.graph_mode)
+
+
+_OPTIMIZERS = frozenset({"tensorflow.keras.optimizers.Optimizer", "tensorflow.keras.optimizers.legacy.Optimizer"})

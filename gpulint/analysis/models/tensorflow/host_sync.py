@@ -1,0 +1,221 @@
+"""What eager code reads from tensors, and what the host does with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from gpulint.analysis.domain.identifiers import words
+from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
+from gpulint.analysis.domain.store import alternatives
+from gpulint.analysis.domain.symbolic import HOST_READ, Symbol, symbol
+from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.tensors import Gradient, Tensor
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.plan import events
+from gpulint.places import Site
+
+READS = frozenset({"float", "int", "bool", "numpy", "print", "format"})
+"""Ways to look at a tensor for which the host waits."""
+
+_NOTED_BY = frozenset(
+    {
+        *("add", "append", "average", "collect", "extend", "mean", "push", "put", "round", "sum", "update"),
+        *("assign", "assign_add", "assign_sub", "update_state"),
+    }
+)
+"""Names of functions that only add what they are given to something, make one number of it, or take tensors as well."""
+
+_LOGGING = frozenset(
+    {
+        *("audit", "critical", "debug", "description", "display", "draw", "dump", "echo", "emit", "error", "format"),
+        *("history", "info", "isfinite", "isinf", "isnan", "log", "logger", "metric", "metrics", "monitor", "note"),
+        *("plot", "postfix", "print", "progress", "record", "report", "result", "save", "scalar", "show", "smooth"),
+        *("summary", "track", "verbose", "warn", "warning", "write", "writerow"),
+        *("accuracy", "auc", "dice", "iou", "miou", "precision", "psnr", "recall", "ssim"),
+    }
+)
+"""Words in the names of functions that only note down what they are given."""
+
+
+_LOGGERS = frozenset({"history", "logger", "meter", "metrics", "monitor", "statistics", "stats", "tracker", "writer"})
+"""Words in the names of classes and objects that do nothing else."""
+
+
+def _notes_down(name: str) -> bool:
+    """Whether a function only notes down what it is given, by its name: `log_loss` and `mean` do, `update_priorities`
+    and `linear_sum_assignment` do not."""
+    return name in _NOTED_BY or not words(name).isdisjoint(_LOGGING)
+
+
+_OF_EAGER_CODE = frozenset({"float", "int", "numpy"})
+"""Reads that raise where a function is traced: one that does them is not, whatever its decorator is."""
+
+
+def read_tensor(machine: Machine, tensor: Tensor, how: str, site: Site) -> None:
+    """The program looks at the content of a tensor."""
+    context = machine.context
+    if how not in READS or tensor.from_data or tensor.shape_of or tensor.on_host:
+        return
+    is_eager = not context.may_be_traced or (context.may_be_eager and how in _OF_EAGER_CODE)
+    if context.loops and is_eager and not context.is_on_cpu:
+        if tensor.gradient is not None:
+            machine.library_state.gradients_read[site] = tensor.gradient
+        machine.emit(events.TensorRead(site, machine.where(), tensor, how))
+
+
+def gradient_in(machine: Machine, values: Iterable[Value]) -> Gradient | None:
+    """The gradient of which the host computed one of some values."""
+    places = (place for one in values if type(one) is Unknown for place in reads_in(one.symbol))
+    return next(
+        (
+            machine.library_state.gradients_read[place]
+            for place in places
+            if place in machine.library_state.gradients_read
+        ),
+        None,
+    )
+
+
+def is_known_host(value: Value) -> bool:
+    """Whether a value that is not known is a number or an array of the host for certain: it was read from a tensor, or
+    Python or NumPy computed it."""
+    name = symbol_of(value)
+    return name.parts[0] in _NUMBERS or any(word == HOST_READ or word.startswith("numpy.") for word in name.words)
+
+
+_NUMBERS = frozenset({"float", "int", "len", "index", "counter"})
+"""Heads of the symbols of numbers that Python has."""
+
+
+def host_value(site: Site, how: str) -> Value:
+    """What was read from a tensor at `site`: a Python number or a NumPy array."""
+    return Unknown((HOST_READ, site, how))
+
+
+@lru_cache(maxsize=8192)
+def reads_in(symbol: Symbol) -> tuple[Site, ...]:
+    """Where the tensors were read of which a value was computed on the host."""
+    if symbol.parts[0] == HOST_READ:
+        return (symbol.parts[1],)
+    return tuple(dict.fromkeys(_reads_among(symbol.parts))) if HOST_READ in symbol.words else ()
+
+
+def _reads_among(parts: tuple[Any, ...]) -> Iterator[Site]:
+    for part in parts:
+        if isinstance(part, Symbol):
+            yield from reads_in(part)
+        elif isinstance(part, tuple) and not isinstance(part, Site):
+            yield from _reads_among(part)
+
+
+def _sides(value: Value, path: Path) -> Iterator[Symbol]:
+    """The symbols of what a value can be on a path; of a truth value, those of what it says something about."""
+    for guard, option in alternatives(value, path):
+        if type(option) is Unknown:
+            yield option.symbol
+        elif isinstance(known(option), bool):
+            sides = (side for one in guard - path for side in (one.condition.subject, one.condition.operand))
+            yield from (side for side in sides if isinstance(side, Symbol))
+
+
+def as_array(value: Value) -> Value:
+    """What a comparison gives where the program asks it for what only an array has: no bool, but an array of them."""
+    if type(value) is Union and all(isinstance(known(option), bool) for _, option in value.alternatives):
+        return Unknown(_content(value)) if _options_read(value) else value
+    return value
+
+
+def pass_host_values(machine: Machine, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
+    """Host values go to a function or method of that name; `owner` is what its class or its object is called. What a
+    `tf.function` is given, the device has again."""
+    if not machine.context.loops or machine.context.traced is not None:
+        return
+    given = (side for value in arguments.all() for side in _sides(value, machine.path))
+    found = list(dict.fromkeys(place for side in given for place in reads_in(side)))
+    if found and not _notes_down(name) and words(owner).isdisjoint(_LOGGERS):
+        machine.emit(events.HostValueUsed(site, machine.where(), tuple(found), name))
+
+
+def use_host_value(machine: Machine, value: Value, site: Site) -> None:
+    """A value decides what the host does next (an index)."""
+    if not machine.context.loops or machine.context.traced is not None or type(value) not in (Unknown, Union):
+        return
+    found = tuple(dict.fromkeys(place for side in _sides(value, machine.path) for place in reads_in(side)))
+    if found:
+        machine.emit(events.HostValueUsed(site, machine.where(), found, ""))
+
+
+def await_person(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
+    """A function of that dotted name is called, which may wait for a person."""
+    if not machine.context.loops or name not in _AWAITS:
+        return
+    given = arguments.get(_AWAITS[name], 0)
+    if given is None or known(given) == 0 or _AWAITS[name] != "delay":
+        machine.emit(events.PersonAwaited(site, machine.where()))
+
+
+_AWAITS = {
+    "builtins.input": "prompt",
+    "cv2.waitKey": "delay",
+    "matplotlib.pyplot.show": "block",
+    "matplotlib.pyplot.waitforbuttonpress": "timeout",
+    "open3d.visualization.draw_geometries": "geometry_list",
+}
+"""Functions that wait for a person, and their first argument: with a `delay` of milliseconds they do not wait long."""
+
+
+def decide_loop(machine: Machine, guard: Path, site: Site) -> None:
+    """What a condition is about decides whether a loop goes on."""
+    for literal in guard:
+        sides = (literal.condition.subject, literal.condition.operand)
+        found = tuple(read for side in sides if isinstance(side, Symbol) for read in reads_in(side))
+        if found:
+            machine.emit(events.HostValueUsed(site, machine.where(), found, ""))
+
+
+def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
+    """The symbols of what a host function is given: tensors are read by it, at `site`."""
+    return tuple(
+        Symbol((HOST_READ, site, "numpy"))
+        if isinstance(value, Tensor) and not value.from_data and not value.static
+        else _content(value)
+        for value in arguments.all()
+    )
+
+
+def _content(value: Value) -> Symbol:
+    """The symbol of a value; of a list that was filled with what was read, or of one of several, one of that."""
+    if isinstance(value, Items) and value.items is None and value.element is not None:
+        found = _options_read(value.element)
+        return Symbol(("list", found)) if found else symbol_of(value)
+    if type(value) is Union and (found := _options_read(value)):
+        return symbol(("value", value.serial, *found))
+    return symbol_of(value)
+
+
+def _options_read(value: Value) -> tuple[Symbol, ...]:
+    """What a value may be, or says something about, that was computed of what was read from tensors."""
+    sides = _sides(value, EVERYWHERE) if type(value) is Union else (symbol_of(value),)
+    return tuple(dict.fromkeys(side for side in sides if HOST_READ in side.words))
+
+
+def is_array(value: Value) -> bool:
+    """Whether NumPy made a value: what is put into it is read."""
+    name = symbol_of(value)
+    while name.parts[0] in ("call", "updated"):
+        name = symbol(name.parts[1])
+    return name.parts[0] == "external" and str(name.parts[1]).startswith("numpy.")
+
+
+def array_updated(container: Value, value: Value) -> Value | None:
+    """A host array in which something that was read from a tensor was put; None if that says nothing new of it."""
+    if type(container) is not Unknown:
+        return None
+    found = _options_read(value)
+    before = reads_in(container.symbol)
+    if all(site in before for part in found for site in reads_in(part)):
+        return None
+    return Unknown(("updated", container.symbol, *found))

@@ -1,0 +1,194 @@
+"""Methods of Keras models, optimizers and of `tf.GradientTape`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gpulint.analysis.domain.context import Replica
+from gpulint.analysis.domain.traversal import leaves_on
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.datasets import Dataset
+from gpulint.analysis.domain.values.functions import Bound, Function, Traced
+from gpulint.analysis.domain.values.objects import Layer, Model, Optimizer, Tape
+from gpulint.analysis.domain.values.tensors import Tensor
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.tensorflow import (
+    api_removals,
+    device_runtime,
+    dtype_policy,
+    escape,
+    gradients,
+    keras_callbacks,
+    objects,
+    tensors,
+    tf_data,
+)
+from gpulint.analysis.plan import events
+from gpulint.knowledge import method_params
+from gpulint.knowledge.facts import Fact, Kind
+from gpulint.places import Site
+
+_FIT_PARAMS = ("x", "y", "batch_size", "epochs")
+_FITS = frozenset({"fit", "fit_generator"})
+_USES = {
+    "predict": "predict",
+    "predict_on_batch": "predict_on_batch",
+    "predict_step": "predict_on_batch",
+    "evaluate": "evaluate",
+    "test_on_batch": "test_on_batch",
+    "train_on_batch": "train_on_batch",
+    "__call__": "call",
+    "call": "call",
+}
+
+_LOSSES = {
+    "compute_loss": ("x", "y", "y_pred", "sample_weight"),
+    "compiled_loss": ("y_true", "y_pred", "sample_weight"),
+}
+"""Methods of models that compute the loss that they were compiled with; the second is Keras 2's."""
+
+WEIGHTS = frozenset({"get_weights", "set_weights", "save", "save_weights", "load_weights"})
+"""Methods of models and layers that read or write all their weights."""
+
+
+def weights_used(machine: Machine, owner: Model | Layer, name: str, arguments: Arguments, site: Site) -> None:
+    """`owner.name(…)`, one of `WEIGHTS`."""
+    are_got = name == "set_weights" and any(
+        "get_weights" in symbol_of(one).words for value in arguments.all() for one in leaves_on(machine.path, value)
+    )
+    machine.emit(events.WeightsUsed(site, machine.where(), owner, name, arguments, are_got))
+
+
+def model_method(machine: Machine, model: Model, name: str, arguments: Arguments, site: Site) -> Value:
+    """`model.name(…)` where the method is Keras's own."""
+    api_removals.arguments(machine, model, f"tensorflow.keras.Model.{name}", arguments, site)
+    if name == "compile":
+        return _compile(machine, model, arguments, site)
+    if name in _FITS:
+        return _fit(machine, model, arguments, site)
+    if name in _USES:
+        device_runtime.initialise(machine, "yes", site)
+        objects.model_used(machine, model, _USES[name], arguments, site)
+        if name in ("predict", "evaluate"):
+            tf_data.consume(machine, machine.choose(arguments.get("x", 0) or NONE), "evaluate", site, None)
+        return tensors.derived(machine, site, arguments.all()) if _USES[name] == "call" else Unknown(("used", site))
+    if name in _LOSSES:
+        predicted = arguments.of("y_pred", _LOSSES[name])
+        dtype_policy.in_loss(machine, [predicted] if predicted is not None else [], site)
+        return tensors.derived(machine, site, arguments.all())
+    if name in WEIGHTS:
+        weights_used(machine, model, name, arguments, site)
+    elif name == "add" and arguments.positional:
+        layer = machine.choose(arguments.positional[0])
+        dtype_policy.added(machine, model, layer)
+        if objects.has_shape(layer):
+            objects.variables_built(machine, model)
+    elif name == "add_weight":
+        objects.variables_built(machine, model)
+    elif name == "build":
+        objects.variables_built(machine, model, is_known=model.cls is None)
+    elif name == "get_layer":
+        layer = Layer(model.site, model.where, "tensorflow.keras.layers.Layer")
+        layer.is_private = model.is_private
+        layer.attributes[objects.OF_MODEL] = model
+        return layer
+    for value in arguments.all():
+        escape.escape(machine, value, "passed", site)
+    return Unknown(("call", ("attribute", model.symbol, name), site))
+
+
+def _compile(machine: Machine, model: Model, arguments: Arguments, site: Site) -> Value:
+    machine.emit(events.ModelCompiled(site, machine.where(), model, arguments))
+    device_runtime.initialise(machine, "yes", site)
+    optimizer = arguments.of("optimizer", method_params(Kind.MODEL, "compile") or ("optimizer",))
+    machine.state.write(model.attributes, ".compiled", Constant(site))
+    loss = arguments.of("loss", method_params(Kind.MODEL, "compile"))
+    if loss is None and arguments.open:
+        loss = Unknown(("loss", site))
+    machine.state.write(model.attributes, dtype_policy.LOSS, loss or NONE)
+    if optimizer is not None:
+        machine.state.write(model.attributes, ".optimizer", optimizer)
+    return NONE
+
+
+def _fit(machine: Machine, model: Model, arguments: Arguments, site: Site) -> Value:
+    device_runtime.initialise(machine, "yes", site)
+    data = machine.choose(arguments.of("x", _FIT_PARAMS) or arguments.get("generator") or NONE)
+    size = arguments.of("batch_size", _FIT_PARAMS)
+    keras_callbacks.call_callbacks(machine, model, arguments, site)
+    machine.emit(events.ModelFitted(site, machine.where(), model, data, size, arguments))
+    tf_data.consume(machine, data, "fit", site, None)
+    if (validation := arguments.get("validation_data")) is not None:
+        tf_data.consume(machine, machine.choose(validation), "evaluate", site, None)
+    if model.cls is None:
+        dtype_policy.fitted(machine, model, site)
+    if model.cls is not None and (step := model.cls.find("train_step") or model.cls.find("call")) is not None:
+        _train_step(machine, model, step[0], data, site)
+    return Unknown(("history", site))
+
+
+def _train_step(machine: Machine, model: Model, step: Value, data: Value, site: Site) -> None:
+    """Keras traces `train_step`, or its own around `call`, under the strategy that the model was made in."""
+    strategy = model.where.context.strategy
+    here = machine.context
+    replica = Replica(site, strategy) if strategy is not None and strategy.is_multi_replica else here.replica
+    element = data.element if isinstance(data, Dataset) and data.element is not None else Tensor(site)
+    with machine.within(here._replace(traced=site, replica=replica, loops=())):
+        result = machine.call_method(model, step, Arguments((element,)), site)
+        if step is not None and model.cls is not None and model.cls.find("train_step") is None:
+            machine.state.write(model.attributes, dtype_policy.OUTPUTS, machine.choose(result))
+            dtype_policy.fitted(machine, model, site)
+
+
+def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, arguments: Arguments, site: Site) -> Value:
+    """`optimizer.name(…)`."""
+    if name in ("apply_gradients", "apply"):
+        skipped = arguments.get("experimental_aggregate_gradients") or arguments.get("skip_gradients_aggregation")
+        aggregated = skipped is None
+        given = arguments.get("grads_and_vars", 0) or arguments.get("grads", 0)
+        found, sums = gradients.gradients_given(machine, given), gradients.accumulators_in(given)
+        if found and not gradients.within(given):
+            made_of = tuple(leaves_on(machine.path, given or NONE))
+            machine.emit(
+                events.OpCalled(site, machine.where(), "tensorflow.convert_to_tensor", made_of, found[0], None)
+            )
+        machine.emit(events.GradientsApplied(site, machine.where(), optimizer, found, not aggregated, sums))
+        return NONE
+    if name == "minimize":
+        return _minimize(machine, optimizer, arguments, site)
+    if name in ("get_scaled_loss", "scale_loss", "get_unscaled_gradients") and arguments.positional:
+        given = arguments.positional[0]
+        return given if name == "get_unscaled_gradients" else machine.each(given, partial(_scaled, site), site)
+    return Unknown(("call", ("attribute", optimizer.symbol, name), site))
+
+
+def _scaled(site: Site, loss: Value) -> Value:
+    """A loss that a loss scale was put on."""
+    if not isinstance(loss, Tensor):
+        return Unknown(("scaled", symbol_of(loss)))
+    return Tensor(site, loss.device, loss.dtype, loss.reduced, loss.gradient, loss.scope, scaled=True)
+
+
+def _minimize(machine: Machine, optimizer: Optimizer, arguments: Arguments, site: Site) -> Value:
+    loss = machine.choose(arguments.get("loss", 0) or NONE)
+    if isinstance(loss, (Function, Traced, Bound)):
+        loss = machine.choose(machine.call(loss, Arguments(), site))
+    gradient = gradients.take(machine, loss, arguments.get("var_list", 1), site)
+    machine.emit(events.GradientsApplied(site, machine.where(), optimizer, gradients.within(gradient), False))
+    return NONE
+
+
+def tape_method(machine: Machine, tape: Tape, name: str, arguments: Arguments, site: Site) -> Value:
+    """`tape.name(…)`. It makes tensors of what it is given as `output_gradients`."""
+    if name in gradients.METHODS:
+        loss = machine.choose(arguments.get("target", 0) or NONE)
+        if name == "gradient" and (given := arguments.get("output_gradients", 2)) is not None:
+            tensors.call_op(machine, "tensorflow.convert_to_tensor", Fact(Kind.OP), Arguments((given,), {}), site)
+        if known(arguments.get("experimental_use_pfor")) is False:  # takes one gradient after the other (run on 2.21)
+            tape.is_persistent = False
+        if machine.frame.caller != tape.where.caller:  # a function that has the tape may be called again
+            tape.is_persistent = False
+        return gradients.take(machine, loss, arguments.get("sources", 1), site, tape)
+    if name in ("watch", "reset", "stop_recording"):
+        return NONE
+    return Unknown(("call", ("attribute", tape.symbol, name), site))

@@ -1,0 +1,225 @@
+"""Objects of libraries: creating them, their variables and their attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from gpulint.analysis.domain.context import Object, Strategy, Where
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.functions import Bound, Function, UserClass
+from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.domain.values.objects import Layer, Loss, Metric, Model, Optimizer, Tape, Variable
+from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.python import threads
+from gpulint.analysis.models.tensorflow import api_removals, device_runtime
+from gpulint.analysis.models.tensorflow.blame import blame
+from gpulint.analysis.plan import events
+from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact
+from gpulint.knowledge.watched import OBJECTS, OPTIONS
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+_PROPERTIES: dict[type, frozenset[str]] = {
+    Strategy: frozenset({"num_replicas_in_sync", "extended", "cluster_resolver", "tpu_hardware_feature"}),
+    Model: frozenset(
+        [
+            "trainable_variables",
+            "trainable_weights",
+            "variables",
+            "weights",
+            "non_trainable_variables",
+            "losses",
+            "layers",
+            "inputs",
+            "outputs",
+            "input",
+            "output",
+            "optimizer",
+            "name",
+            "metrics",
+            "metrics_names",
+            "stop_training",
+            "input_shape",
+            "output_shape",
+            "loss",
+            "trainable",
+            "dtype",
+            "history",
+            "compiled_loss",
+            "compiled_metrics",
+            "built",
+            "distribute_strategy",
+        ]
+    ),
+    Optimizer: frozenset({"iterations", "learning_rate", "lr", "variables", "weights", "inner_optimizer", "name"}),
+    Variable: frozenset({"shape", "dtype", "name", "device", "handle", "trainable"}),
+    Layer: frozenset(
+        [
+            "weights",
+            "trainable_weights",
+            "trainable_variables",
+            "variables",
+            "output",
+            "input",
+            "kernel",
+            "bias",
+            "name",
+            "units",
+        ]
+    ),
+    Metric: frozenset({"variables", "weights", "name", "dtype"}),
+}
+
+
+def make_model(machine: Machine, site: Site, library: str, cls: UserClass | None = None) -> Model:
+    return _announced(machine, Model(site, machine.where(), library, cls), events.ModelBuilt)
+
+
+BUILT = ".built"
+"""Attribute of a model: whether its variables were made with no strategy in force. It has none before any are made."""
+
+
+def variables_built(machine: Machine, model: Model, is_known: bool = True) -> None:
+    """The variables of a model are made, unless they have been; `is_known`: certainly."""
+    if BUILT not in model.attributes:
+        outside = Constant(machine.context.is_outside) if is_known else Unknown(("built", model.symbol))
+        machine.state.write(model.attributes, BUILT, outside)
+
+
+SHAPED = ".shaped"
+"""Attribute of a layer that is told the shape of its input."""
+
+
+def has_shape(value: Value) -> bool:
+    """Whether a part of a model says what shape its input has, or has variables itself: the model has some at once."""
+    if isinstance(value, Model):
+        return known(value.attributes.get(BUILT)) is True
+    return isinstance(value, Tensor) or (isinstance(value, Layer) and SHAPED in value.attributes)
+
+
+def is_first_call(model: Model, method: Value) -> bool:
+    """Whether the first call of a model is one of its own method `call`, by that name."""
+    return BUILT not in model.attributes and isinstance(method, Function) and method.name == "call"
+
+
+def model_used(machine: Machine, model: Model, how: str, arguments: Arguments, site: Site) -> None:
+    """A model is used (`events.ModelCalled`). Its first call makes its variables."""
+    before = model.attributes.get(BUILT)
+    has = "no" if before is None else "outside" if known(before) is True else ""
+    machine.emit(events.ModelCalled(site, machine.where(), model, how, arguments, has))
+    if how != "variables":
+        variables_built(machine, model)
+
+
+def make_optimizer(
+    machine: Machine, site: Site, library: str, cls: UserClass | None = None, is_refused: bool = False
+) -> Optimizer:
+    """An optimizer; one that `is_refused` what it is given has made no variable when it raises."""
+    has_variables = machine.plan.release_of_target >= FIRST_WITH_VARIABLES and not library.startswith(LEGACY_OPTIMIZERS)
+    if has_variables and not is_refused:
+        device_runtime.initialise(machine, "yes", site)
+    return _announced(machine, Optimizer(site, machine.where(), library, cls), events.OptimizerBuilt)
+
+
+def make_metric(machine: Machine, site: Site, library: str, cls: UserClass | None = None) -> Metric:
+    known = fact(library)
+    if cls is not None or known is None:
+        device_runtime.initialise(machine, "yes", site)
+    else:
+        device_runtime.may_initialise(machine, known, site)
+    return _announced(machine, Metric(site, machine.where(), library, cls), events.MetricBuilt)
+
+
+def make_variable(machine: Machine, site: Site, dtype: str | None) -> Variable:
+    device_runtime.initialise(machine, "yes", site)
+    return _announced(machine, Variable(site, machine.where(), dtype), events.VariableBuilt)
+
+
+M = TypeVar("M", bound=Object)
+
+
+def _announced(machine: Machine, made: M, event: Callable[[Site, Where, M], events.Event]) -> M:
+    """Note who could have made an object in the right place, and tell the rules of it."""
+    made.blame, made.seen = blame(machine, made.site)
+    machine.emit(event(made.site, machine.where(), made))
+    return made
+
+
+def state_updated(
+    machine: Machine, target: Variable | Metric, method: str, site: Site, given: Iterable[Value] = ()
+) -> None:
+    """A variable or metric changes; a variable is given one of those."""
+    given = tuple(given)
+    gradient = next((one for one in given if isinstance(one, Tensor) and one.gradient is not None), None)
+    by_number = bool(given) and all(isinstance(known(one), (int, float)) for one in given)
+    by_python = not machine.context.may_be_traced or machine.branches == machine.frame.branches
+    machine.emit(events.StateUpdated(site, machine.where(), target, method, gradient, by_number and by_python))
+
+
+OF_MODEL = ".of"
+"""Attribute of a layer that a model was asked for: the model."""
+
+
+def library_attribute(machine: Machine, receiver: Object, name: str, node: ir.Node) -> Value:
+    """An attribute that the library class of an object has."""
+    symbol: tuple[Any, ...] = ("attribute", receiver.symbol, name)
+    if name in ("input", "output") and isinstance(whole := receiver.attributes.get(OF_MODEL), Model):
+        symbol = ("attribute", ("layer_of", whole.symbol, receiver.serial), name)
+    if isinstance(receiver, Strategy) and name != "scope":  # which is told where it is called
+        machine.emit(events.StrategyUsed(machine.site(node), machine.where(), receiver, "attribute"))
+    if isinstance(receiver, Strategy) and name == "num_replicas_in_sync":
+        return Unknown(("replicas", receiver.symbol))
+    for kind, names in _PROPERTIES.items():
+        if isinstance(receiver, kind):
+            api_removals.check_method(machine, receiver, name, machine.site(node))
+            if name not in names:
+                return Bound(receiver, name)
+            api_removals.property_read(machine, receiver, name, Unknown(symbol).symbol)
+            if isinstance(receiver, Model) and name == "optimizer" and ".compiled" in receiver.attributes:
+                return _optimizer_of(machine, receiver)
+            if isinstance(receiver, Model) and name == "metrics":
+                metric = Metric(receiver.site, receiver.where, "tensorflow.keras.Metric")
+                metric.is_private = receiver.is_private
+                return Items("list", None, metric, symbol)
+            if isinstance(receiver, Optimizer) and name == "iterations":
+                return Variable(receiver.site, receiver.where, "int64", counts_steps=True)
+            if (isinstance(receiver, Model) and "variables" in name) or name == "trainable_weights":
+                if isinstance(receiver, Model):
+                    model_used(machine, receiver, "variables", Arguments(), machine.site(node))
+            return Unknown(symbol)
+    if isinstance(receiver, (Tape, Loss)):
+        return Bound(receiver, name)
+    if isinstance(receiver, Instance) and threads.starts(receiver, name):
+        return Bound(receiver, name)
+    if isinstance(receiver, Instance) and receiver.library in OBJECTS and receiver.cls is None:
+        if receiver.library not in OPTIONS:
+            return Bound(receiver, name)
+        part = Instance(receiver.site, receiver.where, "tensorflow.data.Options")
+        machine.state.write(receiver.attributes, name, part)
+        return part
+    return Unknown(symbol)
+
+
+def _optimizer_of(machine: Machine, model: Model) -> Value:
+    """The optimizer with which a model was compiled: the object, or the one that Keras makes for a name."""
+    given = machine.choose(model.attributes.get(".optimizer", NONE))
+    if isinstance(given, Constant):
+        given = Optimizer(model.site, model.where, "tensorflow.keras.optimizers.Optimizer")
+        given.is_private = model.is_private
+        machine.state.write(model.attributes, ".optimizer", given)
+    return given
+
+
+def tensor_attribute(machine: Machine, receiver: Tensor | PerReplica, name: str, node: ir.Node) -> Value:
+    if name == "shape" and isinstance(receiver, Tensor):
+        return Tensor(machine.site(node), shape_of=True, static=True)
+    if name == "values" and isinstance(receiver, PerReplica):
+        return Items("tuple", None, receiver.value)
+    if name in ("values", "indices") and isinstance(receiver, Tensor) and receiver.gradient is not None:
+        return Tensor(machine.site(node), receiver.device, receiver.dtype, gradient=receiver.gradient)
+    if name in ("dtype", "device", "name", "backing_device"):
+        return Unknown(("attribute", symbol_of(receiver), name))
+    return Bound(receiver, name)

@@ -1,0 +1,45 @@
+"""What containers keep alive: tensors in the memory of a device, and models."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.context import Object
+from gpulint.analysis.domain.store import alternatives
+from gpulint.analysis.domain.values.base import Value
+from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.objects import Model
+from gpulint.analysis.domain.values.tensors import Tensor
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.plan import events
+from gpulint.places import Site
+
+MAX_HELD = 3
+"""How many objects of the program's own classes may hold each other around a model that is kept with them."""
+
+
+def container_grown(machine: Machine, container: Items | Mapping, value: Value, site: Site) -> None:
+    """A value goes into a container: a tensor that goes into one from outside the loops stays in memory."""
+    if not machine.context.loops or machine.context.traced is not None:
+        return
+    parts = value.items if isinstance(value, Items) and value.items is not None else (value,)
+    for part in parts:
+        options = [option for _, option in alternatives(part, machine.path)]
+        tensors_kept = [one for one in options if isinstance(one, Tensor) and _fills_memory(one)]
+        if len(tensors_kept) == len(options):
+            machine.emit(events.TensorKept(site, machine.where(), container, tensors_kept[0]))
+        else:
+            models_kept(machine, part, site)
+
+
+def _fills_memory(tensor: Tensor) -> bool:
+    """Whether a tensor is in the memory of a device."""
+    return not (tensor.shape_of or tensor.from_data or tensor.on_host)
+
+
+def models_kept(machine: Machine, value: Value, site: Site, depth: int = MAX_HELD) -> None:
+    """A value goes into a container: the models that it is or has stay in memory on purpose."""
+    if isinstance(value, Model):
+        machine.emit(events.ModelKept(site, machine.where(), value))
+    if isinstance(value, Object) and depth:
+        for held in value.attributes.values():
+            if isinstance(held, Object):
+                models_kept(machine, held, site, depth - 1 if held.cls is not None else 0)

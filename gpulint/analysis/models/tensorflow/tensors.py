@@ -1,0 +1,767 @@
+"""Tensors: which device they are on, how a loss was reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from gpulint.analysis.domain.identifiers import words
+from gpulint.analysis.domain.path_conditions import EVERYWHERE, compatible
+from gpulint.analysis.domain.symbolic import ROWS, Symbol, is_one_row, symbol
+from gpulint.analysis.domain.symbolic_patterns import are_next, is_batch, is_single
+from gpulint.analysis.domain.traversal import leaves, leaves_on, like, rebuilt
+from gpulint.analysis.domain.values.base import (
+    Arguments,
+    Constant,
+    LibraryName,
+    Union,
+    Unknown,
+    Value,
+    known,
+    symbol_of,
+)
+from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.datasets import Dataset
+from gpulint.analysis.domain.values.objects import Loss, Variable
+from gpulint.analysis.domain.values.tensors import PerReplica, Reduced, Tensor
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.tensorflow import device_runtime, gradients, host_sync, stateful_ops
+from gpulint.analysis.plan import events
+from gpulint.knowledge.facts import Fact, Kind
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+_CONSTANT_TYPES = {
+    bool: "bool",
+    int: "int32",
+    float: "float32",
+    complex: "complex128",
+    str: "string",
+    bytes: "string",
+}
+
+_KEEPS_BATCH = (
+    "tensorflow.cast",
+    "tensorflow.clip_by_value",
+    "tensorflow.convert_to_tensor",
+    "tensorflow.identity",
+    "tensorflow.image.",
+    "tensorflow.keras.applications.",
+)
+"""Beginnings of the names of ops that give as many examples as they take."""
+
+_KEEPS_REDUCTION = frozenset(
+    {
+        "tensorflow.cast",
+        "tensorflow.identity",
+        "tensorflow.convert_to_tensor",
+        "tensorflow.debugging.check_numerics",
+        "tensorflow.stop_gradient",
+        "tensorflow.squeeze",
+        "tensorflow.reshape",
+        "tensorflow.keras.ops.cast",
+        "tensorflow.keras.ops.convert_to_tensor",
+        "operator.-",
+        "operator.+",
+    }
+)
+"""Ops through which a reduced loss stays what it is (one operand)."""
+
+_SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
+_CREATES = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.identity"})
+_CASTS = frozenset({"tensorflow.cast", "tensorflow.keras.ops.cast"})
+_PAIRS = frozenset({"tensorflow.clip_by_global_norm"})
+_TAKES_REPLICAS = frozenset({"tensorflow.print", "tensorflow.identity"})
+"""Ops that take a per-replica value as it is; the others raise ValueError (TensorFlow 2.21)."""
+_SHAPES = frozenset({"tensorflow.rank", "tensorflow.shape", "tensorflow.size"})
+_ON_HOST = (
+    "tensorflow.strings.",
+    "tensorflow.io.",
+    "tensorflow.lookup.",
+    "tensorflow.summary.",
+    "tensorflow.audio.",
+    "tensorflow.data.",
+    "tensorflow.train.",
+)
+"""Families of ops whose results are in host memory."""
+
+
+def read_at(machine: Machine, value: Value, how: str, site: Site) -> None:
+    """The program looks at the content of a value on the host."""
+    if isinstance(value, Union):
+        path = machine.path
+        for guard, option in value.alternatives:
+            if compatible(path, guard):
+                machine.path = path | guard
+                read_at(machine, option, how, site)
+        machine.path = path
+    elif isinstance(value, PerReplica):
+        machine.emit(events.ReplicaValueRead(site, machine.where(), value, how))
+    elif isinstance(value, Tensor):
+        if not _is_cpu(value):
+            host_sync.read_tensor(machine, value, how, site)
+    elif isinstance(value, Variable):
+        content = Tensor(value.site, dtype=value.dtype, on_host=_is_host_tensor(value), state=value)
+        host_sync.read_tensor(machine, content, how, site)
+
+
+def dtype_of(value: Value | None) -> str | None:
+    """The dtype that a value has, or that a `dtype=` argument names."""
+    if isinstance(value, (Tensor, Variable)):
+        return value.dtype
+    if isinstance(value, Constant):
+        return _CONSTANT_TYPES.get(type(value.value))
+    if isinstance(value, Items) and value.items:
+        first = next(leaves(value), None)
+        return None if isinstance(first, Items) else dtype_of(first)
+    return None
+
+
+def named_dtype(value: Value | None) -> str | None:
+    """The dtype that `tf.int32`, `np.float64` or `"float16"` names."""
+    if isinstance(value, LibraryName):
+        return value.name.rpartition(".")[2].rstrip("_")
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return value.value
+    return None
+
+
+def flattened(values: Iterable[Value]) -> tuple[Value, ...]:
+    """The values, with those of lists and tuples in place of these."""
+    flat: list[Value] = []
+    for value in values:
+        if isinstance(value, Items):
+            flat += value.items if value.items is not None else [value.element] if value.element else []
+        else:
+            flat.append(value)
+    return tuple(flat)
+
+
+def derived(machine: Machine, site: Site, inputs: Iterable[Value], how: str = "op") -> Value:
+    """A tensor that comes of these inputs; per replica where one of them is, which is read then (`how`)."""
+    context = machine.context
+    scope = context.device if context.replica is None else None
+    symbolic = False
+    for value in inputs:
+        if isinstance(value, PerReplica):
+            if how:
+                read_at(machine, value, how, site)
+            return PerReplica(site, value.strategy, Tensor(site))
+        symbolic = symbolic or (isinstance(value, Tensor) and value.symbolic)
+    device = scope.device if scope is not None and scope.device is not None and scope.device.index is not None else None
+    return Tensor(site, device, scope=scope.site if scope else None, symbolic=symbolic)
+
+
+def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site: Site) -> Value:
+    """A call of a tensor op of the library."""
+    device_runtime.may_initialise(machine, fact, site)
+    inputs = flattened(machine.choose(value) for value in arguments.all())
+    if any(isinstance(value, Variable) for value in inputs):
+        stateful_ops.note_effect(machine, "variable", name, site)
+    first = inputs[0] if inputs else None
+    input_dtype = dtype_of(first) if isinstance(first, (Tensor, Variable)) or name in _CREATES else None
+    given = arguments.get("dtype", 1 if name in _CASTS else None)
+    dtype = named_dtype(given)
+    if given is None and (name in _CREATES or name in _KEEPS_REDUCTION):
+        dtype = dtype_of(first)
+    if name in _SHAPES:
+        dtype = named_dtype(arguments.get("out_type", 1))
+    counts = _counts(name, inputs)
+    if counts and name not in _COMPARES_NUMBERS:
+        dtype = "int32"
+    result = derived(machine, site, inputs, "" if name in _TAKES_REPLICAS else "op")
+    if not isinstance(result, Tensor):
+        return result
+    gradient = gradients.by_op(name, inputs) or host_sync.gradient_in(machine, inputs)
+    over_batch = fact.kind is not Kind.REDUCTION or _is_over_batch(arguments.of("axis", fact.params))
+    reduced = _reduced_by_op(name, fact, inputs, site) if over_batch else None
+    result = Tensor(
+        site,
+        result.device,
+        dtype,
+        reduced,
+        gradient,
+        result.scope,
+        name in _SHAPES or _all_shapes(name, inputs),
+        on_host=dtype == "string"
+        or counts
+        or name.startswith(_ON_HOST)
+        or (machine.context.traced is None and _only_host_values(name, inputs)),
+        symbolic=result.symbolic,
+        scaled=any(isinstance(value, Tensor) and value.scaled for value in inputs),
+        single=_has_one_row(name, fact, arguments),
+        of_weights=_is_of_weights(inputs),
+        state=gradients.state_by_op(name, inputs),
+        masks=_masks(name, inputs),
+        rows=_rows(name, fact, arguments),
+    )
+    machine.emit(events.OpCalled(site, machine.where(), name, inputs, result, input_dtype))
+    if name in _PAIRS and arguments.positional:
+        return Items("tuple", (arguments.positional[0], Tensor(site)))
+    return result
+
+
+def _masks(name: str, inputs: tuple[Value, ...]) -> bool:
+    """Whether an op or operator gives truths, or zeros and ones."""
+    are = [isinstance(value, Tensor) and value.masks for value in inputs]
+    if name == "operator.-":
+        return len(are) == 2 and are[1] and known(inputs[0]) == 1
+    if name in _KEEPS_TRUTHS:
+        return are[:1] == [True]
+    if gradients.SCALES.get(name, name) in _JOINS_TRUTHS:
+        return bool(are) and all(are)
+    return name.startswith("tensorflow.") and name.rpartition(".")[2] in _COMPARES
+
+
+_COMPARES = frozenset(
+    {"equal", "greater", "greater_equal", "is_finite", "is_inf", "is_nan", "isclose", "isfinite", "isinf", "isnan"}
+    | {"less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "sequence_mask"}
+)
+"""Ops that say of each element whether something holds."""
+
+_KEEPS_TRUTHS = frozenset(
+    {
+        "tensorflow.cast",
+        "tensorflow.expand_dims",
+        "tensorflow.identity",
+        "tensorflow.reshape",
+        "tensorflow.squeeze",
+        "tensorflow.stop_gradient",
+        "tensorflow.keras.ops.cast",
+        "tensorflow.keras.ops.expand_dims",
+        "operator.~",
+    }
+)
+_JOINS_TRUTHS = frozenset({"operator.*", "operator.&", "operator.|"})
+
+
+def _rows(name: str, fact: Fact, arguments: Arguments) -> bool | None:
+    """Whether an op gives several examples, as far as is known."""
+    if name.startswith(_DRAWS):
+        shape = arguments.of("shape", fact.params)
+        sizes = shape.items if isinstance(shape, Items) else None
+        return len(sizes) > 1 and known(sizes[0]) != 1 if sizes is not None else None
+    if name in _FILLS:
+        return False
+    given = arguments.get(fact.params[0] if fact.params else "", 0)
+    return is_batch(given) if given is not None and name.startswith((*_CREATES, *_KEEPS_BATCH)) else None
+
+
+_DRAWS = ("tensorflow.random.", "tensorflow.keras.random.")
+_FILLS = frozenset({"tensorflow.fill", "tensorflow.ones", "tensorflow.zeros"})
+
+
+def _joined_rows(inputs: tuple[Value, ...]) -> bool | None:
+    """Whether what is computed element by element has several examples: as one of the inputs has."""
+    found = [is_batch(value) for value in inputs]
+    return True if True in found else None if None in found or not found else False
+
+
+def _has_one_row(name: str, fact: Fact, arguments: Arguments) -> bool:
+    """Whether an op gives a batch of one example."""
+    given = arguments.get(fact.params[0] if fact.params else "", 0)
+    if name in _PACKS and isinstance(given, Items):
+        parts, axis = given.items or (), known(arguments.of("axis", fact.params))
+        return len(parts) == 1 and not isinstance(parts[0], Constant) and axis in (..., 0)
+    if name == "tensorflow.reshape":
+        shape = arguments.of("shape", fact.params)
+        sizes = shape.items if isinstance(shape, Items) else None
+        return sizes is not None and len(sizes) > 1 and known(sizes[0]) == 1
+    if name == "tensorflow.expand_dims":
+        return known(arguments.of("axis", fact.params)) == 0
+    return name.startswith(_KEEPS_BATCH) and given is not None and is_single(given)
+
+
+_PACKS = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.stack"})
+"""Ops that give a list as one tensor, with an axis for the list in front."""
+
+
+def _is_over_batch(axis: Value | None) -> bool:
+    """Whether a reduction with this `axis` goes over the examples of a batch: over all axes, or the first."""
+    if isinstance(axis, Items) and axis.items is not None:
+        return any(isinstance(item, Constant) and item.value == 0 for item in axis.items)
+    return axis is None or (isinstance(axis, Constant) and (axis.value is None or axis.value == 0))
+
+
+def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
+    """Whether a tensor is made of what the host has, or keeps one that is in host memory."""
+    if name in _KEEPS_REDUCTION or name in _CREATES:
+        return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in inputs)
+    if name.startswith(_RANDOM) or any(map(_is_tensor, inputs)):
+        return False
+    first = inputs[0] if inputs else None
+    return not (name in _TAKES_FLOATS and type(first) is Unknown and not host_sync.is_known_host(first))
+
+
+def _counts(name: str, inputs: tuple[Value, ...]) -> bool:
+    """Whether an op or operator computes with nothing but int32 numbers of shapes, and so in host memory: what stands
+    beside such a number is int32, too, or the op raises."""
+    tensors = [value for value in inputs if _is_tensor(value)]
+    return name in _OF_COUNTS and bool(tensors) and all(map(_is_count, tensors))
+
+
+def _is_count(value: Value) -> bool:
+    """Whether a tensor is int32 and comes of shapes: in host memory, whatever the device."""
+    if not isinstance(value, Tensor):
+        return False
+    return (value.shape_of and value.dtype in (None, "int32")) or (value.on_host and value.dtype == "int32")
+
+
+_COMPARES_NUMBERS = frozenset(
+    f"tensorflow.{name}" for name in ("equal", "greater", "greater_equal", "less", "less_equal", "not_equal")
+)
+_OF_COUNTS = _COMPARES_NUMBERS | frozenset(
+    {
+        *(f"tensorflow.{name}" for name in ("abs", "add", "maximum", "minimum", "multiply", "negative", "subtract")),
+        *(f"tensorflow.{name}" for name in ("math.floordiv", "math.floormod", "sign", "square")),
+        *(f"tensorflow.{name}" for name in ("concat", "reduce_max", "reduce_min", "reduce_sum", "stack")),
+        *(f"operator.{sign}" for sign in ("+", "-", "*", "//", "%")),
+    }
+)
+"""Ops that keep all that is int32 in host memory (kernel registry of 2.21). A product over an axis does not."""
+
+
+_TAKES_FLOATS = frozenset(
+    f"tensorflow.{name}"
+    for name in ("exp", "math.log", "math.reduce_std", "math.softmax", "reduce_mean", "sigmoid", "sqrt", "tanh")
+)
+"""Ops that compute with floats, and so where the work is, of whatever they are given that is not known. They refuse
+whole numbers, which would stay in host memory, but for the mean, which cuts off theirs (run on 2.21)."""
+
+
+_RANDOM = "tensorflow.random."
+"""Random numbers are drawn where the work is, from a shape in host memory (kernel registry of 2.21)."""
+
+
+def _is_host_tensor(value: Value) -> bool:
+    """Whether a tensor is in host memory. int32 variables are: they have no GPU kernel, and what compares and computes
+    with int32 works in host memory (kernel registry of 2.21)."""
+    if isinstance(value, Variable):
+        return value.dtype == "int32" or value.where.context.is_on_cpu
+    return isinstance(value, Tensor) and (value.from_data or value.on_host or _is_cpu(value))
+
+
+def _is_cpu(tensor: Tensor) -> bool:
+    """Whether the scope in which a tensor was made names a CPU."""
+    return tensor.device is not None and tensor.device.is_cpu
+
+
+def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
+    return name in _KEEPS_REDUCTION and bool(inputs) and isinstance(inputs[0], Tensor) and inputs[0].shape_of
+
+
+def _is_of_weights(inputs: tuple[Value, ...]) -> bool:
+    """Whether nothing but variables is computed with, and penalties of a model for its weights."""
+    tensors = [value for value in inputs if isinstance(value, (Tensor, Variable, PerReplica, Unknown))]
+    return bool(tensors) and all(
+        isinstance(value, Variable)
+        or (isinstance(value, Tensor) and value.of_weights)
+        or (isinstance(value, Unknown) and not value.symbol.words.isdisjoint(_VARIABLES))
+        or (isinstance(value, Unknown) and _is_penalty(value.symbol))
+        for value in tensors
+    )
+
+
+def _is_penalty(name: Symbol) -> bool:
+    """Whether something is what a model or layer has in `losses`."""
+    while name.parts[0] in ("item", "turn"):
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    return bool(name.parts[0] == "attribute" and name.parts[-1] == "losses")
+
+
+def is_weight(name: Symbol) -> bool:
+    """Whether something is one of the variables of a model, layer or module."""
+    return _is_one_of(_LISTS_OF_VARIABLES, name)
+
+
+def is_layer(name: Symbol) -> bool:
+    """Whether something is one of the layers of a model."""
+    return _is_one_of(_LISTS_OF_LAYERS, name)
+
+
+def _is_one_of(lists: frozenset[str], name: Symbol) -> bool:
+    """Whether something is an element of an attribute that has one of these names."""
+    deep = 0
+    while name.parts[0] in ("item", "turn"):
+        deep += name.parts[0] == "item"
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    return deep > 0 and name.parts[0] == "attribute" and name.parts[-1] in lists
+
+
+_LISTS_OF_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables"})
+_LISTS_OF_LAYERS = frozenset({"layers"})
+
+_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights", "kernel", "bias"})
+"""Attributes of models and layers that are variables."""
+
+
+def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site) -> Reduced | None:
+    first = inputs[0] if inputs else None
+    present = first.reduced if isinstance(first, Tensor) else None
+    if name in _SCALED:
+        return Reduced("scaled", site)
+    if fact.kind is Kind.REDUCTION:
+        present = sum_of(inputs)
+        is_number = present is not None and present.how != "none"
+        return present if is_number or _is_of_weights(inputs) else Reduced(fact.detail, site)
+    if name in _ADDS:
+        return sum_of(inputs)
+    if name in gradients.SCALES and inputs:
+        return _reduced_by_operator(gradients.SCALES[name], inputs, site)
+    return present if name in _KEEPS_REDUCTION else None
+
+
+_ADDS = frozenset(
+    {
+        "tensorflow.add",
+        "tensorflow.add_n",
+        "tensorflow.keras.ops.add",
+        "tensorflow.keras.ops.stack",
+        "tensorflow.stack",
+    }
+)
+"""Ops that give the sum of several losses, or put them beside each other for a reduction, which adds them up."""
+
+
+def sum_of(inputs: Iterable[Value]) -> Reduced | None:
+    """How a sum of losses was reduced: as the first that is a plain mean, which no other term puts right. A plain sum
+    beside a loss that was scaled may be of weights, not of a batch."""
+    found = [value.reduced for value in inputs if isinstance(value, Tensor) and value.reduced]
+    return min(found, key=lambda one: _RANKS.index(one.how), default=None)
+
+
+_RANKS = ("mean", "scaled", "default", "sum", "none")
+
+
+def call_loss(machine: Machine, receiver: Loss, arguments: Arguments, site: Site) -> Value:
+    """`loss_object(y_true, y_pred)`: Keras 3 divides by the replica count itself unless told otherwise."""
+    result = derived(machine, site, arguments.all())
+    if not isinstance(result, Tensor):
+        return result
+    how = {
+        "": "default",
+        "sum_over_batch_size": "scaled",
+        "auto": "scaled",
+        "sum": "sum",
+        "mean": "mean",
+        "none": "none",
+    }.get(receiver.reduction or "")
+    if receiver.reduction is None or (arguments.get("sample_weight", 2) is not None and how == "sum"):
+        how = None
+    return Tensor(site, result.device, None, Reduced(how, site) if how else None, scope=result.scope)
+
+
+GIVEN = "given by a function"
+"""The head of the symbol of what a `tf.function` gave that is not known."""
+
+
+def result_of_traced(value: Value, site: Site, passed: Iterable[Value] = ()) -> Value:
+    """What a `tf.function` gives to eager code: where it is not known, a tensor, None, or a structure of those. What it
+    takes from an iterator is data, which the host has; so may be what stands in a tuple or a dict as it was passed."""
+    kept = {symbol_of(leaf) for one in passed for leaf in leaves_on(EVERYWHERE, one)}
+
+    def change(one: Value) -> Value:
+        return one if type(one) is Unknown and one.symbol in kept else _given(one, site)
+
+    if isinstance(value, Union):
+        return Union(tuple((guard, result_of_traced(option, site, passed)) for guard, option in value.alternatives))
+    if not any(type(leaf) is Unknown for leaf in leaves_on(EVERYWHERE, value)):
+        return value
+    if isinstance(value, (Items, Mapping)):
+        return rebuilt(value, change, partial(like, name=(GIVEN, site, symbol_of(value))), (Items, Mapping))
+    return _given(value, site)
+
+
+def _given(value: Value, site: Site) -> Value:
+    if type(value) is Unknown and _NEXT.isdisjoint(value.symbol.words):
+        return Unknown((GIVEN, site, value.symbol))
+    return value
+
+
+_NEXT = frozenset({"get_next", "get_next_as_optional", "next"})
+"""Words in the symbols of what iterators give."""
+
+
+def as_number(value: Value) -> Value:
+    """What is used as one number: the tensor that it is, if a `tf.function` gave it."""
+    if type(value) is not Unknown:
+        return value
+    name = value.symbol
+    while name.parts[0] == "item":
+        name = symbol(name.parts[1])
+    return Tensor(name.parts[1], compiled=True) if name.parts[0] == GIVEN else value
+
+
+def beside_number(value: Value, other: Value) -> Value:
+    """What is ordered or computed with another value: used as one number where that is one."""
+    is_number = isinstance(other, (Tensor, Variable)) or type(known(other)) in (int, float)
+    return as_number(value) if is_number or host_sync.is_known_host(other) else value
+
+
+def is_computed(left: Value, right: Value) -> bool:
+    """Whether an operator makes a tensor of two values, or a number of the shape of one. What Python makes of such a
+    number and of something that is not known is not known."""
+    sides = (left, right)
+    return any(map(_is_tensor, sides)) or (
+        any(isinstance(side, Tensor) for side in sides) and all(isinstance(side, (Constant, Tensor)) for side in sides)
+    )
+
+
+def loss_function(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
+    """`keras.losses.name(y_true, y_pred)`: one number for each example."""
+    given = arguments.all()
+    result = derived(machine, site, given)
+    if isinstance(result, Tensor) and name not in _OF_WHOLE_BATCH and not _is_of_weights(flattened(given)):
+        result.reduced = Reduced("none", site)
+    return result
+
+
+_OF_WHOLE_BATCH = frozenset({"tensorflow.keras.losses.dice", "tensorflow.keras.losses.tversky"})
+"""Functions that give one number for all examples (run on Keras 3.15)."""
+
+
+def apply_operator(machine: Machine, name: str, operands: tuple[Value, ...], node: ir.Node) -> Value:
+    """An operator with a tensor among its operands."""
+    site = machine.site(node)
+    result = derived(machine, site, operands, "arithmetic")
+    if not isinstance(result, Tensor):
+        return result
+    dtype = next(
+        (found for value in operands if isinstance(value, (Tensor, Variable)) and (found := value.dtype)),
+        None,
+    )
+    counts = _counts(name, operands)
+    result = Tensor(
+        site,
+        result.device,
+        "int32" if counts else dtype,
+        _reduced_by_operator(name, operands, site),
+        gradients.by_operator(name, operands),
+        result.scope,
+        all(isinstance(value, Constant) or (isinstance(value, Tensor) and value.shape_of) for value in operands),
+        symbolic=result.symbolic,
+        scaled=any(isinstance(value, Tensor) and value.scaled for value in operands),
+        single=any(isinstance(value, Tensor) and value.single for value in operands),
+        on_host=counts
+        or (
+            dtype == "int32"
+            and all(_is_host_tensor(value) for value in operands if isinstance(value, (Tensor, Variable)))
+        ),
+        of_weights=_is_of_weights(operands),
+        state=gradients.state_by_op(name, operands),
+        static=not any(_is_tensor(value) for value in operands),
+        masks=_masks(name, operands),
+        rows=_joined_rows(operands),
+    )
+    if not result.static:
+        machine.emit(events.OpCalled(site, machine.where(), name, operands, result, dtype))
+    return result
+
+
+def _is_tensor(value: Value) -> bool:
+    """Whether a value is a tensor for certain, or holds some, and no number of a shape."""
+    return isinstance(value, (Variable, PerReplica)) or (isinstance(value, Tensor) and not value.static)
+
+
+def compared(site: Site, left: Value, right: Value) -> Tensor:
+    """What comparing a tensor with a value gives: on the host where both are, or where only the number of a shape is
+    known to be none."""
+    sides = [side for side in (left, right) if not isinstance(side, Constant)]
+    known = [side for side in sides if isinstance(side, (Tensor, Variable))]
+    return Tensor(
+        site,
+        shape_of=bool(known) and all(isinstance(side, Tensor) and side.shape_of for side in known),
+        on_host=any(_is_host_tensor(side) if isinstance(side, Variable) else _is_cpu(side) for side in known)
+        or not any(_is_tensor(side) for side in sides)
+        or _counts("tensorflow.equal", (left, right))
+        or (len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known)),
+        masks=True,
+    )
+
+
+def _is_shape(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.shape_of
+
+
+def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> Reduced | None:
+    left = operands[0]
+    right = operands[1] if len(operands) > 1 else None
+    of_left = left.reduced if isinstance(left, Tensor) else None
+    of_right = right.reduced if isinstance(right, Tensor) else None
+    if of_left is None and of_right is None and name in ("operator./", "operator.*"):
+        factors = operands if name == "operator.*" else (right,)
+        return Reduced("scaled", site) if any(_is_batch_size(factor) for factor in factors) else None
+    if name == "operator./":
+        if of_left is None:
+            return None
+        if isinstance(right, Tensor) and right.shape_of:
+            return Reduced("mean", of_left.site) if of_left.how != "scaled" else of_left
+        return of_left if _is_weight(right) else Reduced("scaled", site)
+    if name == "operator.*":
+        for reduced, other in ((of_left, right), (of_right, left)):
+            if reduced is not None:
+                return reduced if _is_weight(other) or _weighs(other) else Reduced("scaled", site)
+        return None
+    if name in ("operator.+", "operator.-"):
+        return sum_of(operands)
+    return None
+
+
+def _is_batch_size(value: Value | None) -> bool:
+    """Whether a factor speaks of batches or replicas: each example's loss is divided before it is added up."""
+    if value is None or isinstance(value, (Tensor, Variable, PerReplica)):
+        return False
+    names = value.named if isinstance(value, Constant) else symbol_of(value).words
+    return any(words(name) & _OF_BATCHES for name in names)
+
+
+_OF_BATCHES = frozenset({"batch", "batchsize", "bs", "replica", "replicas"})
+
+
+def _is_weight(value: Value | None) -> bool:
+    """A factor that says nothing of batch or replicas: a bare literal such as 0.5."""
+    return (
+        isinstance(value, Constant) and not value.named and isinstance(value.value, (int, float)) and value.value <= 2
+    )
+
+
+def _weighs(factor: Value | None) -> bool:
+    """Whether a factor makes one term of a loss, or some examples, count more or less than others, by its size or its
+    name: one over the replicas or the batch is small and called something else. A mask is zeros and ones."""
+    if isinstance(factor, Tensor) and factor.masks:
+        return True
+    if factor is None or isinstance(factor, (Tensor, Variable, PerReplica)) or _is_batch_size(factor):
+        return False
+    if isinstance(factor, Constant) and isinstance(factor.value, (int, float)) and factor.value >= 1:
+        return True
+    names = factor.named if isinstance(factor, Constant) else _own_name(factor)
+    return any(words(name) & _OF_WEIGHTS for name in names) and not any(words(name) & _OF_SCALES for name in names)
+
+
+def _own_name(value: Value) -> tuple[str, ...]:
+    """What an attribute, a field, a parameter or an option of a library is called; nothing for what is computed."""
+    head, *_, last = symbol_of(value).parts
+    is_named = head in ("attribute", "external", "field", "parameter") and isinstance(last, str)
+    return (last.rpartition(".")[2],) if is_named else ()
+
+
+_OF_WEIGHTS = frozenset(
+    {"weight", "weights", "lambda", "lam", "lmbda", "alpha", "beta", "gamma", "coef", "coeff", "cost"}
+)
+_OF_SCALES = frozenset({"scale", "scaling", "size", "count", "num", "gpus", "workers", "devices", "world", "norm"})
+
+
+def as_data(value: Value) -> Value:
+    """What a generator of the program gives to a loop: its tensors are batches, as a plain dataset's are."""
+
+    def change(one: Value) -> Value:
+        if isinstance(one, Tensor) and not one.from_data and one.gradient is None:
+            return Tensor(one.site, one.device, one.dtype, one.reduced, scope=one.scope, from_data=True)
+        return one
+
+    return rebuilt(value, change, lambda items, parts: Items(items.kind, parts, None, items.symbol))
+
+
+def element_of(machine: Machine, dataset: Dataset, node: ir.Node) -> Value:
+    """What iterating over a dataset gives."""
+    site = machine.site(node)
+    if dataset.distributed is not None and dataset.distributed.is_multi_replica:
+        return PerReplica(site, dataset.distributed, Tensor(site))
+    return dataset.element if dataset.element is not None else Tensor(site, from_data=True)
+
+
+def item(machine: Machine, tensor: Tensor, key: Value, node: ir.Node) -> Tensor:
+    """`tensor[key]`."""
+    return Tensor(
+        machine.site(node),
+        tensor.device,
+        tensor.dtype,
+        gradient=tensor.gradient,
+        shape_of=tensor.shape_of,
+        static=tensor.static,
+        from_data=tensor.from_data,
+        on_host=tensor.on_host and tensor.dtype == "int32",
+        single=_adds_axis(key),
+        rows=_are_next_rows(key) or None,
+    )
+
+
+def _adds_axis(key: Value) -> bool:
+    """Whether an index gives one row, and an axis for it: `x[None]`, `x[np.newaxis, …]`, `x[:1, :]`."""
+    first = key.items[0] if isinstance(key, Items) and key.items else key
+    if type(first) is Unknown and first.symbol.parts[0] == ROWS:
+        return is_one_row(*first.symbol.parts[2:])
+    if isinstance(first, LibraryName):
+        return first.name.endswith(".newaxis")
+    return isinstance(first, Constant) and first.value is None
+
+
+def _are_next_rows(key: Value) -> bool:
+    """Whether an index gives the rows of the present iteration of a loop, among several: `x[i : i + 32, :]`."""
+    first = key.items[0] if isinstance(key, Items) and key.items else key
+    return type(first) is Unknown and first.symbol.parts[0] == ROWS and are_next(*first.symbol.parts[2:])
+
+
+def part(machine: Machine, tensor: Tensor, bounds: tuple[Value, ...], node: ir.Node) -> Tensor:
+    """`tensor[lower:upper:step]`."""
+    return Tensor(
+        machine.site(node),
+        tensor.device,
+        tensor.dtype,
+        shape_of=tensor.shape_of,
+        static=tensor.static,
+        from_data=tensor.from_data,
+        on_host=tensor.on_host,
+        single=is_one_row(*map(symbol_of, bounds)),
+        rows=are_next(*map(symbol_of, bounds)) or None,
+    )
+
+
+def unpacked(tensor: Tensor, site: Site) -> Tensor:
+    """One of the parts of a tensor that is assigned to several targets."""
+    return Tensor(
+        site,
+        tensor.device,
+        tensor.dtype,
+        gradient=tensor.gradient,
+        shape_of=tensor.shape_of,
+        static=tensor.static,
+        from_data=tensor.from_data,
+        on_host=tensor.on_host,
+    )
+
+
+def row(machine: Machine, tensor: Tensor, node: ir.Node) -> Tensor:
+    """What a loop over a tensor gets."""
+    return Tensor(
+        machine.site(node),
+        tensor.device,
+        tensor.dtype,
+        shape_of=tensor.shape_of,
+        static=tensor.static,
+        from_data=tensor.from_data,
+        on_host=tensor.on_host,
+    )
+
+
+def tensor_method(machine: Machine, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:
+    """`tensor.method(…)`."""
+    if isinstance(receiver, PerReplica):
+        if name in ("numpy", "item", "tolist"):
+            read_at(machine, receiver, "numpy", site)
+        return Unknown(("call", ("attribute", symbol_of(receiver), name)))
+    if name in ("numpy", "item", "tolist"):
+        read_at(machine, receiver, "numpy", site)
+        return host_sync.host_value(site, "numpy") if not receiver.from_data else Unknown(("host", site))
+    return Unknown(("call", ("attribute", symbol_of(receiver), name)))
+
+
+def whole_of(name: Symbol) -> Symbol | None:
+    """The model of which a symbol names an input, or that of one of its layers; None for anything else."""
+    is_input = False
+    while name.parts[0] in ("attribute", "item", "layer_of", "turn"):
+        is_input = is_input or name.parts[-1] in ("input", "inputs")
+        name = symbol(name.parts[2 if name.parts[0] == "turn" else 1])
+        if name.parts[0] == "call" and symbol(name.parts[1]).parts[-1] == "get_layer":
+            name = symbol(name.parts[1])
+    return name if is_input else None

@@ -1,0 +1,232 @@
+"""tf.data pipelines as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.analysis.domain.context import Caller, Loop, Object
+from gpulint.analysis.domain.store import alternatives
+from gpulint.analysis.domain.traversal import leaves_on
+from gpulint.analysis.domain.values.base import NONE, Arguments, LibraryName, Union, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.datasets import Batch, Dataset, Step, Transformation
+from gpulint.analysis.domain.values.effects import Effect, effects_within
+from gpulint.analysis.domain.values.functions import Bound, Function, Partial, Traced
+from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.domain.values.objects import Layer, Model
+from gpulint.analysis.domain.values.tensors import Tensor
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.tensorflow import api_removals, blame, device_runtime, generator_sources
+from gpulint.analysis.models.tensorflow.stateful_ops import note_layer, of_options
+from gpulint.analysis.models.tensorflow.tensors import element_of, flattened
+from gpulint.analysis.plan import events
+from gpulint.knowledge.facts import Fact
+from gpulint.knowledge.watched import OPTIONS
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+STEPS = frozenset(
+    [
+        "apply",
+        "as_numpy_iterator",
+        "batch",
+        "bucket_by_sequence_length",
+        "cache",
+        "cardinality",
+        "concatenate",
+        "enumerate",
+        "filter",
+        "flat_map",
+        "group_by_window",
+        "ignore_errors",
+        "interleave",
+        "map",
+        "padded_batch",
+        "prefetch",
+        "ragged_batch",
+        "rebatch",
+        "repeat",
+        "save",
+        "scan",
+        "shard",
+        "shuffle",
+        "skip",
+        "snapshot",
+        "sparse_batch",
+        "take",
+        "take_while",
+        "unbatch",
+        "unique",
+        "window",
+        "with_options",
+    ]
+)
+"""Methods of `tf.data.Dataset` that give another dataset."""
+
+_NOT_DATASETS = frozenset({"as_numpy_iterator", "cardinality", "save"})
+_TAKE_FUNCTIONS = frozenset({"map", "flat_map", "interleave", "filter", "take_while", "scan", "group_by_window"})
+_BATCHES = {
+    **dict.fromkeys(("batch", "padded_batch", "ragged_batch", "rebatch"), "batch_size"),
+    "bucket_by_sequence_length": "bucket_batch_sizes",
+}
+
+TRANSFORMATIONS: dict[str, str] = {
+    "bucket_by_sequence_length": "bucket_by_sequence_length",
+    "dense_to_ragged_batch": "ragged_batch",
+    "unbatch": "unbatch",
+}
+"""Functions of `tf.data.experimental` whose result is given to `apply` → the method that does the same."""
+
+
+def source(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
+    """A source of data."""
+    device_runtime.may_initialise(machine, known, site)
+    size = arguments.get("batch_size")
+    if size is not None and name.endswith(("_from_directory", *SEVERAL)):
+        return _batched(machine, Dataset(site, name, arguments=arguments), size, site)
+    if name.endswith(_OF_DATASETS):
+        given = flattened(machine.choose(value) for value in arguments.all())
+        parts = tuple(value for value in flattened(given) if isinstance(value, Dataset))
+        batch = next((part.batch for part in parts if part.batch is not None), None)
+        return Dataset(site, name, batch=batch, arguments=arguments, inputs=parts)
+    made = Dataset(site, name, arguments=arguments)
+    if name.endswith(".from_generator"):
+        work = generator_sources.run_generator(machine, arguments, site)
+        made.for_samples = work.for_samples()
+        made.gives_names = generator_sources.gives_names(arguments, work)
+    return made
+
+
+def consume(machine: Machine, value: Value, how: str, site: Site, loop: Site | None) -> None:
+    """A finished pipeline, or what goes over one (`enumerate`, `zip`), is read. A list that was made of one is kept: of
+    that, the pipeline is read where the list is made anew for each time that somebody goes over it."""
+    seen: set[int] = set()
+    pending = [(machine.path, value)]
+    while pending:
+        path, part = pending.pop()
+        for guard, option in alternatives(part, path):
+            if isinstance(option, Dataset):
+                where = machine.where()._replace(path=path | guard)
+                machine.emit(events.DatasetConsumed(site, where, option, how, loop))
+            elif isinstance(option, Items) and id(option) not in seen:
+                seen.add(id(option))
+                if option.around is not None and not _is_fresh(machine, option.around, how):
+                    continue
+                pending += [(path | guard, one) for one in reversed(option.over)]
+
+
+def _is_fresh(machine: Machine, around: tuple[Loop, ...], how: str) -> bool:
+    """Whether what was made within some loops is gone over once: there, or, element by element, in one loop more."""
+    made = [loop.entry for loop in around]
+    now = [loop.entry for loop in machine.context.loops]
+    return made in (now, now[:-1] if how == "next" else now)
+
+
+def consume_elsewhere(machine: Machine, value: Value, function: Function) -> None:
+    """What a function gives that nobody in the program calls: its pipelines are for somebody else."""
+    site = Site(function.module.path, function.definition.number)
+    caller = Caller(None, function.name, None, known=False, definition=site)
+    where = machine.where()._replace(caller=caller)
+    for part in leaves_on(machine.path, value):
+        if isinstance(part, Dataset):
+            machine.emit(events.DatasetConsumed(site, where, part, "elsewhere", None))
+
+
+def is_several(value: Value) -> bool:
+    """Whether a value can be several datasets: the splits that `tfds.load` gives, with or without what it knows of
+    them, by number or by name."""
+    return isinstance(value, Dataset) and value.source in SEVERAL and not value.steps
+
+
+SEVERAL = ("tensorflow_datasets.load",)
+_OF_DATASETS = (".zip", ".sample_from_datasets", ".choose_from_datasets")
+"""Sources that go over other datasets and keep their batches."""
+
+
+def element_of_any(machine: Machine, options: Union, node: ir.Node) -> Value | None:
+    """What stands for the elements of one of several pipelines that are distributed alike; None for other values."""
+    datasets = [option for _, option in options.alternatives if isinstance(option, Dataset)]
+    alike = {id(one.distributed) for one in datasets}
+    if len(datasets) < len(options.alternatives) or len(alike) > 1:
+        return None
+    return element_of(machine, datasets[0], node)
+
+
+def _batched(machine: Machine, dataset: Dataset, size: Value, site: Site) -> Dataset:
+    batch = Batch(size, site, machine.where(), blame.blame(machine, site)[0])
+    result = dataset.but(batch=batch)
+    machine.emit(events.DatasetBatched(site, machine.where(), result, size))
+    return result
+
+
+def dataset_method(machine: Machine, receiver: Dataset, name: str, arguments: Arguments, site: Site) -> Value:
+    """`dataset.method(…)`."""
+    if name == "apply":
+        return _applied(machine, receiver, arguments, site)
+    if name == "__iter__":
+        return receiver
+    if name in ("get_next", "__next__", "next"):
+        consume(machine, receiver, "next", site, None)
+        return element_of(machine, receiver, ir.Pass(site.node))
+    before = machine.operations
+    effects = _run_mapped(machine, arguments, site) if name in _TAKE_FUNCTIONS else ()
+    operations = machine.operations - before
+    if name not in STEPS:
+        api_removals.check_method(machine, receiver, name, site)
+    if name == "as_numpy_iterator":
+        return Items("iterator", None, None, ("call", ("attribute", symbol_of(receiver), name), site), (receiver,))
+    if name not in STEPS or name in _NOT_DATASETS:
+        return Unknown(("call", ("attribute", symbol_of(receiver), name), site))
+    options = receiver.options
+    if name == "with_options":
+        options = (*options, *_settings(machine, machine.choose(arguments.get("options", 0) or NONE), ""))
+    stepped = receiver.but(steps=(*receiver.steps, Step(name, site, arguments, effects, operations)), options=options)
+    if name == "unbatch":
+        stepped.batch = None
+    elif name in ("concatenate", "zip"):
+        given = tuple(value for value in arguments.all() if isinstance(value, Dataset))
+        stepped.inputs = (*stepped.inputs, *given)
+    if name in _BATCHES:
+        size = machine.choose(arguments.get(_BATCHES[name], 0) or Unknown(("batch", site)))
+        return _batched(machine, stepped, size, site)
+    return stepped
+
+
+def _applied(machine: Machine, receiver: Dataset, arguments: Arguments, site: Site) -> Value:
+    function = machine.choose(arguments.get("transformation_func", 0) or Unknown(("apply", site)))
+    if isinstance(function, (Function, Partial)):
+        return machine.call(function, Arguments((receiver,)), site)
+    if isinstance(function, Transformation):
+        return dataset_method(machine, receiver, function.method, function.arguments, site)
+    return receiver.but(steps=(*receiver.steps, Step("apply", site, arguments)))
+
+
+MAX_SETTINGS_DEPTH = 2
+"""Names in the longest dotted name of a setting: `threading.private_threadpool_size`."""
+
+
+def _settings(machine: Machine, value: Value, prefix: str) -> Iterator[tuple[str, Value]]:
+    """The settings that an object of `tf.data.Options` has by now, by dotted name."""
+    if isinstance(value, Instance) and value.library in OPTIONS and prefix.count(".") < MAX_SETTINGS_DEPTH:
+        for name, setting in value.attributes.items():
+            if isinstance(setting, Instance):
+                yield from _settings(machine, setting, f"{prefix}{name}.")
+            elif isinstance(setting, Value) and not name.startswith("."):
+                yield prefix + name, machine.choose(setting)
+
+
+def _run_mapped(machine: Machine, arguments: Arguments, site: Site) -> tuple[Effect, ...]:
+    """The function given to `map` and its like is traced and runs on the host, outside every scope. Gives the
+    stateful operations in it."""
+    function = machine.choose(arguments.get("map_func", 0) or arguments.get("predicate", 0) or Unknown(("map", site)))
+    mark = len(machine.effects)
+    if isinstance(function, (Layer, Model)) and function.cls is None:
+        note_layer(machine, function, site)
+    elif isinstance(function, (Function, Traced, Partial, Bound, Object, LibraryName)):
+        here = machine.context._replace(devices=(), scopes=(), replica=None, traced=site, mapped=site, loops=())
+        with machine.within(here):
+            element = (Tensor(site),) if isinstance(function, LibraryName) else (Tensor(site), Tensor(site))
+            machine.call(function, Arguments(element), site)
+    found = effects_within(machine.effects[mark:], machine.path)
+    del machine.effects[mark:]
+    return tuple(effect._replace(path=of_options(effect.path)) for effect in found)

@@ -1,0 +1,119 @@
+"""Calls of what is not known: by its symbol it may still be an optimizer, a model, a logger, a parser of options."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.symbolic import Symbol, symbol
+from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.functions import function_of
+from gpulint.analysis.domain.values.objects import Layer, Model
+from gpulint.analysis.domain.values.tensors import Tensor
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models import library_methods
+from gpulint.analysis.models.python import command_line_options
+from gpulint.analysis.models.tensorflow import (
+    api_removals,
+    escape,
+    foreign_objects,
+    gradients,
+    host_sync,
+    keras_training,
+    tensors,
+    tf_data,
+    tuners,
+)
+from gpulint.analysis.plan.events import FunctionHandedOver, UnknownFitted
+from gpulint.places import Site
+
+_OTHER_LEARNERS = frozenset(
+    {"catboost", "category_encoders", "imblearn", "lightgbm", "scipy", "sklearn", "statsmodels", "umap", "xgboost"}
+)
+"""Packages whose `fit` trains no Keras model."""
+
+
+def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: Site) -> Value:
+    """Result of calling a value of which nothing is known but its symbol."""
+    for value in arguments.all():
+        escape.escape(machine, value, "passed", site)
+        if (given := function_of(value)) is not None:
+            machine.emit(FunctionHandedOver(site, machine.where(), given))
+    called = symbol_of(function)
+    method = called.parts[-1] if called.parts[0] == "attribute" else ""
+    host_sync.pass_host_values(machine, method, arguments, site, _last_name(called.parts[1]) if method else "")
+    if method == "add_argument":
+        command_line_options.add_option(machine, arguments)
+    if method:
+        api_removals.unknown_method(machine, called, method, site)
+        api_removals.property_called(machine, called, site)
+        tuners.run_trials_of_method(machine, symbol(called.parts[1]), method, arguments, site)
+        _logged(machine, symbol(called.parts[1]), method, arguments, site)
+        if method in _OF_DISTRIBUTIONS and _is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
+            return Tensor(site)
+        if method == "numpy" and isinstance(number := tensors.as_number(Unknown(called.parts[1])), Tensor):
+            return tensors.tensor_method(machine, number, method, site)
+        if method == "numpy" and tensors.is_weight(symbol(called.parts[1])):
+            host_sync.read_tensor(machine, Tensor(site), method, site)
+            return host_sync.host_value(site, method)
+        if method in keras_training.WEIGHTS and tensors.is_layer(symbol(called.parts[1])):
+            layer = Layer(site, machine.where(), "tensorflow.keras.layers.Layer")
+            keras_training.weights_used(machine, layer, method, arguments, site)
+    if method == "apply_gradients":
+        _applied(machine, called, arguments, site)
+    model = _compiled(machine, called, method, arguments, site)
+    if model is not None:
+        return library_methods.call_library_method(machine, model, method, arguments, site)
+    if method == "fit" and called.package not in _OTHER_LEARNERS:
+        machine.emit(UnknownFitted(site, machine.where()))
+        tf_data.consume(machine, machine.choose(arguments.get("x", 0) or NONE), "fit", site, None)
+    return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
+
+
+def _logged(machine: Machine, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
+    """A logger prints what it is given, tensors by their values."""
+    if method in _PRINTS and _is_made_by(owner, "logging.getLogger"):
+        for value in arguments.all():
+            tensors.read_at(machine, value, "print", site)
+
+
+_PRINTS = frozenset({"critical", "error", "exception", "info", "log", "warning"})
+
+_OF_DISTRIBUTIONS = frozenset(
+    {"cdf", "cross_entropy", "entropy", "kl_divergence", "log_cdf", "log_prob", "mean", "mode", "prob", "quantile"}
+    | {"sample", "stddev", "variance"}
+)
+"""Methods of distributions of TensorFlow Probability that give tensors."""
+
+
+def _is_made_by(owner: Symbol, name: str) -> bool:
+    """Whether a value is what calling a library function gave whose name begins like this."""
+    called = symbol(owner.parts[1]) if owner.parts[0] == "call" else owner
+    return called.parts[0] == "external" and str(called.parts[1]).startswith(name)
+
+
+def _applied(machine: Machine, called: Symbol, arguments: Arguments, site: Site) -> None:
+    """Something unknown applies gradients: an optimizer, if a tape of the program took them."""
+    if gradients.gradients_given(machine, arguments.get("grads_and_vars", 0)):
+        optimizer = machine.library_state.optimizers.setdefault(called, foreign_objects.optimizer(machine, site))
+        keras_training.optimizer_method(machine, optimizer, "apply_gradients", arguments, site)
+
+
+def _compiled(machine: Machine, called: Symbol, method: str, arguments: Arguments, site: Site) -> Model | None:
+    """The model that something unknown is which is compiled as only Keras's are, here or before."""
+    if method not in _OF_MODELS:
+        return None
+    owner = symbol(called.parts[1])
+    given = arguments.keywords.keys()
+    is_keras = method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given)
+    if is_keras and any(word.startswith("torch.") for value in arguments.all() for word in symbol_of(value).words):
+        return None
+    if is_keras and owner not in machine.library_state.models:
+        machine.library_state.models[owner] = foreign_objects.model(machine, site)
+    return machine.library_state.models.get(owner)
+
+
+_OF_MODELS = frozenset({"compile", "evaluate", "fit", "predict", "predict_on_batch", "save", "train_on_batch"})
+
+
+def _last_name(name: object) -> str:
+    """What a value is called, by its symbol: `logger` of `self.logger` and of a parameter."""
+    last = name.parts[-1] if isinstance(name, Symbol) and name.parts[0] in ("attribute", "field", "parameter") else ""
+    return last if isinstance(last, str) else ""

@@ -1,0 +1,1 @@
+"""What a program does, as plain data."""

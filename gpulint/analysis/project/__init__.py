@@ -1,0 +1,1 @@
+"""The files of a project: finding, parsing and remembering its modules."""

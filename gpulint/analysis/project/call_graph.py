@@ -1,0 +1,560 @@
+"""What the definitions of a program lead to.
+
+Names of functions and classes lead to these, `.step` to the methods of that name of the classes that are named
+somewhere. A class counts as used where it is named; its constructor is then, and if a library may call its methods,
+these. What is looked up by a name that is only known when the program runs is any that can be meant.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from gpulint.analysis.project.modules import Project
+from gpulint.knowledge.names import is_tensorflow
+from gpulint.knowledge.words import NAMES_OF_TENSORFLOW, OF_TENSORFLOW_ALONE
+from gpulint.syntax.outline import Definition, Imported, Outline, identifiers, in_any_form
+
+MAX_IMPORT_DEPTH = 4
+"""How far imports are followed to see what a program leads to."""
+
+MAX_RUN_DEPTH = 3
+"""How far imports are followed for what their modules run when they are imported."""
+
+MAX_STORING = 3
+"""Calls from a decorator to what may keep what it is given."""
+
+MAX_REEXPORTS = 6
+"""Modules that hand on a name to each other."""
+
+MIN_PIECE = 3
+"""Letters of a name, the underscore besides, that must be known to look for methods that begin or end so."""
+
+Node: TypeAlias = tuple[str, str]
+"""A module's path and the name of a definition in it, `Class.method` for a method, "" for the body. A path "" is none:
+the name is that of all methods that are so called."""
+
+BODY = ""
+
+_HARMLESS_BASES = frozenset(
+    {
+        *("object", "ABC", "abc.ABC", "Generic", "Protocol", "Enum", "enum.Enum", "IntEnum", "str", "int", "float"),
+        *("dict", "list", "tuple", "set", "Exception", "ValueError", "RuntimeError", "UserDict", "OrderedDict"),
+        *("NamedTuple", "TypedDict", "typing.NamedTuple", "typing.Generic", "collections.UserDict"),
+    }
+)
+"""Bases that call no methods by names of their own."""
+
+_BY_NAME = frozenset({"globals(", "locals(", "eval(", "vars(", "__dict__", ".__dict__"})
+"""Words of code that reads any name of its module."""
+
+_IMPORTS_BY_NAME = frozenset({"import_module(", ".import_module(", "__import__("})
+
+
+_ALONE_IN_ANY_FORM = in_any_form(OF_TENSORFLOW_ALONE)
+"""As words of an outline."""
+
+
+class _Part(NamedTuple):
+    """A definition of a module, one of its methods, or its body."""
+
+    said: frozenset[str]
+    """All its words."""
+    words: frozenset[str]
+    """Those that count: names of TensorFlow's own only where it may have to do with TensorFlow."""
+    attributes: frozenset[str]
+    of_class: str = ""
+    """For a method."""
+    bases: tuple[str, ...] | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Made anew each time: together they would take more memory than all else that is known of a large project."""
+        return frozenset(word.rstrip("(") for word in self.said if word[0] != ".")
+
+
+class _Module:
+    """What a first look shows of a module, made ready to be gone through."""
+
+    def __init__(self, project: Project, path: str, outline: Outline) -> None:
+        self.path = path
+        self.outline = outline
+        self._project = project
+
+    @property
+    def parts(self) -> dict[str, _Part]:
+        """Its definitions, their methods and its body, by name."""
+        return self._project.remembered(("parts", self.path), self._parts, ("imports", self.path))
+
+    def _parts(self) -> dict[str, _Part]:
+        found = {BODY: self._part(self.outline.body)}
+        for name, one in self.outline.definitions.items():
+            found[name] = self._part(one.words, bases=one.bases)
+            beside = not one.words.isdisjoint(self.gives_tensorflow)
+            for method, words in one.methods.items():
+                found[f"{name}.{method}"] = self._part(words, name, beside)
+        return found
+
+    def _part(
+        self, words: frozenset[str], of_class: str = "", beside: bool = False, bases: tuple[str, ...] | None = None
+    ) -> _Part:
+        attributes = frozenset(word.strip(".(") for word in words if word[0] == ".")
+        of_others: frozenset[str] = frozenset()
+        if None not in self.stars:
+            alone = not beside and words.isdisjoint(self.gives_tensorflow)
+            of_others = _ALONE_IN_ANY_FORM if alone else self.of_others
+        counting = words if words.isdisjoint(of_others) else words - of_others
+        return _Part(words, counting, attributes, of_class, bases)
+
+    @cached_property
+    def methods(self) -> frozenset[str]:
+        """The names of the methods of its classes."""
+        return frozenset(name for one in self.outline.definitions.values() for name in one.methods)
+
+    @property
+    def registered(self) -> tuple[str, ...]:
+        """Its definitions that a decorator may put where others of the project find them."""
+        return self._project.remembered(("registered", self.path), self._registered, ("imports", self.path))
+
+    def _registered(self) -> tuple[str, ...]:
+        definitions = self.outline.definitions.items()
+        return tuple(name for name, one in definitions if any(self._keeps(by) for by in one.registered_by))
+
+    def _keeps(self, decorator: str) -> bool:
+        """Whether a decorator may keep what it is given. No decorator of a library does that for the project to find,
+        nor does a function or class that puts nothing anywhere."""
+        first, _, rest = decorator.partition(".")
+        places = self.has(first)
+        if any(name == "*" for _, name in places):
+            modules = [module_of(self._project, path) for path, _ in places]
+            places = [place for one in modules if one is not None for place in one.has(rest.partition(".")[0])]
+        elif not places and first in self.bound:
+            return any(one.level or self.path_of(one) is not None for one in self.bound[first])
+        return not places or any(_stores(self._project, place, MAX_STORING) for place in places)
+
+    @cached_property
+    def bound(self) -> dict[str, tuple[Imported, ...]]:
+        """The imports that bind each name, each as one of that name alone."""
+        found: dict[str, dict[Imported, None]] = defaultdict(dict)
+        for one in self.outline.imports:
+            for given, name in zip(one.names or (None,), one.bound, strict=False):
+                found[name][one._replace(names=(given,) if given is not None else (), bound=(name,))] = None
+        return {name: tuple(imports) for name, imports in found.items()}
+
+    @property
+    def stars(self) -> tuple[str | None, ...]:
+        """The modules of which it has all names, None for those that are not of the project."""
+        return tuple(dict.fromkeys(self.path_of(one) for one in self._starred))
+
+    @cached_property
+    def _starred(self) -> tuple[Imported, ...]:
+        return tuple(dict.fromkeys(one for one in self.outline.imports if "*" in one.names))
+
+    @cached_property
+    def by_name(self) -> tuple[str, ...]:
+        """The modules of which it imports any."""
+        found: list[str] = []
+        for one in self.outline.imports:
+            if not one.bound:
+                found += paths_of(self._project, self.path, one)
+        return tuple(found)
+
+    @cached_property
+    def gives_tensorflow(self) -> frozenset[str]:
+        """Words with one of which code of the module can have to do with TensorFlow by itself."""
+        imported = frozenset(name for name in self.bound if self._is_of_tensorflow(name, MAX_REEXPORTS))
+        known = in_any_form(imported | NAMES_OF_TENSORFLOW)
+        definitions = self.outline.definitions.items()
+        aliases = {name for name, one in definitions if one.bases is None and not one.words.isdisjoint(known)}
+        return in_any_form(imported | aliases | NAMES_OF_TENSORFLOW)
+
+    @cached_property
+    def of_others(self) -> frozenset[str]:
+        """Words that are names of TensorFlow's behind a dot, and here are names of others."""
+        return (OF_TENSORFLOW_ALONE | {f"{word}(" for word in OF_TENSORFLOW_ALONE}) - self.gives_tensorflow
+
+    def _is_of_tensorflow(self, name: str, removes: int) -> bool:
+        """Whether a name that it imports is one of TensorFlow's, at whatever remove."""
+        for one in self.bound[name]:
+            given = one.names[0] if one.names else ""
+            path = self.path_of(one)
+            if path is None and not one.level and is_tensorflow(f"{one.module}.{given}"):
+                return True
+            if path is not None and given and removes and (other := module_of(self._project, path)) is not None:
+                if given in other.outline.definitions:
+                    definition = other.outline.definitions[given]
+                    if definition.bases is None and not definition.words.isdisjoint(in_any_form(NAMES_OF_TENSORFLOW)):
+                        return True
+                elif given in other.bound and other._hands_on_tensorflow(given, removes - 1):
+                    return True
+        return False
+
+    def _hands_on_tensorflow(self, name: str, removes: int) -> bool:
+        key = ("of tensorflow", self.path, name, removes)
+        return self._project.remembered(key, lambda: self._is_of_tensorflow(name, removes), ("imports", self.path))
+
+    def path_of(self, imported: Imported, name: str = "") -> str | None:
+        """The file of a module that is imported, or of the module `name` in that package."""
+        module = f"{imported.module}.{name}" if imported.module and name else imported.module or name
+        if "*" in module:
+            return None
+        if imported.level:
+            return self._project.find_relative(module, imported.level, self.path)
+        return self._project.find(module, self.path)
+
+    def has(self, name: str, removes: int = MAX_REEXPORTS) -> list[Node]:
+        """What a name of the module is: definitions of it or of those that it has it from; modules as a whole have the
+        name "*"."""
+        if name in self.outline.definitions:
+            return [(self.path, name)]
+        found: list[Node] = []
+        if not removes:
+            return found
+        for one in self.bound.get(name, ()):
+            if not one.names:
+                paths = [self.path_of(one), self.path_of(one._replace(module=one.module.partition(".")[0]))]
+                found += [(path, "*") for path in paths if path is not None]
+                continue
+            given = one.names[0]
+            path = self.path_of(one)
+            other = module_of(self._project, path) if path is not None and path != self.path else None
+            handed_on = other._hands_on(given, removes - 1) if other is not None else []
+            below = self.path_of(one, given)
+            found += handed_on or ([(below, "*")] if below is not None else [])
+        if not found:
+            for path in self.stars:
+                other = module_of(self._project, path) if path is not None and path != self.path else None
+                if other is not None and (handed_on := other._hands_on(name, removes - 1)):
+                    return handed_on
+        return list(dict.fromkeys(found))
+
+    def _hands_on(self, name: str, removes: int) -> list[Node]:
+        """What `has` gives, found out once: modules can hand on a name to each other in any number of ways."""
+        if name in self.outline.definitions:
+            return [(self.path, name)]
+        key = ("has", self.path, name, removes)
+        return self._project.remembered(key, lambda: self.has(name, removes), ("imports", self.path))
+
+
+def module_of(project: Project, path: str) -> _Module | None:
+    """The module at a path; None where it cannot be read or is no Python."""
+
+    def find() -> _Module | None:
+        outline = project.outline_of(path)
+        return _Module(project, path, outline) if outline is not None else None
+
+    project.outline_of(path)
+    return project.computed(("module", path), find)
+
+
+class Reach:
+    """What the program in a file leads to. `project` takes note of the files that it is made from."""
+
+    def __init__(self, project: Project, path: str) -> None:
+        self._project = project
+        self._path = path
+        self._depths = _depths(project, path)
+        self._modules = {one: module for one in self._depths if (module := module_of(project, one)) is not None}
+        self._parts: dict[str, dict[str, _Part]] = {}
+        """Those of the modules that are reached."""
+        self._callable = frozenset().union(*(module.methods for module in self._modules.values()))
+        """The names of all methods that there are."""
+        self._seen: dict[Node, _Part] = {}
+        self._leads: defaultdict[Node, list[Node]] = defaultdict(list)
+        """For what is reached, what leads to it."""
+        self._asked: set[str] = set()
+        """The names of methods that are asked for."""
+        self._methods: defaultdict[str, list[Node]] = defaultdict(list)
+        """The methods of classes that are used, by name."""
+        self._pending: list[Node] = []
+        self._pieces: dict[str, list[Node]] = {}
+        """Beginnings and endings of the names of methods that are picked, by who does."""
+        self._find()
+
+    def words(self) -> Iterator[frozenset[str]]:
+        """The words of all that is reached, part by part."""
+        return (part.words for part in self._seen.values())
+
+    def leading_to(self, words: frozenset[str]) -> frozenset[Node]:
+        """What has one of the words, and what leads there."""
+        return self._before(node for node, part in self._seen.items() if not part.words.isdisjoint(words))
+
+    def leading_home(self, leading: frozenset[Node], words: frozenset[str]) -> frozenset[Node]:
+        """Of what leads to the words, what does so by way of the file itself, and the classes of the file that have one
+        in what they do by themselves, or name what leads there: what they inherit works with that."""
+        own = [node for node in leading if node[0] == self._path]
+        makers = {node for node in own if self._seen[node].bases is not None and self._makes(node, leading, words)}
+        return self._before(node for node in own if self._seen[node].bases is None) | makers
+
+    def _makes(self, node: Node, leading: frozenset[Node], words: frozenset[str]) -> bool:
+        path, name = node
+        module, part = self._modules[path], self._seen[node]
+        if not part.words.isdisjoint(words):
+            return True
+        bases = _bases(module, name)
+        return any(one in leading and one not in bases for one in _targets(self._project, module, name, part))
+
+    def _before(self, nodes: Iterable[Node]) -> frozenset[Node]:
+        """Some parts, and what leads to them."""
+        pending = list(nodes)
+        found = set(pending)
+        while pending:
+            for one in self._leads[pending.pop()]:
+                if one not in found:
+                    found.add(one)
+                    pending.append(one)
+        return frozenset(found)
+
+    def knows(self, node: Node) -> bool:
+        """Whether a part is reached."""
+        return node in self._seen
+
+    # --------------------------------------------------------------------------- finding
+
+    def _find(self) -> None:
+        for path, module in self._modules.items():
+            if path == self._path:
+                for name in module.parts:
+                    self._reach((path, name))
+            elif self._depths[path] <= MAX_RUN_DEPTH:
+                self._reach((path, BODY))
+                for name in module.registered:
+                    self._reach((path, name))
+        while self._pending:
+            self._visit(self._pending.pop())
+            if not self._pending:
+                self._pick()
+
+    def _reach(self, node: Node, by: Node | None = None) -> None:
+        """Take note that something is used, by something else that is."""
+        path, name = node
+        if path not in self._modules:
+            return
+        if path not in self._parts:
+            self._parts[path] = self._modules[path].parts
+        if (part := self._parts[path].get(name)) is None:
+            return
+        if by is not None:
+            self._leads[node].append(by)
+        if node not in self._seen:
+            self._seen[node] = part
+            self._pending.append(node)
+
+    def _visit(self, node: Node) -> None:
+        path, name = node
+        part = self._seen[node]
+        module = self._modules[path]
+        for target in _targets(self._project, module, name, part):
+            self._reach(target, node)
+        for attribute in part.attributes & self._callable:
+            self._leads["", attribute].append(node)
+            if attribute not in self._asked:
+                self._asked.add(attribute)
+                for method in self._methods[attribute]:
+                    self._reach(method)
+        if "getattr(" in part.words:
+            for piece in part.names:
+                if len(piece) > MIN_PIECE and "_" in (piece[0], piece[-1]) and piece[:2] != "__":
+                    self._pieces.setdefault(piece, []).append(node)
+        if part.bases is not None:
+            self._use(module, name, node)
+        definition = module.outline.definitions.get(name)
+        if definition is not None and definition.registered_by:
+            self._register(module, definition, node)
+
+    def _pick(self) -> None:
+        """Methods that are picked by a part of their name."""
+        for piece, nodes in self._pieces.items():
+            for name in self._methods:
+                if name not in self._asked and (name.startswith(piece) or name.endswith(piece)):
+                    self._asked.add(name)
+                    self._leads["", name] += nodes
+                    for method in self._methods[name]:
+                        self._reach(method)
+
+    def _use(self, module: _Module, name: str, node: Node) -> None:
+        """A class is used, and with it the methods that may be called."""
+        is_open = _is_open(self._project, module, name, MAX_REEXPORTS)
+        is_own = module.path == self._path
+        for method in module.outline.definitions[name].methods:
+            one = (module.path, f"{name}.{method}")
+            self._methods[method].append(one)
+            self._leads[one].append(("", method))
+            if is_open:
+                self._reach(one, node)
+            elif is_own or method in self._asked:
+                self._reach(one)
+        if is_own:
+            self._inherit(module, name, MAX_REEXPORTS)
+
+    def _inherit(self, module: _Module, name: str, removes: int) -> None:
+        """The methods that a class of the file itself has from others are run for it, whoever calls them."""
+        for path, base in _bases(module, name) if removes else ():
+            other = module_of(self._project, path)
+            if other is None or path not in self._depths:
+                continue
+            for method in other.outline.definitions[base].methods:
+                self._reach((path, f"{base}.{method}"))
+            self._inherit(other, base, removes - 1)
+
+    def _register(self, module: _Module, definition: Definition, node: Node) -> None:
+        """Whoever uses the decorator of something, or a variable that this uses, may find it there."""
+        for decorator in definition.registered_by:
+            for place in module.has(decorator.partition(".")[0]):
+                self._reach(node, place)
+                other = module_of(self._project, place[0])
+                part = other.parts.get(place[1]) if other is not None else None
+                if other is not None and part is not None:
+                    for variable in part.names & other.outline.definitions.keys():
+                        self._reach(node, (place[0], variable))
+
+
+def _depths(project: Project, path: str) -> dict[str, int]:
+    """The modules that a program imports, by how many imports they are away."""
+    depths = {path: 0}
+    fresh = [path]
+    for depth in range(1, MAX_IMPORT_DEPTH + 1):
+        found = (one for importer in fresh for one in sorted(imported_paths(project, importer)))
+        fresh = [one for one in dict.fromkeys(found) if one not in depths]
+        depths |= dict.fromkeys(fresh, depth)
+    for one in fresh:
+        imported_paths(project, one)
+    return depths
+
+
+def _targets(project: Project, module: _Module, name: str, part: _Part) -> tuple[Node, ...]:
+    """What the names in a part of a module lead to."""
+
+    def find() -> tuple[Node, ...]:
+        return tuple(dict.fromkeys(_named(project, module, part)))
+
+    return project.remembered(("targets", module.path, name), find, ("imports", module.path))
+
+
+def _named(project: Project, module: _Module, part: _Part) -> Iterator[Node]:
+    known, names = module.outline.definitions, part.names
+    places: list[Node] = [(module.path, one) for one in names & known.keys()]
+    for one in names & module.bound.keys():
+        places += module.has(one)
+    if module.stars:
+        for one in names - known.keys() - module.bound.keys():
+            places += module.has(one)
+    every = not part.words.isdisjoint(_BY_NAME)
+    if every:
+        places += [(module.path, one) for one in known]
+        for one in module.bound:
+            places += module.has(one)
+    if not part.words.isdisjoint(_IMPORTS_BY_NAME):
+        places += [(path, "*") for path in module.by_name]
+    picks = every or "getattr(" in part.words or not part.words.isdisjoint(_IMPORTS_BY_NAME)
+    if picks and part.of_class:
+        places += [(module.path, f"{part.of_class}.{one}") for one in known[part.of_class].methods]
+    entered: set[str] = set()
+    while places:
+        path, one = places.pop()
+        if one != "*":
+            yield path, one
+        elif path not in entered and (other := module_of(project, path)) is not None:
+            entered.add(path)
+            for attribute in other.outline.definitions.keys() | other.bound.keys() if picks else part.attributes:
+                places += other.has(attribute)
+
+
+def registers(project: Project, path: str) -> bool:
+    """Whether a module has definitions that a decorator may put where others of the project find them."""
+    module = module_of(project, path)
+    return module is not None and bool(module.registered)
+
+
+def _stores(project: Project, node: Node, removes: int) -> bool:
+    """Whether a function or class puts something somewhere, or calls one that does; a variable may."""
+    module = module_of(project, node[0])
+    one = module.outline.definitions.get(node[1]) if module is not None else None
+    if module is None or one is None or one.stores or one.is_variable or not removes:
+        return True
+
+    def find() -> bool:
+        names = identifiers(one.all_words) & (module.outline.definitions.keys() | module.bound.keys())
+        return any(
+            _stores(project, place, removes - 1)
+            for name in names
+            for place in module.has(name)
+            if place != node and _is_code(project, place)
+        )
+
+    return project.remembered(("stores", node, removes), find, ("imports", module.path))
+
+
+def _is_code(project: Project, node: Node) -> bool:
+    """Whether a definition is a function or a class."""
+    module = module_of(project, node[0])
+    one = module.outline.definitions.get(node[1]) if module is not None else None
+    return one is not None and not one.is_variable
+
+
+def _bases(module: _Module, name: str) -> list[Node]:
+    """The classes of the project from which one inherits."""
+    found: list[Node] = []
+    for base in module.outline.definitions[name].bases or ():
+        first, _, rest = base.partition(".")
+        for path, one in module.has(first) if first else ():
+            other = module_of(module._project, path)
+            if other is None:
+                continue
+            places = other.has(rest.rpartition(".")[2]) if one == "*" and rest else [(path, one)]
+            found += [place for place in places if _is_class(module._project, place) and place != (module.path, name)]
+    return found
+
+
+def _is_class(project: Project, node: Node) -> bool:
+    module = module_of(project, node[0])
+    one = module.outline.definitions.get(node[1]) if module is not None else None
+    return one is not None and one.bases is not None
+
+
+def _is_open(project: Project, module: _Module, name: str, removes: int) -> bool:
+    """Whether something that is not of the project may call the methods of a class: it is what a base of it is of."""
+
+    def find() -> bool:
+        bases = module.outline.definitions[name].bases or ()
+        if not removes:
+            return True
+        inner = _bases(module, name)
+        if len(inner) < sum(base not in _HARMLESS_BASES for base in bases):
+            return True
+        for path, base in inner:
+            other = module_of(project, path)
+            if other is None or _is_open(project, other, base, removes - 1):
+                return True
+        return False
+
+    return project.remembered(("open", module.path, name), find, ("imports", module.path))
+
+
+def imported_paths(project: Project, importer: str) -> frozenset[str]:
+    """The files of the project that a file imports, or may."""
+
+    def find() -> frozenset[str]:
+        first = project.outline_of(importer)
+        imports = first.imports if first is not None else ()
+        return frozenset(path for one in dict.fromkeys(imports) for path in paths_of(project, importer, one))
+
+    return project.remembered(("imports", importer), find)
+
+
+def paths_of(project: Project, importer: str, imported: Imported) -> list[str]:
+    """The project files that an import may run."""
+    module, level, names = imported.module, imported.level, imported.names
+    package, star, below = module.partition("*")
+    if star:
+        picked = [f"{package}{one}{below}" for one in project.names_in(package.removesuffix("."), level, importer)]
+        return [path for one in picked for path in paths_of(project, importer, Imported(one, level, ()))]
+    deeper = [f"{module}.{name}" if module else name for name in names if name != "*"]
+    asked: Iterable[str] = (module, *deeper)
+    if level:
+        found = [project.find_relative(one, level, importer) for one in asked]
+    else:
+        found = [project.find(one, importer) for one in asked]
+    return [path for path in found if path is not None]

@@ -1,0 +1,111 @@
+"""Telling TF1 graph-mode files from TensorFlow 2 ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.knowledge.releases import release
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.project.modules import Project
+
+_GRAPH_ONLY = frozenset(
+    {
+        "placeholder",
+        "placeholder_with_default",
+        "get_variable",
+        "variable_scope",
+        "global_variables_initializer",
+        "MonitoredTrainingSession",
+        "EstimatorSpec",
+        "TPUEstimatorSpec",
+        "get_or_create_global_step",
+        "Supervisor",
+        "get_collection",
+        "add_to_collection",
+    }
+)
+"""Names that only graph-mode code uses: all raise or are of no use in eager mode."""
+
+_SWITCHES = frozenset({"disable_v2_behavior", "disable_eager_execution"})
+
+_COMPAT = "tensorflow.compat.v1"
+
+
+def is_eager(module: ir.Module) -> bool:
+    """Whether a file switches TensorFlow 1 to eager execution, for all that its program imports."""
+    return "enable_v2_behavior" in module.words or "enable_eager_execution" in module.words
+
+
+def is_graph_mode(project: Project, module: ir.Module, target: str, eager: bool = False) -> bool:
+    """Whether a file is TF1 code: it says so, uses what only a graph has, or is for such a release, and the program
+    does not make that `eager`.
+
+    A file with gradient tapes has no graph: a session that it opens is there to set the memory growth of GPUs, and what
+    it takes from `tensorflow.compat.v1` runs eagerly.
+    """
+    if is_eager(module):
+        return False
+    if module.words & _SWITCHES or (release(target) < (2,) and not eager):
+        return True
+    if "GradientTape" in module.words:
+        return False
+    has_graph = project.computed(("graph", module.path), lambda: _are_of_tensorflow(module))
+    return has_graph or _imports_compat(module)
+
+
+def _are_of_tensorflow(module: ir.Module) -> bool:
+    """Whether one of the names is TensorFlow's: a program may have a `Supervisor` or a `get_collection` of its own, and
+    fill a graph that it runs beside TensorFlow 2."""
+    if module.words.isdisjoint(_GRAPH_ONLY):
+        return False
+    nodes = list(ir.below(module.body))
+    packages: set[str] = set()
+    has_own_graph = "as_default" in module.words and _imports_tensorflow(module)
+    for node in nodes:
+        if isinstance(node, ir.Import):
+            packages.update(
+                alias or name.partition(".")[0]
+                for name, alias in node.names
+                if _is_tensorflow(name) and not (name == _COMPAT and has_own_graph)
+            )
+        elif isinstance(node, ir.ImportFrom) and _is_tensorflow(node.module or ""):
+            if any(name in _GRAPH_ONLY for name, _ in node.names):
+                return True
+            packages.update(alias or name for name, alias in node.names)
+    return any(
+        isinstance(node, ir.Attribute) and node.name in _GRAPH_ONLY and _root(node) in packages for node in nodes
+    )
+
+
+def _is_tensorflow(name: str) -> bool:
+    return name.partition(".")[0] in ("tensorflow", "tensorflow_core", "tf_slim")
+
+
+def _root(node: ir.Expr) -> str:
+    """The name that a chain of attributes begins with."""
+    while isinstance(node, ir.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ir.Name) else ""
+
+
+def _imports_tensorflow(module: ir.Module) -> bool:
+    """Whether a file imports TensorFlow as it is."""
+    return any(
+        isinstance(statement, ir.Import) and any(name == "tensorflow" for name, _ in statement.names)
+        for statement in module.body
+    )
+
+
+def _imports_compat(module: ir.Module) -> bool:
+    """Whether the file's `tf` is the TF1 API; `tf1` beside TensorFlow itself is a part of it."""
+    names = {"tf"} if _imports_tensorflow(module) else {"tf", "tf1"}
+    for statement in module.body:
+        if isinstance(statement, ir.Import):
+            if any(name == _COMPAT and alias in names for name, alias in statement.names):
+                return True
+        elif isinstance(statement, ir.ImportFrom) and statement.module == "tensorflow.compat":
+            if any(name == "v1" and alias == "tf" for name, alias in statement.names):
+                return True
+    return False

@@ -1,0 +1,64 @@
+"""Programs that end at their first imports, whatever they would have done."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from gpulint.syntax import ir
+
+if TYPE_CHECKING:
+    from gpulint.analysis.project.modules import Project
+
+
+def raises_at_import(project: Project, program: ir.Module) -> bool:
+    """Whether a program asks a module of the project for a name that nothing in it can bind: it raises
+    ImportError.
+
+    Only imports that nothing guards count, and only modules that cannot get names in another way.
+    """
+    names = (
+        (statement, name)
+        for statement in program.body
+        if isinstance(statement, ir.ImportFrom)
+        for name, _ in statement.names
+        if name != "*"
+    )
+    return any(_lacks(project, program.path, *each) for each in islice(names, MAX_NAMES))
+
+
+MAX_NAMES = 200
+"""Imported names of a program that are looked for, each in the whole text of its module."""
+
+
+def _lacks(project: Project, importer: str, statement: ir.ImportFrom, name: str) -> bool:
+    path = _found(project, importer, statement, statement.module)
+    if path is None or path == importer:
+        return False
+    if not statement.level and "." not in statement.module and os.path.dirname(path) != os.path.dirname(importer):
+        return False  # it may be another package of that name that Python finds
+    text = project.text_of(path)
+    if not text or _may_bind(text, name) or _OPEN.search(text) is not None:
+        return False
+    return _found(project, importer, statement, f"{statement.module}.{name}".lstrip(".")) is None
+
+
+def _may_bind(text: str, name: str) -> bool:
+    """Whether a name stands in a text where it is not merely called."""
+    word = re.escape(name)
+    return re.search(rf"\b(?:def|class)\s+{word}\b|\b{word}\b(?!\s*\()", text) is not None
+
+
+def _found(project: Project, importer: str, statement: ir.ImportFrom, module: str) -> str | None:
+    """The file of a module, named as the statement names its own."""
+    if statement.level:
+        return project.find_relative(module, statement.level, importer)
+    return project.find(module, importer)
+
+
+_OPEN = re.compile(
+    r"import\s*(?:\(\s*)?\*|__getattr__|__dict__|\b(?:globals|locals|vars|exec|setattr|lazy_import|_LazyModule)\b|sys\.modules"
+)
+"""In the text of a module that may have names which do not stand there."""

@@ -1,0 +1,1 @@
+"""What rules and reports ask of a plan."""

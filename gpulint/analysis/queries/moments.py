@@ -1,0 +1,296 @@
+"""Questions that rules ask of values and places."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from gpulint.analysis.domain.context import Caller, Object, Strategy, Where, callers
+from gpulint.analysis.domain.path_conditions import compatible
+from gpulint.analysis.domain.store import alternatives
+from gpulint.analysis.domain.values.base import Constant, Value, known
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.objects import Model
+from gpulint.analysis.domain.values.tensors import Tensor
+from gpulint.analysis.plan.events import (
+    DatasetConsumed,
+    EnvironmentSet,
+    Event,
+    LayerBuilt,
+    LibraryCalled,
+    MetricBuilt,
+    ModelBuilt,
+    ModelCalled,
+    ModelFitted,
+    OpCalled,
+    OptimizerBuilt,
+    RuntimeConfigured,
+    RuntimeInitialised,
+    StrategyBuilt,
+    TracedCalled,
+    UnknownFitted,
+    VariableBuilt,
+    WeightsUsed,
+)
+from gpulint.analysis.plan.plan import MAX_REPEATS, Plan
+from gpulint.analysis.queries.training_loops import are_few, is_update
+from gpulint.confidence import Confidence
+from gpulint.places import Site
+
+
+def possible(value: Value | None, where: Where) -> list[Value]:
+    """All that a value can be at that moment."""
+    return [option for _, option in alternatives(value, where.path)] if value is not None else []
+
+
+def together(*wheres: Where) -> bool:
+    """Whether one run of the program can have all these moments."""
+    return all(
+        compatible(first.path, second.path) for index, first in enumerate(wheres) for second in wheres[index + 1 :]
+    )
+
+
+def trained_models(plan: Plan) -> list[Model]:
+    """The models that a program fits, evaluates or trains batch by batch."""
+    return [
+        event.model
+        for event in plan.events
+        if isinstance(event, ModelFitted)
+        or (isinstance(event, ModelCalled) and event.how in ("evaluate", "train_on_batch"))
+    ]
+
+
+def hides_all_gpus(plan: Plan) -> bool:
+    """Whether a program leaves itself no GPU, on no condition: `os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`,
+    `tf.config.set_visible_devices([], "GPU")`."""
+    return any(_hides_all_gpus(event) and not event.where.path for event in plan.events)
+
+
+def _of_gpus(event: RuntimeConfigured) -> bool:
+    return known(event.arguments.get("device_type", 1)) != "CPU"
+
+
+def _hides_all_gpus(event: Event) -> bool:
+    if isinstance(event, EnvironmentSet):
+        is_late = event.state in ("driver", "yes")
+        return event.key == "CUDA_VISIBLE_DEVICES" and known(event.value) in ("", "-1") and not is_late
+    if isinstance(event, RuntimeConfigured) and event.what == "visible_devices":
+        return isinstance(event.device, Items) and event.device.items == () and _of_gpus(event)
+    return False
+
+
+def trains(plan: Plan) -> bool:
+    """Whether a program trains anything."""
+    return any(_trains(event) for event in plan.events)
+
+
+def _trains(event: Event) -> bool:
+    return isinstance(event, ModelFitted) or is_update(event)
+
+
+def may_train(event: Event) -> bool:
+    """Also a `fit` of what is not known."""
+    return _trains(event) or isinstance(event, UnknownFitted)
+
+
+def may_train_or_evaluate(event: Event) -> bool:
+    """Also evaluations, and predictions in a loop."""
+    if isinstance(event, ModelCalled):
+        return event.how == "evaluate" or (event.how == "predict" and bool(event.where.context.loops))
+    return may_train(event)
+
+
+def computes_in_loop(event: Event) -> bool:
+    """Whatever TensorFlow computes there, in more than a few rounds; what says how a model is built, or works with
+    shapes, is no computation."""
+    if isinstance(event, (DatasetConsumed, TracedCalled)):
+        given: Iterable[Value] = ()
+    elif isinstance(event, (ModelCalled, OpCalled)):
+        given = event.inputs if isinstance(event, OpCalled) else event.arguments.all()
+    else:
+        return False
+    builds = any(isinstance(one, Tensor) and (one.symbolic or one.shape_of) for one in given)
+    return not are_few(event.where.context.loops) and not builds
+
+
+def converts(plan: Plan) -> bool:
+    """Whether a program saves or exports a model, or its weights, for others to use."""
+    used = plan.referenced
+    return (
+        any(isinstance(event, WeightsUsed) and event.how in ("save", "save_weights") for event in plan.events)
+        or not used.isdisjoint(_CONVERT)
+        or ("save" in used and not used.isdisjoint(_KEEP))
+    )
+
+
+_CONVERT = frozenset({"TFLiteConverter", "ExportArchive", "export", "save_weights", "set_weights", "tf2onnx"})
+"""Names of what converts or exports a model."""
+
+_KEEP = frozenset({"saved_model", "Checkpoint"})
+"""Names of what has a function or method `save`, which writes a model."""
+
+
+def left_on(
+    plan: Plan, switches: Mapping[str, str], works: Callable[[Event], bool] = may_train
+) -> Iterator[LibraryCalled]:
+    """The calls that switch something on for the whole run of a program that does the work that matters: trains, by
+    default.
+
+    `switches` are what switches on by what takes it back later: another name, or the same one with False. Calls under a
+    condition, with an argument that is not known, and those in functions that nobody calls and that do no such work do
+    not count; nor do those that may be taken back behind a bound of the analysis.
+    """
+    called = [(index, event) for index, event in enumerate(plan.events) if isinstance(event, LibraryCalled)]
+    done = [index for index, event in enumerate(plan.events) if works(event)]
+    numbered = [(index, event) for index, event in called if done and index <= done[-1]]
+    before = [event for _, event in numbered]
+    work = [plan.events[index].where for index in done]
+    for index, event in numbered:
+        if event.name not in switches or switched(event) is False:
+            continue
+        off = switches[event.name]
+        same = event.name == off
+        if same and switched(event) is not True:
+            continue
+        ends = [one for one in called if one[1].name == off and (not same or switched(one[1]) is False)]
+        runs = Counter(end.site for _, end in ends if not end.where.context.loops)
+        taken_back = any(
+            runs[end.site] >= MAX_REPEATS  # of the next ones there is no event
+            or end.site == event.site
+            or _may_follow(event.where, end.where, index < later)
+            for later, end in ends
+        )
+        reached = [one.where for one in before if one.name == event.name and one.site == event.site]
+        hidden = off != "" and plan.may_hide(off.rpartition(".")[2], seen=1 if same else 0)
+        if not taken_back and not hidden and _is_certain(event.where, reached, work):
+            yield event
+
+
+def _may_follow(where: Where, other: Where, is_later: bool) -> bool:
+    """Whether a run may get from one place to another; `is_later`: it was come to later."""
+    if not together(where, other):
+        return False
+    loops = {loop.entry for loop in where.context.loops}
+    if is_later or any(loop.entry in loops for loop in other.context.loops):
+        return True
+    if not (_root(where).known and _root(other).known):
+        return _root(where) is not _root(other)
+    entered = {caller.site: caller.definition for caller in callers(where.caller)}
+    return any(  # the library calls both, in an order of its own: methods of a callback
+        caller.site is not None and entered.get(caller.site, caller.definition) != caller.definition
+        for caller in callers(other.caller)
+    )
+
+
+def switched(event: LibraryCalled) -> object:
+    """What the first argument of a call says: True, False, or Ellipsis where that is not known or not given."""
+    return known(next(iter(event.arguments.all()), None))
+
+
+def _is_certain(where: Where, reached: Iterable[Where], work: Iterable[Where]) -> bool:
+    """Whether a place is reached in every run that does some work, from what the program itself runs or from an entry
+    point that does. `reached` are all the ways to it: for each work, one is on no condition that it is not under."""
+    root = _root(where)
+    if not root.known and all(_root(one) is not root for one in work):
+        return False
+    return all(any(_is_implied(one, done) for one in reached) for done in work)
+
+
+def _is_implied(where: Where, other: Where) -> bool:
+    """Whether nothing decides whether a place is reached but what another one is under, too."""
+    own, others = where.context, other.context
+    inside = len(others.loops) > len(own.loops)  # guards are those within the loops
+    return (
+        (inside or set(own.guards) <= set(others.guards))
+        and set(own.flags) <= set(others.flags)
+        and all(literal in other.path for literal in where.path if literal.condition.operator != "completes")
+    )
+
+
+def has_cluster(event: StrategyBuilt, plan: Plan) -> bool:
+    """Whether a multi-worker strategy is given a cluster, or the program speaks of the variable that says it, or makes
+    the resolver that reads this."""
+    given = event.arguments.get("cluster_resolver", 0)
+    is_given = event.arguments.open or (given is not None and known(given) is not None)
+    return is_given or plan.mentions("TF_CONFIG") or plan.mentions("TFConfigClusterResolver")
+
+
+def is_run_by_program(where: Where) -> bool:
+    """Whether the program itself gets to a place, not only a caller that is not known."""
+    return _root(where).known
+
+
+def _root(where: Where) -> Caller:
+    *_, outermost = callers(where.caller)
+    return outermost
+
+
+def confidence(where: Where, *others: Where) -> Confidence:
+    """`HIGH` when all of it stands in one function and on no condition, else `INFERRED`."""
+    same_function = all(other.caller is where.caller for other in others)
+    if same_function and not where.path and not any(other.path for other in others):
+        return Confidence.HIGH
+    return Confidence.INFERRED
+
+
+def blamed(made: Object, strategy: Strategy | None = None) -> Site:
+    """The call to change when `made` was made in the wrong place.
+
+    It stands in the innermost function that could see a strategy when it was called; failing that, in the
+    function that both this object and `strategy` were made from; failing that, it is the constructor.
+    """
+    if made.blame is not None:
+        return made.blame
+    if strategy is not None:
+        shared = {id(caller) for caller in callers(strategy.where.caller)}
+        place = made.site
+        for caller in callers(made.where.caller):
+            if id(caller) in shared:
+                return place
+            if caller.site is not None:
+                place = caller.site
+    return made.site
+
+
+def chain(where: Where, stop: Site | None = None) -> tuple[tuple[Site, str], ...]:
+    """The calls that led to a place, innermost first, as related places."""
+    found: list[tuple[Site, str]] = []
+    for caller in callers(where.caller):
+        if caller.site in (None, stop, caller.definition) or len(found) == MAX_CHAIN:  # nobody calls an entry point
+            break
+        found.append((caller.site, f"`{caller.function}` is called here"))
+    return tuple(found)
+
+
+MAX_CHAIN = 4
+"""Calls of a chain that a finding shows."""
+
+
+def way(event: Event) -> tuple[Site, ...]:
+    """The place of an event and the calls that lead there, innermost first."""
+    return (event.site, *(caller.site for caller in callers(event.where.caller) if caller.site is not None))
+
+
+def makers(plan: Plan) -> frozenset[Site]:
+    """Where models, layers, optimizers, metrics and variables are made, and the calls that lead there."""
+    kinds = (ModelBuilt, LayerBuilt, OptimizerBuilt, MetricBuilt, VariableBuilt)
+    return frozenset(site for event in plan.events if isinstance(event, kinds) for site in way(event))
+
+
+def way_to_start(plan: Plan, since: Site) -> tuple[Site, ...]:
+    """The way to the place at which the runtime is initialised."""
+    started = (event for event in plan.events if isinstance(event, RuntimeInitialised) and event.site == since)
+    return next((way(event) for event in started), (since,))
+
+
+def is_test(path: str) -> bool:
+    """Whether a file is a test by its name, or by part of it where the directory says so, too."""
+    directory, _, name = path.replace("\\", "/").rpartition("/")
+    if name.startswith("test_") or name.endswith("_test.py"):
+        return True
+    return directory.rpartition("/")[2] in ("test", "tests") and "test" in name.lower()
+
+
+def computes_in(policy: Value, dtype: str) -> bool:
+    """Whether layers of a policy compute in a dtype: `mixed_float16` and `float16` do in float16."""
+    return isinstance(policy, Constant) and policy.value in (dtype, f"mixed_{dtype}")

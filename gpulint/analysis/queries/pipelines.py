@@ -1,0 +1,212 @@
+"""Finished tf.data pipelines that training reads, and what TensorFlow does to them by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.analysis.domain.context import callers
+from gpulint.analysis.domain.identifiers import words
+from gpulint.analysis.domain.path_conditions import is_complete
+from gpulint.analysis.domain.traversal import datasets_in, leaves
+from gpulint.analysis.domain.values.base import Constant, Value, known
+from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.datasets import EVALUATES, Dataset, Step
+from gpulint.analysis.domain.values.effects import Effect
+from gpulint.analysis.plan.events import DatasetConsumed, GradientTaken, ModelCalled, ModelFitted
+from gpulint.analysis.plan.plan import Plan
+from gpulint.analysis.queries.training_loops import is_rare, is_reached_with, training_loops, updates
+from gpulint.places import Site
+
+INJECTS_PREFETCH = (2, 11)
+"""The first release that ends a pipeline with a prefetch by itself (`benchmarks/experiments/prefetch.py`)."""
+
+PARALLEL_MAPS = (2, 5)
+"""The first release that makes maps of stateless functions parallel by itself."""
+
+_EXPERIMENTAL = "experimental_optimization."
+_ALL = (_EXPERIMENTAL + "apply_default_optimizations", "autotune.enabled")
+
+NEUTRAL = frozenset({"with_options", "repeat", "take", "skip", "ignore_errors"})
+"""Steps after which a prefetch before them still does its work."""
+
+MAX_TOY = 64
+"""Elements of a dataset that is written out in the source and counts as a toy."""
+
+
+def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
+    """The places where a training step gets its data: `fit`, a training loop over a dataset, `next` in one."""
+    consumed = [event for event in plan.events if isinstance(event, DatasetConsumed)]
+    if not consumed:
+        return
+    loops = training_loops(plan)
+    for event in consumed:
+        around = [loop.site for loop in event.where.context.loops]
+        if (
+            event.how == "fit"
+            or (event.how == "loop" and event.loop in loops)
+            or (event.how == "next" and not loops.isdisjoint(around) and not _is_beside(event, plan, loops))
+        ) and not is_toy(event.dataset):
+            yield event
+
+
+def made_for_training(plan: Plan) -> Iterator[DatasetConsumed]:
+    """The places where training gets its data, and the functions that give pipelines which only training can want, in
+    a random order or with random changes, to somebody who is not here."""
+    yield from read_by_training(plan)
+    for event in plan.events:
+        if (
+            isinstance(event, DatasetConsumed)
+            and event.how == "elsewhere"
+            and EVALUATES.isdisjoint(words(event.where.caller.function))
+            and not is_toy(event.dataset)
+            and any(_is_random(step) for chain in chains(event.dataset) for step in chain)
+        ):
+            yield event
+
+
+def _is_random(step: Step) -> bool:
+    return step.name == "shuffle" or any(effect.kind == "random" for effect in step.effects)
+
+
+def reader(event: DatasetConsumed) -> tuple[Site, str]:
+    """The place where a pipeline is read, with what can be said of it."""
+    return event.site, "this gives it to others" if event.how == "elsewhere" else "training reads it here"
+
+
+def _is_beside(event: DatasetConsumed, plan: Plan, loops: frozenset[Site]) -> bool:
+    """Whether a training loop reads a pipeline in some rounds only (samples to show), or a loop without training steps
+    reads it, in a function that says that it evaluates, or for a model of which nobody takes gradients there."""
+    around = event.where.context.loops[-1]
+    innermost = around.site
+    if innermost in loops:
+        return is_rare(event.where, around) and not is_reached_with(event.where, around, updates(plan))
+    if any(not EVALUATES.isdisjoint(words(caller.function)) for caller in callers(event.where.caller)):
+        return True
+    inside = [one for one in plan.events if any(loop.site == innermost for loop in one.where.context.loops)]
+    return any(isinstance(one, ModelCalled) for one in inside) and not any(
+        isinstance(one, GradientTaken) for one in inside
+    )
+
+
+def is_toy(dataset: Dataset) -> bool:
+    """Whether a dataset goes over a few elements that stand in the source, and no step makes many of one."""
+    names = [step.name for step in dataset.steps]
+    is_split = "unbatch" in names and "batch" not in names[: names.index("unbatch")]
+    if is_split or not _MULTIPLIES.isdisjoint(names):
+        return False
+    given = dataset.arguments.positional[:1]
+    first = given[0] if given else None
+    if dataset.source.endswith(".range"):
+        return isinstance(first, Constant) and isinstance(first.value, int) and first.value <= MAX_TOY
+    items = first.items if isinstance(first, Items) and first.kind == "list" else None
+    return items is not None and len(items) <= MAX_TOY and all(_is_number(item) for item in items)
+
+
+_MULTIPLIES = frozenset({"flat_map", "interleave"})
+"""Steps that make a dataset of each element."""
+
+
+def _is_number(value: Value) -> bool:
+    """Whether a value is a number that stands in the source, or a row of such; names of files are none."""
+    return all(isinstance(one, Constant) and not isinstance(one.value, str) for one in leaves(value))
+
+
+def is_distributed(event: DatasetConsumed, plan: Plan) -> bool:
+    """Whether a strategy reads ahead for its replicas."""
+    if event.dataset.distributed is not None:
+        return True
+    strategies = [
+        one.model.where.context.strategy
+        for one in plan.events
+        if isinstance(one, ModelFitted) and one.site == event.site
+    ]
+    return any(strategy is not None and strategy.is_multi_replica for strategy in strategies)
+
+
+def injects_prefetch(dataset: Dataset, plan: Plan) -> bool:
+    """Whether TensorFlow ends the pipeline with a prefetch by itself."""
+    return plan.release_of_target >= INJECTS_PREFETCH and not _is_off(dataset, "inject_prefetch")
+
+
+def parallelizes_maps(dataset: Dataset, plan: Plan) -> bool:
+    """Whether TensorFlow makes maps of stateless functions parallel by itself."""
+    return plan.release_of_target >= PARALLEL_MAPS and not _is_off(dataset, "map_parallelization")
+
+
+def fuses_map_and_batch(dataset: Dataset) -> bool:
+    """Whether `map` before `batch` becomes one asynchronous step."""
+    return known(dict(dataset.options).get(_ALL[0])) is not False
+
+
+def _is_off(dataset: Dataset, optimization: str) -> bool:
+    options = dict(dataset.options)
+    return any(known(options.get(name)) is False for name in (*_ALL, _EXPERIMENTAL + optimization))
+
+
+def is_parallel(step: Step) -> bool:
+    """Whether a step is given `num_parallel_calls`, or may be; 1 is a choice, too."""
+    position = {"map": 1, "interleave": 3}.get(step.name)
+    given = step.arguments.get("num_parallel_calls", position)
+    if given is None:
+        return step.arguments.open
+    return known(given) is not None
+
+
+def effect_of(step: Step, event: DatasetConsumed, *kinds: str) -> Effect | None:
+    """A stateful operation, of some kinds, of the function that a step maps; None where it has one with some settings
+    only, of which it is not known whether the program has them where it reads the pipeline."""
+    found = [
+        effect._replace(path=effect.path - event.where.path)
+        for effect in step.effects
+        if not kinds or effect.kind in kinds
+    ]
+    return min(found, key=lambda one: len(one.path)) if is_complete([one.path for one in found]) else None
+
+
+def chains(dataset: Dataset) -> Iterator[tuple[Step, ...]]:
+    """The steps of a dataset, and of each that it goes over."""
+    return (one.steps for one in datasets_in(dataset))
+
+
+def goes_over_batches(steps: tuple[Step, ...], step: Step) -> bool:
+    """Whether what a step is given are batches."""
+    before = [one.name for one in steps[: steps.index(step)]]
+    last = max((index for index, name in enumerate(before) if name in BATCHES), default=-1)
+    return last >= 0 and "unbatch" not in before[last:]
+
+
+BATCHES = frozenset({"batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length"})
+"""Steps that make batches of elements."""
+
+
+def after_cache(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps behind the last `cache`: those that every epoch takes."""
+    cached = max((index for index, step in enumerate(steps) if step.name == "cache"), default=-1)
+    return steps[cached + 1 :]
+
+
+def _only_batches(dataset: Dataset) -> bool:
+    """Whether a dataset does no more than to put into batches the lines of files, or what `tensorflow_datasets` gives,
+    which has read ahead itself."""
+    is_cheap = dataset.source.startswith("tensorflow_datasets.") or dataset.source.endswith(".TextLineDataset")
+    return is_cheap and not any(step.name in _WORKS for step in dataset.steps)
+
+
+_WORKS = frozenset({"apply", "filter", "flat_map", "interleave", "map", "scan"})
+"""Steps that compute something for each element."""
+
+
+def synchronous_end(event: DatasetConsumed, plan: Plan) -> Site | None:
+    """The last step of a pipeline that nothing reads ahead; None where something does, or may. Out of a cache, what was
+    read ahead of it comes finished."""
+    dataset = event.dataset
+    if injects_prefetch(dataset, plan) or is_distributed(event, plan):
+        return None
+    steps = [step for step in dataset.steps if step.name not in NEUTRAL]
+    kept = next((step for step in reversed(steps) if step.name != "cache"), None)
+    if kept is None or kept.name in ("prefetch", "apply") or is_parallel(kept):
+        return None
+    if all(map(_only_batches, datasets_in(dataset))):
+        return None
+    fused = len(steps) > 1 and (steps[-2].name, steps[-1].name) == ("map", "batch")
+    return None if fused and fuses_map_and_batch(dataset) else steps[-1].site

@@ -1,0 +1,153 @@
+"""From what each file gave to the result of a run: precedence, suppression, fingerprints, order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from gpulint.linting.deep_stack import on_deep_stack
+from gpulint.linting.displaying import displayed
+from gpulint.linting.examined import Candidate, Examined
+from gpulint.linting.finding import Finding, Silenced
+from gpulint.linting.fingerprints import fingerprints
+from gpulint.linting.fixes import Writer
+from gpulint.linting.importers import only_imported_on_check
+from gpulint.linting.precedence import without_answered, without_explained, without_guessed, without_repeated
+from gpulint.linting.result import CheckResult
+from gpulint.linting.selection import Catalogue, Selections
+from gpulint.linting.silence import silence
+from gpulint.linting.unreadable import point, unreadable
+from gpulint.linting.workspace import Workspace
+from gpulint.places import Site
+from gpulint.sources.suppressions import Comments
+
+
+class Merger:
+    """Merges the parts of one run. `shown` are the paths that the user gave, by absolute path."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        catalogue: Catalogue,
+        selections: Selections,
+        edits: bool,
+        shown: Mapping[str, str],
+    ) -> None:
+        self._workspace = workspace
+        self._catalogue = catalogue
+        self._selections = selections
+        self._edits = edits
+        self._shown = shown
+
+    def merge(self, parts: Sequence[Examined], lost: Mapping[str, str]) -> CheckResult:
+        """`lost` says why some of the files were not examined."""
+        shown = self._shown
+        result = CheckResult(files=len(shown))
+        found = [
+            self._displayed(unreadable(self._catalogue, point(path), reason))
+            for path, reason in lost.items()
+            if path in shown
+        ]
+        comments: dict[str, Comments] = {}
+        order = {path: number for number, path in enumerate(shown)}
+        ordered = sorted(parts, key=lambda part: order.get(part.path, 0))
+        for part in ordered:
+            for path in part.reached & shown.keys():
+                result.programs.setdefault(shown[path], set()).add(shown[part.path])
+            found += map(self._displayed, part.unreadable)
+            result.errors += part.errors
+            result.analysed += part.analysed
+            result.stopped |= part.stopped
+            comments |= part.comments
+        by_file = self._reported(ordered)
+        for path in shown:
+            if path in by_file or path in comments:
+                kept, silenced, faults = self._kept(path, by_file.get(path, []), comments.get(path, Comments()))
+                found += kept
+                result.suppressed += silenced
+                result.errors += faults
+        digests = fingerprints(
+            sorted((*found, *(one.finding for one in result.suppressed)), key=_order),
+            self._workspace.files,
+            self._workspace.finder,
+        )
+        result.findings = [replace(one, fingerprint=digests[one]) for one in sorted(found, key=_order)]
+        result.suppressed = [
+            Silenced(replace(finding, fingerprint=digests[finding]), reason) for finding, reason in result.suppressed
+        ]
+        return result
+
+    def _reported(self, parts: Sequence[Examined]) -> dict[str, list[Candidate]]:
+        """The candidates that are reported, by file: those that give way to others are left out."""
+        catalogue = self._catalogue
+        called: set[Site] = set().union(*(part.called for part in parts))
+        passed: set[Site] = set().union(*(part.passed for part in parts))
+        candidates = [one for part in parts for one in part.candidates if one.finding.span.path in self._shown]
+        candidates = self._for_this_release(without_answered(candidates))
+        candidates = without_explained(without_guessed(candidates, called, passed, catalogue), catalogue)
+        by_file: dict[str, list[Candidate]] = defaultdict(list)
+        for candidate in without_repeated(candidates, catalogue):
+            by_file[candidate.finding.span.path].append(candidate)
+        return by_file
+
+    def _for_this_release(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Candidates without those of rules about a release's names in files that are for another release."""
+        about = {one.site.path for one in candidates if self._catalogue.asks_release(one.finding.code)}
+        workspace = self._workspace
+        elsewhere = on_deep_stack(
+            lambda: only_imported_on_check(about, self._shown, workspace.files, workspace.project)
+        )
+        return [
+            one
+            for one in candidates
+            if one.site.path not in elsewhere or not self._catalogue.asks_release(one.finding.code)
+        ]
+
+    def _kept(
+        self, path: str, candidates: Iterable[Candidate], comments: Comments
+    ) -> tuple[list[Finding], list[Silenced], list[tuple[str, str]]]:
+        """(findings, silenced findings, faults of their fixes) of one file; of several programs' findings with the same
+        code at one place, the most certain one."""
+        sources = self._workspace.files.programs(path)
+        if not sources:
+            return [], [], []
+        selection = self._selections.of(path)
+        off = selection.ignored_in(path)
+        found: dict[tuple[int | None, int, int, str], Candidate] = {}
+        for candidate in candidates:
+            finding = candidate.finding
+            key = _start(finding)
+            if key not in found or found[key].finding.confidence.value > finding.confidence.value:
+                found[key] = candidate
+        findings = [one.finding for one in found.values()]
+        kept, suppressed = silence(findings, comments, sources, selection, self._catalogue)
+        silenced = [Silenced(self._displayed(finding), reason) for finding, reason in suppressed]
+        result = []
+        faults = []
+        writer = Writer(sources[0])
+        for finding in kept:
+            chosen = found.get(_start(finding))
+            if chosen is not None and chosen.fault is not None:
+                faults.append(chosen.fault)
+            fix = finding.fix if finding.code in selection.fixable else None
+            if chosen is None and fix is not None:  # about a comment: other fixes were already placed in their blocks
+                fix = on_deep_stack(partial(writer.of_comment, fix)) if self._edits else replace(fix, edits=())
+            if finding.code not in off:
+                result.append(self._displayed(replace(finding, fix=fix)))
+        return result, silenced, faults
+
+    def _displayed(self, finding: Finding) -> Finding:
+        return displayed(finding, self._shown)
+
+
+def _start(finding: Finding) -> tuple[int | None, int, int, str]:
+    """Identity of a finding in its file. The end is left out: programs that know more can report a shorter span."""
+    return finding.span.cell, finding.span.row, finding.span.column, finding.code
+
+
+def _order(finding: Finding) -> tuple[str, int, int, int, str, str]:
+    span = finding.span
+    cell = span.cell if span.cell is not None else -1
+    return span.path, cell, span.row, span.column, finding.code, finding.message

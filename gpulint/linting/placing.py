@@ -1,0 +1,85 @@
+"""Giving reports their places: from the node that a rule names to a finding with rows, columns and a fix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gpulint.linting.dispatch import Raised
+from gpulint.linting.examined import Candidate, Examined
+from gpulint.linting.finding import Finding, Related
+from gpulint.linting.fixes import Writer
+from gpulint.linting.prose import Prose
+from gpulint.linting.selection import Selection, Selections
+from gpulint.linting.workspace import Workspace
+from gpulint.places import Site, Span
+from gpulint.rewriting.fix import Fix
+from gpulint.sources.source import Source
+
+
+class Placing:
+    """Places the reports of a run; with `edits` fixes have their edits."""
+
+    def __init__(self, workspace: Workspace, selections: Selections, edits: bool) -> None:
+        self._workspace = workspace
+        self._selections = selections
+        self._edits = edits
+        self._prose = Prose(workspace.files.read, workspace.syntax)
+
+    def place(self, source: Source, reports: Sequence[tuple[Examined, Raised]]) -> None:
+        """Add the candidates that the reports about one program are to the files that gave them, with the suppression
+        comments of its file."""
+        selection = self._selections.of(source.file)
+        off = selection.ignored_in(source.file)
+        contexts = self._workspace.contexts(source.path, [one.report.site.node for _, one in reports])
+        spans = self._workspace.spans([site for _, one in reports for site in one.sites])
+        in_cells = {site: self._workspace.files.in_cell(span) for site, span in spans.items()}
+        writer = Writer(source)
+        for part, _ in reports:
+            part.comments[source.file] = self._workspace.comments(source.file)
+        for part, one in reports:
+            report, said = one.report, one.report.unless
+            if one.rule.code in off or report.site not in spans:
+                continue
+            if said is not None and self._prose.has(said, spans):
+                continue
+            finding = _finding(one, in_cells, contexts, selection)
+            offer: Fix | None = None
+            fault: tuple[str, str] | None = None
+            if report.fix is not None and one.rule.code in selection.fixable:
+                offer = fix = report.fix.unwritten
+                if self._edits:
+                    fix, fault = writer.written(report.fix, one.rule.code)
+                finding = replace(finding, fix=fix)
+            part.candidates.append(
+                Candidate(
+                    finding,
+                    report.site,
+                    one.places,
+                    report.supersedes,
+                    report.is_all,
+                    one.entry,
+                    fault,
+                    report.is_answer,
+                    offer,
+                )
+            )
+
+
+def _finding(raised: Raised, spans: Mapping[Site, Span], contexts: Mapping[int, str], selection: Selection) -> Finding:
+    rule, report = raised.rule, raised.report
+    related = tuple(Related(spans[site], message) for site, message in dict.fromkeys(report.related) if site in spans)
+    span = spans[report.site]
+    return Finding(
+        rule.code,
+        rule.name,
+        selection.severity(rule),
+        span,
+        report.message,
+        report.why or rule.why,
+        report.instead or rule.instead,
+        report.confidence,
+        related,
+        contexts.get(report.site.node, ""),
+        noqa_row=span.row,
+    )

@@ -1,0 +1,66 @@
+"""Which reports of a run give way to others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container
+
+from gpulint.linting.examined import Candidate
+from gpulint.linting.finding import Finding
+from gpulint.linting.selection import Catalogue
+from gpulint.places import Site
+
+
+def without_guessed(
+    candidates: list[Candidate], called: Container[Site], passed: Container[Site], catalogue: Catalogue
+) -> list[Candidate]:
+    """Candidates without those of functions that were run with unknown arguments although another file calls them and
+    the same events occur in its calls: the reports of that file count. Rules with `whoever_calls` are exempt."""
+    return [
+        one
+        for one in candidates
+        if one.entry not in called
+        or not all(place in passed for place in one.places)
+        or catalogue.holds_whoever_calls(one.finding.code)
+    ]
+
+
+def without_answered(candidates: list[Candidate]) -> list[Candidate]:
+    """Candidates without answers, and without those that an answer of the same rule takes back."""
+    answered = {(one.site, one.finding.code) for one in candidates if one.is_answer}
+    return [one for one in candidates if (one.site, one.finding.code) not in answered]
+
+
+def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:
+    """Candidates without those at places that a rule to which theirs yields reports, and, in a file with an `is_all`
+    report, without all others."""
+    explained: dict[Site, set[str]] = defaultdict(set)
+    all_of: dict[str, Site] = {}
+    for one in candidates:
+        for site in (one.site, *one.supersedes):
+            explained[site].add(one.finding.code)
+        if one.is_all:
+            all_of[one.site.path] = min(one.site, all_of.get(one.site.path, one.site))
+    return [
+        one
+        for one in candidates
+        if explained[one.site].isdisjoint(catalogue.yields_to(one.finding.code))
+        and (one.site.path not in all_of or (one.is_all and one.site == all_of[one.site.path]))
+    ]
+
+
+def without_repeated(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:
+    """Candidates with only the first of each row for rules that report once per row."""
+    first: dict[tuple[object, ...], int] = {}
+    for one in candidates:
+        column = one.finding.span.column
+        first[_row(one.finding)] = min(column, first.get(_row(one.finding), column))
+    return [
+        one
+        for one in candidates
+        if not catalogue.is_once_a_row(one.finding.code) or first[_row(one.finding)] == one.finding.span.column
+    ]
+
+
+def _row(finding: Finding) -> tuple[object, ...]:
+    return (finding.code, finding.span.path, finding.span.cell, finding.span.row)

@@ -1,0 +1,83 @@
+"""Which files are analysed: those about TensorFlow, and programs that import such a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from gpulint.analysis import Project
+from gpulint.analysis.project.call_graph import imported_paths
+from gpulint.linting.files import Files
+from gpulint.sources.source import Source
+
+MAX_ASKED = 24
+"""Maximum number of files, imported by one that does not mention TensorFlow, whose imports are followed."""
+
+_SET_IN_ENVIRONMENT = re.compile(rb"\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
+"""Environment variables that TensorFlow reads."""
+
+_CALLS = re.compile(rb"^(?:[\w.]+ *= *)?[\w.]+\(", re.MULTILINE)
+"""A call in the body of a module."""
+
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t](?:[\w, \t]*?\b)??(?:\w*keras\w*|tensorflow\w*|tf_\w+|horovod)\b", re.MULTILINE
+)
+
+
+def runs_something(data: bytes) -> bool:
+    """Whether a file can have code that trains with what it imports."""
+    return b"__main__" in data or b"def " in data or _CALLS.search(data) is not None
+
+
+def speaks_of_tensorflow(data: bytes) -> bool:
+    """Whether a file mentions TensorFlow or Keras, or sets TensorFlow up."""
+    lowered = data.lower()
+    return b"tensorflow" in lowered or b"keras" in lowered or _sets_up(data)
+
+
+def imports_tensorflow(data: bytes) -> bool:
+    """Whether a file imports TensorFlow or a library built on it, or sets it up, so that its importers use it."""
+    return _IMPORT.search(data) is not None or _sets_up(data)
+
+
+def _sets_up(data: bytes) -> bool:
+    """Whether a file sets an environment variable that TensorFlow reads."""
+    named = (b"TF_" in data or b"CUDA_" in data) and _SET_IN_ENVIRONMENT.search(data) is not None
+    return named and any(word in data for word in (b"environ", b"putenv", b"%env", b"export"))
+
+
+class Screen:
+    """Decides for each file of a run; `project` gives the project of a file."""
+
+    def __init__(self, files: Files, project: Callable[[str], Project]) -> None:
+        self._files = files
+        self._project = project
+        self._imports_tensorflow: dict[str, bool] = {}
+
+    def is_relevant(self, source: Source) -> bool:
+        return speaks_of_tensorflow(source.data) or self._uses_tensorflow(source)
+
+    def forget(self, path: str) -> None:
+        self._imports_tensorflow.pop(path, None)
+
+    def _uses_tensorflow(self, source: Source) -> bool:
+        """Whether a file runs something and imports, directly or not, a file that imports TensorFlow: `main.py` and the
+        trainers beside the modules of a model do."""
+        if not runs_something(source.data):
+            return False
+        project = self._project(source.file)
+        asked = [source.path]
+        for path in asked:
+            for imported in sorted(imported_paths(project, path).difference(asked)):
+                if self._is_importer(imported):
+                    return True
+                asked.append(imported)
+            if len(asked) > MAX_ASKED:
+                break
+        return False
+
+    def _is_importer(self, path: str) -> bool:
+        if path not in self._imports_tensorflow:
+            read = self._files.read(path)
+            self._imports_tensorflow[path] = read is not None and imports_tensorflow(read.data)
+        return self._imports_tensorflow[path]

@@ -1,0 +1,21 @@
+"""Findings for what could not be analysed: a file, a cell, a block."""
+
+from __future__ import annotations
+
+from gpulint.linting.finding import Finding
+from gpulint.linting.own_codes import SYNTAX_ERROR
+from gpulint.linting.selection import Catalogue
+from gpulint.places import Span
+
+
+def unreadable(catalogue: Catalogue, span: Span, message: str, why: str = "", instead: str = "") -> Finding:
+    """`why` and `instead` default to the rule's own."""
+    rule = catalogue.rule(SYNTAX_ERROR)
+    assert rule is not None, "the shipped pack has it"
+    why, instead = why or rule.why, instead or rule.instead
+    return Finding(rule.code, rule.name, rule.severity, span, message, why, instead, noqa_row=span.row)
+
+
+def point(path: str, row: int = 1, column: int = 1) -> Span:
+    """The span of one character."""
+    return Span(path, row, column, row, column + 1)

@@ -1,0 +1,114 @@
+"""Reading configuration files: `[tool.gpulint]` in pyproject.toml, or gpulint.toml."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpulint.settings.kinds import WrongValue, converted
+from gpulint.settings.model import Settings, SettingsError
+from gpulint.settings.options import OPTIONS_BY_KEY, TABLES
+from gpulint.settings.toml import KeyPlaces, parsed
+from gpulint.sources.reading import read_file
+
+FILE_NAMES = (".gpulint.toml", "gpulint.toml", "pyproject.toml")
+"""Configuration files of a directory: the first one that exists counts."""
+
+MAX_EXTENDED = 50
+"""Maximum length of a chain of configuration files that extend each other."""
+
+
+def load(path: str) -> Settings | None:
+    """The settings of a file and of those that it extends; None for a pyproject.toml without `[tool.gpulint]`.
+
+    Raises SettingsError.
+    """
+    return _load(os.path.abspath(path), ())
+
+
+def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
+    if path in seen:
+        raise SettingsError(f"{path}: `extend` goes round in a circle")
+    if len(seen) == MAX_EXTENDED:
+        raise SettingsError(f"{seen[0]}: `extend` leads through more than {MAX_EXTENDED} files")
+    try:
+        data = read_file(path)
+        document = parsed(data.decode())
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:  # no TOML, or no UTF-8
+        raise SettingsError(f"{path}: {error}") from None
+    places = KeyPlaces(path, data)
+    if os.path.basename(path) == "pyproject.toml":
+        tools = document.get("tool", {})
+        table = tools.get("gpulint") if isinstance(tools, dict) else None
+        if table is None:
+            return None
+        if not isinstance(table, dict):
+            raise SettingsError(f"{places.of('gpulint')}: `tool.gpulint` must be a table, not {_shown(table)}")
+    else:
+        table = document
+    base = Settings()
+    if (extended := table.pop("extend", None)) is not None:
+        if not isinstance(extended, str):
+            raise SettingsError(f"{places.of('extend')}: `extend` must be a path")
+        parent = os.path.join(os.path.dirname(path), os.path.expanduser(extended))
+        base = _load(os.path.abspath(parent), (*seen, path)) or base
+    folder = os.path.dirname(path)
+    folders = dict.fromkeys((folder, os.path.dirname(os.path.realpath(path)), *base.folders))
+    return replace(apply(base, table, places), root=folder, source=path, folders=tuple(folders))
+
+
+def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None = None) -> Settings:
+    """Settings overridden by a table as it is in a configuration file. Raises SettingsError."""
+    places = places or KeyPlaces("--config")
+    values: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if key in TABLES and isinstance(value, dict):
+            flat |= {f"{key}.{inner}": part for inner, part in value.items()}
+        elif key in OPTIONS_BY_KEY and not OPTIONS_BY_KEY[key].table:
+            flat[key] = value
+        else:
+            raise SettingsError(_unknown(key, places))
+    for full, value in flat.items():
+        option = OPTIONS_BY_KEY.get(full)
+        if option is None:
+            raise SettingsError(_unknown(full, places))
+        try:
+            values[option.field] = converted(option.kind, value)
+        except WrongValue as wanted:
+            raise SettingsError(f"{places.of(option.key)}: `{full}` must be {wanted}, not {_shown(value)}") from None
+    if "target_tensorflow" in values:
+        values["target_asked"] = True
+    if "rule_paths" in values:
+        values["withheld"] = None
+    return replace(settings, **values)
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of tables in each other
+        return "a value too long to show"
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _unknown(full: str, places: KeyPlaces) -> str:
+    key = full.rpartition(".")[2]
+    near = difflib.get_close_matches(full, OPTIONS_BY_KEY, 1, 0.5) or [
+        name for name in OPTIONS_BY_KEY if name.rpartition(".")[2] == key
+    ]
+    hint = f"; did you mean `{near[0]}`?" if near else f"; known keys: {', '.join(OPTIONS_BY_KEY)}"
+    return f"{places.of(key)}: unknown key `{full}`{hint}"
+
+
+def parse_override(text: str) -> Mapping[str, Any]:
+    """A `--config KEY=VALUE` as a table; dotted keys name tables. Raises SettingsError."""
+    try:
+        return parsed(text)
+    except ValueError as error:
+        raise SettingsError(f"--config {_shown(text)}: {error}") from None

@@ -1,0 +1,68 @@
+"""TOML text, read within limits, and the rows on which its keys are."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from gpulint.sources.reading import read_file
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MAX_DOTS = 1_000
+"""Maximum number of dots in a key: tomllib takes quadratic time."""
+
+
+def _has_endless_key(text: str) -> bool:
+    rows = (row.split("=") for row in text.split("\n"))
+    return any(part.count(".") > MAX_DOTS for parts in rows for part in parts[:-1] or parts)
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The table that a TOML document is. Raises ValueError."""
+    if _has_endless_key(text):
+        raise ValueError(f"a key has more than {MAX_DOTS} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("arrays or tables are nested too deeply") from None
+
+
+class KeyPlaces:
+    """Where the keys of a configuration file are, for messages: `path:row`, or `path` where no row can be told."""
+
+    def __init__(self, path: str, data: bytes = b"") -> None:
+        self._path = path
+        self._data = data
+
+    def of(self, key: str) -> str:
+        pattern = re.compile(rf"""^\s*(\[.*\b{re.escape(key)}\]|["']?{re.escape(key)}["']?\s*=)""")
+        for number, line in _own_lines(self._path, self._data):
+            if pattern.match(line):
+                return f"{self._path}:{number}"
+        return self._path
+
+
+def _own_lines(path: str, data: bytes) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a file that can be gpulint's: other tools use the same keys in pyproject.toml."""
+    is_own = True
+    for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+        if line.startswith("[") and os.path.basename(path) == "pyproject.toml":
+            is_own = line.startswith(("[tool.gpulint", "[tool]"))
+        if is_own:
+            yield number, line
+
+
+def row_of(path: str, *parts: str) -> int:
+    """The first row of a configuration file that contains all of `parts`, 0 if there is none."""
+    try:
+        data = read_file(path)
+    except OSError:
+        return 0
+    return next((row for row, line in _own_lines(path, data) if all(part in line for part in parts)), 0)

@@ -1,0 +1,374 @@
+"""The page in a real browser: it shows what is there, runs nothing of it, and asks nobody for anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.capture.records import (
+    Call,
+    Card,
+    Copy,
+    Execution,
+    Function,
+    Node,
+    Sample,
+    SourceText,
+    Steps,
+    Strategy,
+    Variable,
+    Where,
+)
+from gpulint.probe.expectations.expectation import Expectation, Level, Status
+from gpulint.probe.report import RunReport, page
+from gpulint.probe.report.json import content
+from gpulint.probe.report.page import devices
+from gpulint.probe.report.page.markup import tag
+from gpulint.probe.report.page.places import Places
+from tests.notebooks import notebook
+from tests.probe.report.browser import Opened, chromium, opened
+
+HOSTILE = (
+    '"><img src=x onerror="window.boom=1"></script><script>window.boom=1</script><!-- \' `{{7*7}}` \x1b[31m\x00\x85é'
+)
+TURNED = "abc\u202e\u2066dcba\u2028ε"
+SOURCE = [
+    "import tensorflow as tf  # <script>window.boom = 1</script>",
+    'NAME = """</script><img src=x onerror="window.boom=1">"""  # ]]> --> </style>',
+    f"ADMIN = '{TURNED}'  # \x1b[31m red",
+    '\tx = tf.matmul(a, b) if a < b > c & d else "&lt;"',
+    "",
+    *(f"filler_{number} = {number}" for number in range(60)),
+    "y = x" + " + x" * 120,
+]
+GIB = 1 << 30
+SECTIONS = ["verdict", "source", "devices", "memory", "copies", "environment", "raw"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as running:
+        yield running
+
+
+def report(path: str, hostile: str = HOSTILE) -> RunReport:
+    """A run on two cards, whose every text is `hostile`."""
+    places = [Where(path, row) for row in (1, 2, 3, 4, len(SOURCE))]
+    gpus = ("GPU:0", "GPU:1")
+    samples = [
+        Sample(1001.0 + t, "build" if t < 9 else "steps", dict.fromkeys(gpus, (t << 20, t << 21))) for t in range(90)
+    ]
+    capture = Capture(
+        start={"t": 1000.0, "command": ["python", path, hostile], "directory": "/p", "platform": hostile},
+        end={"status": 3, "signal": None, "reason": "exit", "seconds": 91.0},
+        process={"t": 1000.5, "python": "3.11.7", "main": path},
+        tensorflow={"tensorflow": "2.21.0", "cuda": True},
+        error=f"ValueError: {hostile}\nsecond line",
+        lost=[("graphs", hostile)],
+        faults=[hostile],
+        physical=gpus,
+        logical=(*gpus, hostile),
+        strategies=[Strategy(1, hostile, gpus, 2, Where("/p/" + hostile, 1))],
+        calls=[Call(hostile, {"0": hostile}, hostile, places[1])],
+        executions=Counter(
+            {
+                Execution(places[3], "MatMul", "GPU:1", "GPU:0"): 1234,
+                Execution(places[3], hostile, hostile, hostile): 7,
+                Execution(None, "Add", "", "GPU:1"): 1,
+            }
+        ),
+        nodes=Counter({Node(places[4], "Mul", "", "GPU:1", hostile): 3, Node(places[4], "Const", "", "", "a"): 1}),
+        copies=Counter({Copy(hostile, "GPU:0", "GPU:1"): 4, Copy("_Send", "GPU:1", hostile): 2}),
+        variables=[Variable(hostile, (2, 3), "float32", 24, gpu, places[1]) for gpu in gpus],
+        functions={("f", places[2]): Function(hostile, places[2], 9, True, "GPU:0")},
+        steps={("f", places[2]): Steps(hostile, places[2], 10, 2.0, 0.5)},
+        memory=samples,
+        resident=[(1000.0 + t, t << 22) for t in range(90)],
+        cards=[Card(1001.0 + t, "0000:86:00.0", hostile, 80 * GIB, 9 * GIB, 8 * GIB, GIB, 50) for t in range(90)],
+        sources={path: SourceText(900.0, "", "\n".join(SOURCE) + "\n")},
+        logs={"stderr": Log(messages=[hostile])},
+    )
+    expectations = [
+        Expectation(
+            hostile, Status.FAIL, Level.ERROR, hostile, hostile, hostile, "GPU201", places[0], (hostile,), hostile
+        ),
+        Expectation("a", Status.WARN, Level.WARN, hostile, hostile, hostile, "", places[4]),
+        Expectation("b", Status.INCONCLUSIVE, Level.WARN, hostile, hostile, hostile, "", Where(path, 9999)),
+        Expectation("c", Status.PASS, Level.ERROR, hostile, hostile, hostile, "", Where("/not/there.py", 3)),
+    ]
+    return RunReport(capture, expectations, 1)
+
+
+@pytest.fixture(scope="module")
+def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    name = 'a"><img src=x onerror=boom()><' + "/script><script>window.boom=1<" + "/script>\x1b[31m\n\u202egnp.py"
+    file = tmp_path_factory.mktemp("page") / "report.html"
+    file.write_text(page.render(report(f"/p/{name}")), encoding="utf-8")
+    return file
+
+
+def visible_sections(seen: Opened) -> list[str]:
+    found: list[str] = seen.page.evaluate(
+        "[...document.querySelectorAll('section')].filter((one) => one.offsetParent !== null).map((one) => one.id)"
+    )
+    return found
+
+
+def test_nothing_of_the_program_runs_and_nothing_is_asked_for(browser: Any, hostile_page: Path) -> None:
+    for scripts in (True, False):
+        with opened(browser, hostile_page, java_script_enabled=scripts) as seen:
+            assert (seen.complaints, seen.requests) == ([], [])
+            assert seen.page.evaluate("window.boom") is None
+            assert seen.page.locator("script").count() == 1
+            assert seen.page.locator("img, iframe, object, embed, form, base").count() == 0
+            assert seen.page.evaluate(
+                "[...document.querySelectorAll('*')].every((one) => !one.hasAttribute('onerror'))"
+            )
+
+
+def test_what_is_hostile_is_read_as_it_is(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page) as seen:
+        cells = seen.page.locator("#verdict tbody tr").first.locator("td")
+        shown = cells.nth(3).text_content()
+        assert shown == HOSTILE.replace("`", "").translate({27: "�", 0: "�", 0x85: "�"})
+        rows = seen.page.locator("#source .file .row .code").all_text_contents()
+        assert rows[0] == SOURCE[0]
+        assert rows[1] == SOURCE[1]
+        assert rows[2] == "ADMIN = 'abcU+202EU+2066dcbaU+2028ε'  # U+001B[31m red"
+        assert rows[3] == SOURCE[3]
+        assert len([row for row in rows if row.startswith("filler_")]) == 60
+        told = json.loads(seen.page.locator("#json").text_content())
+        assert told["expectations"][0]["observed"] == HOSTILE
+
+
+def test_the_page_forbids_itself_the_network(browser: Any, hostile_page: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, opened(browser, hostile_page) as seen:
+        server.settimeout(1)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        assert seen.page.evaluate("(address) => fetch(address).catch(() => 'refused')", address) == "refused"
+        seen.page.evaluate("(address) => document.body.append(Object.assign(new Image(), {src: address}))", address)
+        seen.page.evaluate(
+            "document.body.insertAdjacentHTML('beforeend', '<b onclick=\"window.boom=1\" id=bait>b</b>')"
+        )
+        seen.page.evaluate("document.getElementById('bait').click()")
+        assert seen.page.evaluate("window.boom") is None
+        with pytest.raises(TimeoutError):
+            server.accept()
+        assert len(seen.complaints) >= 3
+        assert all("Content Security Policy" in text for text in seen.complaints)
+
+
+def test_copies_are_shown_with_what_is_known_of_them() -> None:
+    run = report("/p/a.py")
+    places = Places(run, content(run)["placements"])
+    bare = [{"op": "_Send", "from": "GPU:0", "to": "GPU:1", "count": 3}]
+    more = {"for": "MatMul", "bytes": 4096, "in_step": True, "mixed": False, "filename": "/p/a.py", "row": 2}
+    for told, names, cells in (
+        (bare, ["from", "to", "operation", "number", "where"], ["GPU:0", "GPU:1", "_Send", "3", ""]),
+        (
+            [*bare, {**bare[0], **more, "count": 4}],
+            ["from", "to", "operation", "for", "size", "when", "number", "where"],
+            ["GPU:0", "GPU:1", "_Send", "MatMul", "4 KiB", "in each step", "4", "a.py:2"],
+        ),
+    ):
+        section = tag("section", devices.copies(run, told, places))
+        assert ["".join(one.itertext()) for one in section.iter("th")] == names
+        assert ["".join(one.itertext()) for one in section.iter("td")][: len(cells)] == cells
+
+
+def test_each_cell_of_a_notebook_has_its_own_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text(notebook("first = tf.zeros(1)", "md:# t", "second = tf.zeros(2)"))
+    executions = Counter({Execution(Where(str(path), 1, cell), "Fill", "", "CPU:0"): cell + 1 for cell in (2, 0)})
+    capture = Capture(executions=executions, process={"main": str(path)})
+    shown = page.render(RunReport(capture, [], 0))
+    assert shown.index("a.ipynb:cell 1<") < shown.index("a.ipynb:cell 3<")
+    assert [shown.count(name) for name in ("first ", "second ", "nbformat")] == [1, 1, 0]
+
+
+def test_sections_are_tabs(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page) as seen:
+        assert visible_sections(seen) == ["verdict"]
+        for name in SECTIONS:
+            seen.page.click(f"nav a[href='#{name}']")
+            assert visible_sections(seen) == [name]
+            assert seen.page.evaluate("location.hash") == f"#{name}"
+        seen.page.keyboard.press("ArrowRight")
+        assert visible_sections(seen) == ["verdict"]
+        seen.page.keyboard.press("ArrowLeft")
+        assert visible_sections(seen) == ["raw"]
+        seen.page.keyboard.press("Home")
+        seen.page.keyboard.press("ArrowRight")
+        assert visible_sections(seen) == ["source"]
+        assert seen.page.evaluate("document.activeElement.textContent") == "Source"
+        assert seen.page.locator("nav [role=tab][aria-selected=true]").count() == 1
+        assert seen.complaints == []
+
+
+def test_without_javascript_everything_stands_below_each_other(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page, java_script_enabled=False) as seen:
+        assert visible_sections(seen) == SECTIONS
+        row = seen.page.locator("#file0-row4")
+        assert not row.locator("table").is_visible()
+        row.locator("summary").first.focus()
+        seen.page.keyboard.press("Enter")
+        assert row.locator("table").is_visible()
+
+
+def test_a_place_in_a_file_that_is_not_shown_leads_nowhere(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page) as seen:
+        ids = set(seen.page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)"))
+        links = seen.page.evaluate("[...document.querySelectorAll('a')].map((one) => one.getAttribute('href'))")
+        assert len(links) > len(SECTIONS)
+        assert {link.removeprefix("#") for link in links} <= ids
+
+
+def test_a_place_leads_to_its_row_wherever_it_is_folded(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page) as seen:
+        seen.page.click("#verdict tbody tr:nth-child(2) a")
+        assert visible_sections(seen) == ["source"]
+        assert seen.page.evaluate("document.querySelector(':target').id") == f"file0-row{len(SOURCE)}"
+    with opened(browser, hostile_page) as seen:
+        assert not seen.page.locator("#file0-row30").is_visible()
+        seen.page.evaluate("location.hash = '#file0-row30'")
+        seen.page.wait_for_function("document.getElementById('file0-row30').offsetParent !== null")
+        assert visible_sections(seen) == ["source"]
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_window(browser: Any, hostile_page: Path, width: int, scheme: str) -> None:
+    with opened(browser, hostile_page, width=width, color_scheme=scheme) as seen:
+        for name in SECTIONS:
+            seen.page.click(f"nav a[href='#{name}']")
+            seen.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            assert seen.page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+def contrast(seen: Opened, selector: str) -> float:
+    """The contrast of an element's text on what is behind it, as WCAG 2 defines it."""
+    ratio: float = seen.page.evaluate(
+        """(selector) => {
+            const drawn = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+            const own = document.querySelector(selector);
+            drawn.canvas.width = drawn.canvas.height = 1;
+            const layers = [];
+            for (let at = own; at; at = at.parentElement) layers.unshift(getComputedStyle(at).backgroundColor);
+            const luminance = (colors) => {
+                for (const color of colors) { drawn.fillStyle = color; drawn.fillRect(0, 0, 1, 1); }
+                const [r, g, b] = [...drawn.getImageData(0, 0, 1, 1).data].slice(0, 3).map((one) => {
+                    const share = one / 255;
+                    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+                });
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+            };
+            const [dark, light] = [luminance(layers), luminance([...layers, getComputedStyle(own).color])].sort();
+            return (light + 0.05) / (dark + 0.05);
+        }""",
+        selector,
+    )
+    return ratio
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_in_both_schemes(browser: Any, hostile_page: Path, scheme: str) -> None:
+    with opened(browser, hostile_page, color_scheme=scheme) as seen:
+        for number in range(9):
+            seen.page.evaluate(
+                f"document.querySelector('main').insertAdjacentHTML('beforeend', '<p class=\"chip hue{number}\">')"
+            )
+        for selector in (
+            "h1",
+            ".lines li",
+            *(f".badge.{status}" for status in ("fail", "warn", "inconclusive", "pass")),
+            *(f".count.{status}" for status in ("fail", "warn", "inconclusive", "pass")),
+            "#verdict a",
+            "nav a[aria-selected=false]",
+            *(f".source .{name}" for name in "kscn"),
+            *(f".chip.hue{number}" for number in range(9)),
+            ".hint",
+        ):
+            assert contrast(seen, selector) >= 4.5, selector
+
+
+def test_on_paper_every_section_is_there(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page) as seen:
+        seen.page.emulate_media(media="print")
+        assert visible_sections(seen) == SECTIONS[:-1]
+        assert not seen.page.locator("nav").is_visible()
+        assert seen.page.pdf()[:5] == b"%PDF-"
+
+
+def test_a_curve_is_read_with_the_keyboard_and_the_pointer(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page) as seen:
+        seen.page.click("nav a[href='#memory']")
+        figure = seen.page.locator("figure").first
+        figure.locator("svg").focus()
+        seen.page.keyboard.press("End")
+        assert figure.locator("output").text_content() == "90.0 s: in use 89.0 MiB, peak of the phase 178 MiB"
+        figure.locator("svg").hover()
+        assert "s: in use" in (figure.locator("output").text_content() or "")
+        assert seen.complaints == []
+
+
+def test_a_placement_log_and_a_run_without_tensorflow_have_a_page(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    logged = Capture(logs={"log": Log(9, 8, 1, placed=Counter({("MatMul", "GPU:0"): 8}))}, logical=("GPU:0",))
+    for capture in (Capture(), logged, Capture(process={"main": "none.py", "t": 1.0}, end={"status": 0})):
+        file.write_text(page.render(RunReport(capture, [], 0)), encoding="utf-8")
+        with opened(browser, file) as seen:
+            for name in SECTIONS:
+                seen.page.click(f"nav a[href='#{name}']")
+                assert seen.page.locator(f"#{name}").inner_text().strip()
+            assert (seen.complaints, seen.requests) == ([], [])
+
+
+@pytest.mark.tensorflow
+def test_a_real_run_has_its_devices_beside_its_lines(browser: Any, tmp_path: Path) -> None:
+    lines = [
+        "import tensorflow as tf",
+        "cpu, = tf.config.list_physical_devices('CPU')",
+        "tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)",
+        "with tf.device('CPU:1'):",
+        "    product = tf.matmul(tf.ones((4, 4)), tf.ones((4, 4)))",
+        "open(__file__, 'a').write('# written by the program\\n')",
+    ]
+    (tmp_path / "a.py").write_text("\n".join(lines) + "\n")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "gpulint",
+            "probe",
+            "--isolated",
+            "--html",
+            "run.html",
+            "--capture",
+            "run.jsonl",
+            "a.py",
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    with opened(browser, tmp_path / "run.html") as seen:
+        row = seen.page.locator("#file0-row5")
+        assert row.locator(".gutter").text_content() == "CPU:1 3"
+        assert row.locator(".code").text_content() == lines[4]
+        assert seen.page.locator(".file .note").text_content() == "These rows ran; the file has changed since."
+        assert seen.page.locator("#source .row").count() == len(lines)
+        assert "MatMul" in (row.locator("table").text_content() or "")
+        assert (seen.complaints, seen.requests) == ([], [])

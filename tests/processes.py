@@ -1,0 +1,25 @@
+"""Commands that must not take long. What else the machine does counts for nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+PATIENCE = 600
+"""Seconds on the clock after which a command counts as hung on any machine."""
+
+
+def run_within(seconds: float, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Run a command, which fails the test if it and its processes use more than so many seconds of processor time."""
+    before = _used()
+    done = subprocess.run(command, timeout=PATIENCE, check=False, **options)
+    assert _used() - before < seconds, command
+    return done
+
+
+def _used() -> float:
+    """Processor time of the processes that this one has waited for."""
+    times = os.times()
+    return times.children_user + times.children_system
