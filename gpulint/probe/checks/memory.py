@@ -130,11 +130,13 @@ def _out_of_memory(capture: Capture) -> Iterator[Expectation]:
 
 
 def _balances(run: Run) -> Iterator[Expectation]:
+    total = max((card.total for card in run.capture.cards), default=0)
     for strategy in run.capture.strategies:
-        balance = memory.balance(strategy, run.capture.memory, uneven=run.settings.probe_imbalance)
+        balance = memory.balance(strategy, run.capture.memory, uneven=run.settings.probe_imbalance, total=total)
         if balance is None or balance.verdict == "inconclusive":
             continue
-        subject, expected = f"peaks of memory under {strategy.cls}", f"within {balance.threshold} times of each other"
+        subject = f"peaks of memory under {strategy.cls}"
+        expected = f"within {balance.threshold} times of each other, or {memory.UNEVEN_SHARE:.0%} of the card"
         observed = ", ".join(f"{device}: {peak / 2**20:.0f} MiB" for device, peak in balance.peaks.items())
         if balance.verdict == "fail":
             yield violated(_BALANCE, subject, expected, observed, where=strategy.where, level=Level.WARN)
@@ -178,8 +180,13 @@ def _of_preallocation(taken: memory.Preallocation) -> Expectation:
     return held(_TAKEN, subject, expected, observed)
 
 
+def _is_cpu(device: str) -> bool:
+    return device.rpartition("/")[2].startswith("CPU")
+
+
 def _foreign(capture: Capture) -> Iterator[Expectation]:
-    for other in memory.foreign(capture.cards):
+    uses_gpu = any(max(sizes) for one in capture.memory for name, sizes in one.devices.items() if not _is_cpu(name))
+    for other in memory.foreign(capture.cards, uses_gpu):
         if other.verdict == "warn":
             yield violated(
                 _FOREIGN,

@@ -265,7 +265,7 @@ class _Run:
         own = next((frame for frame in stack if frame.own), None)
         at = f"; it is in `{own.function}`, {own.path}:{own.row}" if own is not None else ""
         inside = f", in {stack[0].path}:{stack[0].row}" if own is not None and stack[0] is not own else ""
-        text = f"gpulint: nothing has come of the program for {seconds:g} s{at}{inside}. --hang-after S stops it.\n"
+        text = f"gpulint: no sign of life for {seconds:g} s{at}{inside}. --hang-after S stops such a program.\n"
         if self._errors is not None:
             os.write(self._errors, text.encode("utf-8", "backslashreplace"))
 

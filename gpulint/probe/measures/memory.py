@@ -26,6 +26,9 @@ Outcome = Literal["pass", "fail", "warn", "info", "inconclusive"]
 UNEVEN = 1.2
 """Ratio of the largest to the smallest peak among a strategy's devices."""
 
+UNEVEN_SHARE = 0.01
+"""Share of a card's memory by which peaks must differ."""
+
 UNEVEN_BYTES = 16 << 20
 """Smaller differences do not count: workspaces and buffers cause them in small models."""
 
@@ -66,10 +69,15 @@ class Balance:
 
 
 def balance(
-    strategy: Strategy, samples: Iterable[Sample], shared: Collection[str] = (), uneven: float = UNEVEN
+    strategy: Strategy,
+    samples: Iterable[Sample],
+    shared: Collection[str] = (),
+    uneven: float = UNEVEN,
+    total: int = 0,
 ) -> Balance | None:
     """Whether a strategy's devices have similar peaks over the steps. `shared` devices have one allocator and always
-    report the same values, as CPUs do. None for a strategy with one device."""
+    report the same values, as CPUs do. `total`: bytes of a card, 0 if unknown, for what is worth a warning. None for a
+    strategy with one device."""
     if len(strategy.devices) < 2:
         return None
     peaks = {device: peak for device, peak in _peaks(samples).items() if device in strategy.devices}
@@ -80,7 +88,7 @@ def balance(
     if missing:
         return Balance(strategy, "inconclusive", f"no memory is known of {', '.join(missing)}", peaks, uneven)
     least, greatest = min(peaks.values()), max(peaks.values())
-    broken = greatest > uneven * least and greatest - least >= UNEVEN_BYTES
+    broken = greatest > uneven * least and greatest - least >= max(UNEVEN_BYTES, UNEVEN_SHARE * total)
     return Balance(strategy, "fail" if broken else "pass", "", peaks, uneven)
 
 
@@ -205,14 +213,17 @@ class Foreign:
     threshold = FOREIGN
 
 
-def foreign(cards: Iterable[Card]) -> list[Foreign]:
-    """Memory of other programs on each card."""
+def foreign(cards: Iterable[Card], uses_gpu: bool = False) -> list[Foreign]:
+    """Memory of other programs on each card. Of a program that `uses_gpu` and has no memory on any card, the driver
+    does not see the process id, as in containers: its memory would count as that of others."""
+    cards = list(cards)
+    is_unseen = uses_gpu and max((card.by_program for card in cards), default=0) <= 0
     found: list[Foreign] = []
     for bus, rows in sorted(_by_bus(cards).items()):
         taken = max(card.by_others for card in rows)
         verdict: Outcome = "warn" if taken > FOREIGN else "pass"
         reason = ""
-        if taken < 0:
+        if taken < 0 or is_unseen:
             verdict, reason = "inconclusive", "the driver does not say whose the memory is"
         found.append(Foreign(bus, rows[-1].name, verdict, reason, taken, rows[-1].total))
     return found

@@ -117,8 +117,8 @@ def _one_worker(finding: Finding, capture: Capture) -> Verdict | None:
 
 
 def _gone(finding: Finding, capture: Capture) -> Verdict | None:
-    """By its own error at its own line: a program has many that are gone, and ends with the first. What ran on the line
-    without one is there."""
+    """Confirmed by its own error on its own line: a program uses many removed names and ends with the first. Refuted
+    where the line ran without one."""
     spans = [finding.span, *(related.span for related in finding.related)]
     if any(is_in(capture.error_at, span) for span in spans):
         missing = _MISSING.search(capture.error)

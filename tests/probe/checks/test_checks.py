@@ -424,6 +424,22 @@ def test_other_programs_on_the_card_are_told_of() -> None:
     assert said(Capture(cards=[card._replace(by_others=0)])) == {}
 
 
+def test_memory_of_a_program_that_the_driver_does_not_see_is_not_that_of_others() -> None:
+    card = Card(1.0, "0000:86:00.0", "Tesla K80", 8 * GIB, 5 * GIB, 0, 5 * GIB, 90)
+    used = [Sample(1.0, "steps", {"GPU:0": (GIB, GIB)})]
+    assert "mem-foreign" not in said(Capture(cards=[card], memory=used))
+    assert said(Capture(cards=[card]))["mem-foreign"] == (Status.WARN, "")
+
+
+def test_peaks_that_differ_by_little_of_a_card_are_balanced() -> None:
+    both = MIRRORED._replace(devices=("GPU:0", "GPU:1"))
+    samples = [Sample(1.0, "steps", {"GPU:0": (55 << 20,) * 2, "GPU:1": (22 << 20,) * 2})]
+    capture = Capture(strategies=[both], memory=samples)
+    assert said(capture)["mem-balance"] == (Status.WARN, "")
+    capture.cards = [Card(1.0, "0000:86:00.0", "NVIDIA H200", 140 * GIB, GIB, GIB, 0, 90)]
+    assert said(capture)["mem-balance"] == (Status.PASS, "")
+
+
 def on_the_host(*resident: int, machine: int = 8 * GIB) -> Capture:
     """A program whose own memory had these sizes, a second apart."""
     samples = [Sample(float(t), "steps", {"CPU:0": (GIB, GIB), "CPU:1": (GIB, GIB)}) for t in range(len(resident))]

@@ -268,8 +268,8 @@ class TestEnd:
         output, errors = launched.finish()
         assert (output, launched.ended["status"], launched.ended["reason"]) == (b"done\n", 0, "exit")
         (line,) = errors.decode().splitlines()
-        assert line.startswith("gpulint: nothing has come of the program for 2 s; it is in `waits_here`, ")
-        assert line.endswith("program.py:6. --hang-after S stops it.")
+        assert line.startswith("gpulint: no sign of life for 2 s; it is in `waits_here`, ")
+        assert line.endswith("program.py:6. --hang-after S stops such a program.")
         assert not (tmp_path / "run.jsonl.stacks").exists()
 
     def test_no_hang_while_nobody_reads_our_output(self, tmp_path: Path) -> None:
