@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SCALE := .cache/scale
+# Processes of `gpulint check` in `make lint`.
+JOBS := auto
 
 # Hundreds of tests start Python anew: without byte code each would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE =
@@ -25,7 +27,7 @@ lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/gpulint check .
+	$(BIN)/gpulint check --jobs $(JOBS) .
 
 docs: $(VENV)/docs
 	$(BIN)/python -m scripts.pages build/pages

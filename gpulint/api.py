@@ -15,6 +15,7 @@ from gpulint.analysis.domain.path_conditions import (
     compatible,
     is_complete,
     length_of,
+    literal_of,
     mentions,
     words_of,
 )
@@ -33,7 +34,7 @@ from gpulint.analysis.domain.symbolic_patterns import (
     round_trip,
     varies,
 )
-from gpulint.analysis.domain.traversal import gone_over, leaves
+from gpulint.analysis.domain.traversal import iterated_sources, leaves
 from gpulint.analysis.domain.values.base import known, symbol_of
 from gpulint.analysis.plan import events
 from gpulint.analysis.plan.plan import Plan
@@ -170,7 +171,6 @@ __all__ = [
     "fact",
     "fitting_loops",
     "goes_over_data",
-    "gone_over",
     "has_cluster",
     "has_compiled_way",
     "has_gpu_kernel",
@@ -189,10 +189,12 @@ __all__ = [
     "is_sought",
     "is_test",
     "is_unguarded",
+    "iterated_sources",
     "known",
     "leaves",
     "left_on",
     "length_of",
+    "literal_of",
     "loop_around",
     "loops",
     "makers",

@@ -22,7 +22,8 @@ settings.load_profile("gate")
 
 BEFORE = pytest.StashKey[tuple[set[Path], set[Path]]]()
 OF_TOOLS = frozenset(
-    {".cache", ".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv", "__pycache__", "build"}
+    {".cache", ".git", ".gpulint_cache", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv"}
+    | {"__pycache__", "build"}
 )
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import gpulint
 from gpulint.api import Plan, Report, Rule, Severity
-from gpulint.linting.engine import Checker
+from gpulint.linting.result import CheckResult
+from tests import checking
 from tests.checking import codes_in, codes_in_project, codes_of
 
 PROGRAM = "import tensorflow as tf\n\nx = tf.zeros(4)\n"
@@ -30,23 +30,15 @@ def test_a_rule_that_raises_fails_an_expectation_of_no_findings(tmp_path: Path) 
     assert codes_in(PROGRAM, tmp_path) == set()
 
 
-@pytest.mark.parametrize(
-    "codes",
-    [
-        lambda directory: codes_in(PROGRAM, directory),
-        lambda directory: codes_in_project(directory, train=PROGRAM),
-        lambda directory: codes_of(gpulint.check_source(PROGRAM)),
-    ],
-)
-def test_so_does_an_analysis_that_raises(
-    codes: Callable[[Path], set[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*arguments: object) -> None:
-        raise ZeroDivisionError("of the analysis")
+def test_so_it_does_in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "PACK", (Raises,))
+    with pytest.raises(AssertionError, match="ZeroDivisionError: of the rule"):
+        assert codes_in_project(tmp_path, train=PROGRAM) == set()
 
-    monkeypatch.setattr(Checker, "_check_program", fails)
-    with pytest.raises(AssertionError, match="ZeroDivisionError: of the analysis"):
-        assert codes(tmp_path) == set()
+
+def test_the_traceback_of_an_internal_error_is_shown() -> None:
+    with pytest.raises(AssertionError, match="Traceback of the analysis"):
+        codes_of(CheckResult(errors=[("a.py: internal error", "Traceback of the analysis")]))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The abstract interpreter: from source to Plan."""
+"""The abstract interpreter: from source to `Plan`."""
 
 from gpulint.analysis.driver.program import analyse
 from gpulint.analysis.plan.plan import Plan

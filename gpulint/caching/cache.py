@@ -18,7 +18,7 @@ from gpulint.caching.present import Present
 from gpulint.caching.recalled import RecalledTexts
 from gpulint.caching.store import Store
 from gpulint.linting.examined import Examined
-from gpulint.linting.provenance import MadeFrom, digest
+from gpulint.linting.provenance import Provenance, digest
 from gpulint.linting.result import CheckResult
 from gpulint.settings import CacheOutside, SettingsError, SettingsFinder
 
@@ -65,12 +65,12 @@ class Cache:
         self._present = Present(self._finder)
         texts = RecalledTexts(self._finder)
 
-        def decode(plain: Any, made_from: MadeFrom) -> CheckResult | None:
+        def decode(plain: Any, provenance: Provenance) -> CheckResult | None:
             found = records.to_result(plain, files)
             findings = [*found.findings, *(one.finding for one in found.suppressed)]
             if self._edits and any(one.fix is not None for one in findings):
                 return None
-            return found if texts.hold(findings, made_from) else None
+            return found if texts.hold(findings, provenance) else None
 
         found = self._current(_here(), self._of_run(files), decode)
         return (found, texts) if found is not None else None
@@ -78,9 +78,9 @@ class Cache:
     def examined(self, path: str, shown: Collection[str]) -> Examined | None:
         """The results of a file if the files in `shown` are checked, None if they are not known. Paths are absolute."""
 
-        def decode(plain: Any, made_from: MadeFrom) -> Examined | None:
-            found = records.to_examined(plain, made_from.files)
-            found.made_from, found.readings = made_from, made_from.files
+        def decode(plain: Any, provenance: Provenance) -> Examined | None:
+            found = records.to_examined(plain, provenance.files)
+            found.provenance, found.readings = provenance, provenance.files
             return found
 
         found = self._current(path, _of_file(path), decode)
@@ -89,33 +89,33 @@ class Cache:
         return None if self._edits and any(one.offer is not None for one in found.candidates) else found
 
     def keep(
-        self, files: Sequence[str], result: CheckResult, made_from: MadeFrom | None, fresh: Sequence[Examined]
+        self, files: Sequence[str], result: CheckResult, provenance: Provenance | None, fresh: Sequence[Examined]
     ) -> None:
         """Store the result of a run and of its `fresh` files; then prune."""
         for part in fresh:
-            if part.made_from is not None and not part.errors and all(one.fault is None for one in part.candidates):
-                self._put(part.path, _of_file(part.path), part.made_from, records.of_examined, part)
-        if made_from is not None:
-            self._put(_here(), self._of_run(files), made_from, records.of_result, result)
+            if part.provenance is not None and not part.errors and all(one.fault is None for one in part.candidates):
+                self._put(part.path, _of_file(part.path), part.provenance, records.of_examined, part)
+        if provenance is not None:
+            self._put(_here(), self._of_run(files), provenance, records.of_result, result)
         for store in self._stores.values():
             store.prune()
 
-    def _current(self, path: str, name: tuple[str, ...], decode: Callable[[Any, MadeFrom], T | None]) -> T | None:
+    def _current(self, path: str, name: tuple[str, ...], decode: Callable[[Any, Provenance], T | None]) -> T | None:
         """The content of a record of a file's project, None if it is missing or not current."""
         try:
             if (store := self._store(path)) is None or (found := store.get(self._name(path, name))) is None:
                 return None
-            made_from = records.to_made_from(found[0])
-            return decode(found[1], made_from) if self._present.agrees_with(made_from) else None
+            provenance = records.to_provenance(found[0])
+            return decode(found[1], provenance) if self._present.agrees_with(provenance) else None
         except (SettingsError, TypeError, ValueError, LookupError):
             return None  # a malformed record, or wrong settings, which are reported when they are read
 
     def _put(
-        self, path: str, name: tuple[str, ...], made_from: MadeFrom, encode: Callable[[T], Any], content: T
+        self, path: str, name: tuple[str, ...], provenance: Provenance, encode: Callable[[T], Any], content: T
     ) -> None:
         try:
             if (store := self._store(path)) is not None:
-                store.put(self._name(path, name), [records.of_made_from(made_from), encode(content)])
+                store.put(self._name(path, name), [records.of_provenance(provenance), encode(content)])
         except (SettingsError, TypeError, ValueError, AttributeError):
             pass  # a rule of the user's reports something that is not text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.linting.provenance import MadeFrom, Roots, States
+from gpulint.linting.provenance import Provenance, Roots, States
 from gpulint.settings import SettingsFinder
 from gpulint.sources.modules import ModuleFinder
 
@@ -14,11 +14,11 @@ class Present:
         self.states = States(finder)
         self._finders: dict[Roots, ModuleFinder] = {}
 
-    def agrees_with(self, made_from: MadeFrom) -> bool:
+    def agrees_with(self, provenance: Provenance) -> bool:
         """Whether nothing has changed since. Raises SettingsError."""
-        return all(self.states.of(path) == state for path, state in made_from.files.items()) and all(
+        return all(self.states.of(path) == state for path, state in provenance.files.items()) and all(
             self._finder(roots).look(*lookup) == found
-            for roots, lookups in made_from.lookups.items()
+            for roots, lookups in provenance.lookups.items()
             for lookup, found in lookups.items()
         )
 

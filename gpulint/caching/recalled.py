@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gpulint.linting.provenance import MadeFrom
+from gpulint.linting.provenance import Provenance
 from gpulint.places import Span
 from gpulint.settings import SettingsFinder
 from gpulint.sources.decoding import Undecodable
@@ -30,7 +30,7 @@ class RecalledTexts:
 
         return Files(self._finder)
 
-    def hold(self, findings: Iterable[Finding], made_from: MadeFrom) -> bool:
+    def hold(self, findings: Iterable[Finding], provenance: Provenance) -> bool:
         """Whether the findings still fit: each place is inside its file, and no file has changed. Raises
         SettingsError."""
         spans = [span for one in findings for span in (one.span, *(related.span for related in one.related))]
@@ -39,7 +39,7 @@ class RecalledTexts:
                 self._files.load(path)
             except (OSError, Undecodable):
                 pass  # this is the finding; `states` has noted the content, if any
-            if self._files.states.of(path) != made_from.files.get(path):
+            if self._files.states.of(path) != provenance.files.get(path):
                 return False
         return all(self._files.has(span) for span in spans)
 

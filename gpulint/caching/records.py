@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from gpulint.confidence import Confidence
 from gpulint.linting.examined import Candidate, Examined
 from gpulint.linting.finding import Finding, Related, Severity, Silenced
-from gpulint.linting.provenance import MadeFrom
+from gpulint.linting.provenance import Provenance
 from gpulint.linting.result import CheckResult
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Applicability, Fix
@@ -97,17 +97,17 @@ def _optional(plain: Plain, read: Callable[[Plain], T]) -> T | None:
 # ------------------------------------------------------------------------------------ what was read
 
 
-def of_made_from(made_from: MadeFrom) -> Plain:
+def of_provenance(provenance: Provenance) -> Plain:
     return [
-        made_from.files,
+        provenance.files,
         [
             [roots, [[*lookup, found] for lookup, found in lookups.items()]]
-            for roots, lookups in made_from.lookups.items()
+            for roots, lookups in provenance.lookups.items()
         ],
     ]
 
 
-def to_made_from(plain: Plain) -> MadeFrom:
+def to_provenance(plain: Plain) -> Provenance:
     """Raises Malformed."""
     files, several = _list(plain, 2)
     if type(files) is not dict:
@@ -119,7 +119,7 @@ def to_made_from(plain: Plain) -> MadeFrom:
             Lookup(_text(name), _text(directory)): _optional(path, _text)
             for name, directory, path in (_list(each, 3) for each in _list(found))
         }
-    return MadeFrom({_text(path): _text(state) for path, state in files.items()}, lookups)
+    return Provenance({_text(path): _text(state) for path, state in files.items()}, lookups)
 
 
 # --------------------------------------------------------------------------------------- a whole run

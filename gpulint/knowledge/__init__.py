@@ -1,6 +1,6 @@
-"""What gpulint knows of TensorFlow and Keras, as tables.
+"""Knowledge of TensorFlow and Keras, as tables.
 
-`canonical(dotted)` brings every spelling of a public name to one; `fact(canonical_name)` says what it is;
+`canonical(dotted)` maps every spelling of a public name to one. `fact(canonical_name)` says what the name is.
 `has_gpu_kernel(canonical_name, dtype)` answers from the kernel registry.
 """
 
@@ -27,14 +27,17 @@ __all__ = [
 ]
 
 OTHER_LIBRARIES = {"tensorflow_datasets.load": Fact(Kind.DATASET, ("name", "split"), initialises=Initialises.YES)}
-"""Names of other libraries whose values TensorFlow programs train on. Loading one makes a dataset of file names."""
+"""Names of other libraries that return data for TensorFlow programs. `tfds.load` creates a dataset of file names."""
 
 LEGACY_OPTIMIZERS = "tensorflow.keras.optimizers.legacy."
-"""Optimizers of Keras before 2.11: their variables are made late, under the strategy that is then in force."""
+"""Optimizers of Keras before 2.11. They create their variables late, under the strategy in force at that time."""
 
 FIRST_WITH_VARIABLES = (2, 11)
-"""Before this release all optimizers made their variables when they were first applied, as those of `legacy` do: under
-the strategy, wherever the optimizer was made (run with tf_keras 2.21)."""
+"""First release in which optimizers create their variables when they are created.
+
+Before it, all did so when they were first applied, as those of `legacy` still do: under the strategy in force then,
+wherever the optimizer was created (run with tf_keras 2.21).
+"""
 
 _METHODS = {
     (Kind.MODEL, "compile"): (
@@ -52,7 +55,7 @@ _METHODS = {
 
 @lru_cache(maxsize=8192)
 def fact(name: str) -> Fact | None:
-    """What is known of a canonical name."""
+    """Fact of a canonical name, None for unknown names."""
     if name.startswith(LEGACY_OPTIMIZERS):
         return generated(name.replace(".legacy.", "."))
     if (of_keras := _EARLIER.sub("tensorflow.keras.", name)) != name and (known := generated(canonical(of_keras))):
@@ -64,10 +67,10 @@ _CASTS = {
     f"tensorflow.compat.v1.to_{dtype}": Fact(Kind.OP, ("x", "name"))
     for dtype in ("bfloat16", "complex128", "complex64", "double", "float", "int32", "int64")
 }
-"""Operations that only TensorFlow 1 names so; `tf.compat.v1` has them to this day."""
+"""Operations with these names in TensorFlow 1 only. `tf.compat.v1` still has them."""
 
 _EARLIER = re.compile(r"^tensorflow\.(?=(?:losses|metrics)\.)")
-"""Modules whose functions the newest release has in Keras alone (`tf.losses.mean_squared_error`)."""
+"""Modules whose functions the newest release has only in Keras (`tf.losses.mean_squared_error`)."""
 
 
 _TRACKED_METHODS = frozenset(
@@ -79,25 +82,25 @@ _TRACKED_METHODS = frozenset(
         *("experimental_distribute_dataset", "experimental_run_v2", "enter_context", "contextmanager"),
     }
 )
-"""Methods of library objects that make events."""
+"""Methods of library objects that emit events."""
 
 _PYTHON = frozenset(dir(builtins)) | frozenset(name for kind in (str, list, dict, set) for name in dir(kind))
 
 
 @lru_cache(maxsize=1)
 def telling_words() -> frozenset[str]:
-    """Words without one of which a function's own body does nothing that is tracked."""
+    """Words of which the own body of a function contains one if it does anything that is tracked."""
     known = {name.rpartition(".")[2] for name in (*generated_names(), *RUNTIME, *STRATEGIES, *OTHER_LIBRARIES)}
     return frozenset(known | _TRACKED_METHODS) - _PYTHON
 
 
 def method_params(kind: Kind, method: str) -> tuple[str, ...]:
-    """Names of a method's positional parameters; empty where no analysis needs them."""
+    """Names of a method's positional parameters, empty where no analysis needs them."""
     return _METHODS.get((kind, method), ())
 
 
 def has_gpu_kernel(name: str, dtype: str | None) -> bool | None:
-    """Whether an op runs on a GPU for inputs of `dtype` (None: not known), None where the table does not say."""
+    """Whether an op runs on a GPU for inputs of `dtype` (None: unknown), None where the table does not say."""
     dtypes = kernels().get(name)
     if dtypes is None:
         return None

@@ -1,9 +1,9 @@
-"""Device names as TensorFlow reads them.
+"""Device names as TensorFlow parses them.
 
 The grammar is that of `DeviceSpec.from_string`, run on TensorFlow 2.16 and 2.21: parts separated by "/", each
-`job:NAME`, `replica:N`, `task:N`, `device:TYPE:N`, or a short `cpu`, `gpu`, `tpu` in any case with an
-optional `:N`; an index may be `*`. `device:GPU` without an index raises. A negative index is accepted by
-the parser and raises at the first operation, so it counts as malformed.
+`job:NAME`, `replica:N`, `task:N`, `device:TYPE:N`, or a short `cpu`, `gpu`, `tpu` in any case with an optional `:N`. An
+index may be `*`. `device:GPU` without an index raises. A negative index is accepted by the parser and raises at the
+first operation, so it counts as malformed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ _SHORT_TYPES = frozenset({"CPU", "GPU", "TPU", "TPU_SYSTEM"})
 
 @dataclass(frozen=True, slots=True)
 class DeviceName:
-    """A parsed device name. `type` is upper case or "" where none is named; `index` is None where none
-    is named or where it is `*`; `job` and `task` are "" and None where they are left out."""
+    """Parsed device name.
+
+    `type` is upper case, or "" if there is none. `index` is None if it is missing or `*`. A missing `job` is "", a
+    missing `task` None.
+    """
 
     type: str
     index: int | None
@@ -42,7 +45,7 @@ class DeviceName:
 
 
 def _index(text: str) -> int | None:
-    """The number in an index part, None for `*`. Raises ValueError for anything else, as for a negative one."""
+    """Number in an index part, None for `*`. Raises `ValueError` for anything else, including negative numbers."""
     if text == "*":
         return None
     number = int(text)
@@ -52,7 +55,7 @@ def _index(text: str) -> int | None:
 
 
 def parse_device(text: str) -> DeviceName | None:
-    """The device that `text` names, or None where TensorFlow raises for it."""
+    """Device that `text` names, None where TensorFlow raises for it."""
     kind, index, job, task = "", None, "", None
     try:
         for part in text.split("/"):

@@ -1,8 +1,8 @@
-"""Every spelling of a public name, brought to one.
+"""Canonical names: one for all spellings of a public name.
 
-Canonical names are spelled from `tensorflow.`; Keras, by whatever package it is imported, stands under
-`tensorflow.keras.`. The aliases inside the public API are generated from TensorFlow itself
-(`scripts/generate_api_table.py`): names of the same object are one name.
+Canonical names are spelled from `tensorflow.`. Keras, imported from any package, is under `tensorflow.keras.`. The
+aliases inside the public API are generated from TensorFlow itself (`scripts/generate_api_table.py`): names of the same
+object are one name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PACKAGES = (
     ("keras.api.", "tensorflow.keras."),
     ("keras.", "tensorflow.keras."),
 )
-"""Package prefixes of which the first that fits is replaced."""
+"""Package prefix → replacement. The first match applies."""
 
 _WHOLE = {
     "keras": "tensorflow.keras",
@@ -46,8 +46,10 @@ _OF_BACKEND = (
     *("sin", "softmax", "softplus", "softsign", "sparse_categorical_crossentropy", "sqrt", "square", "squeeze"),
     *("stack", "std", "stop_gradient", "sum", "tanh", "tile", "transpose", "var", "zeros", "zeros_like"),
 )
-"""Operations of `keras.backend` that `keras.ops` has under the same name; some have another default axis (run on
-2.21)."""
+"""Operations of `keras.backend` that `keras.ops` has under the same name.
+
+Some have another default axis (run on 2.21).
+"""
 
 ALIASES = {
     _DISTRIBUTE + "experimental.MultiWorkerMirroredStrategy": _DISTRIBUTE + "MultiWorkerMirroredStrategy",
@@ -81,7 +83,7 @@ ALIASES = {
     _BACKEND + "pow": "tensorflow.keras.ops.power",
     **{f"{_BACKEND}{name}": f"tensorflow.keras.ops.{name}" for name in _OF_BACKEND},
 }
-"""Names that are the same thing, and that the generated table does not join (other classes, or gone since)."""
+"""Names of equivalent things that the generated table does not join (different classes, or since removed)."""
 
 _OPTIMIZER = re.compile(r"tensorflow\.keras\.optimizers\.experimental\.(\w+)\Z")
 _INNER = re.compile(r"tensorflow\.(?:python\.distribute|keras)\..*\.(\w+)\Z")
@@ -93,8 +95,10 @@ def is_tensorflow(dotted: str) -> bool:
 
 
 def public_name(dotted: str) -> str | None:
-    """A public name of TensorFlow or Keras spelled from `tensorflow.`, as it is written otherwise; None for private
-    ones and those of other packages (`tf_keras` keeps what Keras 2 had)."""
+    """Public name of TensorFlow or Keras spelled from `tensorflow.`, otherwise as written.
+
+    None for private names and those of other packages (`tf_keras` keeps what Keras 2 had).
+    """
     package, _, rest = dotted.partition(".")
     if package == "tensorflow" and not rest.startswith(("python.", "_api.", "core.", "compat.")):
         return dotted
@@ -104,22 +108,22 @@ def public_name(dotted: str) -> str | None:
 
 
 PRIVATE = "tensorflow.python"
-"""The package of TensorFlow's private names, a copy of Keras 2 among them."""
+"""Package of TensorFlow's private names, which include a copy of Keras 2."""
 
 
 SOURCE = "keras.src"
-"""The package of Keras's own modules, which have names that the public ones have not."""
+"""Package of Keras's own modules, which have names that the public ones lack."""
 
 
 def package_of(dotted: str) -> str:
-    """The package that a name is imported from, as `removed.since` takes it."""
+    """Package that a name is imported from, as `removed.since` expects it."""
     private = (package for package in (PRIVATE, SOURCE) if dotted.startswith(f"{package}."))
     return next(private, dotted.partition(".")[0])
 
 
 @lru_cache(maxsize=16384)
 def canonical(dotted: str) -> str:
-    """The one name of what `dotted` names; names of other libraries, and unknown ones, come back as they are."""
+    """Canonical name for `dotted`. Names of other libraries and unknown names are returned unchanged."""
     if dotted in _WHOLE:
         return _WHOLE[dotted]
     if not is_tensorflow(dotted):
@@ -150,7 +154,7 @@ COMPATIBLE = frozenset(
         "tensorflow.distribute.experimental.MultiWorkerMirroredStrategy",
     }
 )
-"""Names that `tensorflow.compat.v1` has too, for the same thing."""
+"""Names that `tensorflow.compat.v1` also has, for the same thing."""
 
 
 def _alias(name: str) -> str:

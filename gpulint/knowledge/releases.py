@@ -1,8 +1,8 @@
-"""Releases of TensorFlow, so that they compare."""
+"""TensorFlow releases as comparable tuples."""
 
 from __future__ import annotations
 
 
 def release(text: str) -> tuple[int, ...]:
-    """The numbers of a release: (2, 16) of "2.16". Raises ValueError for what is none."""
+    """Major and minor number of a release: (2, 16) for "2.16". Raises `ValueError` if a part is not a number."""
     return tuple(int(part) for part in text.split(".")[:2])

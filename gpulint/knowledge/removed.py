@@ -1,4 +1,4 @@
-"""Public names that a TensorFlow release no longer has, generated from the wheels (`scripts/removed_api.py`)."""
+"""Public names removed in TensorFlow releases, generated from the wheels (`scripts/removed_api.py`)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ def _table() -> dict[str, Any]:
 
 
 def names() -> dict[str, str]:
-    """Name → the first release without it. A module that is gone stands for all that was in it."""
+    """Name → the first release without it. A removed module stands for all names in it."""
     found: dict[str, str] = _table()["names"]
     return found
 
 
 def methods() -> dict[str, dict[str, str]]:
-    """Class → method → the first release without it ("": the class still has it, though its base has not)."""
+    """Class → method → the first release without it ("": the class still has it, though its base does not)."""
     found: dict[str, dict[str, str]] = _table()["methods"]
     return found
 
 
 def since(name: str, package: str = "tensorflow") -> str | None:
-    """The first release without a name, None where the newest has it (or no release ever had).
+    """First release without a name, None where the newest has it (or no release ever did).
 
-    `package` is the one that it was had from: `keras` has some names that `tf.keras` has not and lacks others, and
-    `tf_keras` and the copy in `tensorflow.python` have all. What Keras's own modules have is not known.
+    `package` is the one the name is imported from. `keras` has some names that `tf.keras` lacks, and lacks others.
+    `tf_keras` and the copy in `tensorflow.python` have all. What Keras's own modules have is unknown.
     """
     if is_of_keras_2(package) or (package == "keras" and name in _table()["standalone"]):
         return None
@@ -42,16 +42,16 @@ def since(name: str, package: str = "tensorflow") -> str | None:
 
 @lru_cache(maxsize=1)
 def only_tf() -> frozenset[str]:
-    """Names that `tf.keras` has and the package `keras` has not, since it is Keras 3."""
+    """Names that `tf.keras` has and the package `keras` lacks since it is Keras 3."""
     return frozenset(_table()["only_tf"])
 
 
 _WITH_KERAS_3 = "2.16"
-"""The first release of TensorFlow that goes with Keras 3."""
+"""First release of TensorFlow that uses Keras 3."""
 
 
 def raises_since(name: str, package: str = "tensorflow") -> str | None:
-    """The first release in which calling a name that is still there does nothing but raise."""
+    """First release in which calling a name that still exists only raises."""
     found: str | None = _table()["raising"].get(name) if package not in _OF_KERAS_2 else None
     return found
 
@@ -60,18 +60,18 @@ _OF_KERAS_2 = ("tf_keras", PRIVATE)
 
 
 def is_of_keras_2(package: str) -> bool:
-    """Whether what a package has is as it was in Keras 2, or not known: Keras's own modules are not the public ones."""
+    """Whether a package has the API of Keras 2, or an unknown one: Keras's own modules differ from the public ones."""
     return package in (*_OF_KERAS_2, SOURCE)
 
 
 def is_importable(name: str) -> bool:
-    """Whether `import` still finds a module that is no attribute of `tensorflow` any more."""
+    """Whether `import` still finds a module that is no longer an attribute of `tensorflow`."""
     return name in _table()["importable"]
 
 
 @lru_cache(maxsize=4096)
 def method_since(library: str, method: str) -> str | None:
-    """The first release in which a class has no such method any more, its own or inherited."""
+    """First release in which a class no longer has a method, its own or an inherited one."""
     cls: str | None = library
     while cls is not None:
         gone: str | None = methods().get(cls, {}).get(method)
@@ -82,20 +82,19 @@ def method_since(library: str, method: str) -> str | None:
 
 
 def functions() -> Iterator[str]:
-    """Functions, classes and methods that do not take some parameters any more."""
+    """Functions, classes and methods from which parameters were removed."""
     return iter(_table()["parameters"])
 
 
 @cache
 def parameters_since(function: str) -> Mapping[str, str]:
-    """Parameter → the first release in which a function or method does not take it any more."""
+    """Parameter → the first release in which a function or method no longer accepts it."""
     return {name: since for name, since in _table()["parameters"].get(function, {}).items() if since}
 
 
 @lru_cache(maxsize=1)
 def passed_to() -> dict[str, frozenset[str]]:
-    """Last part of the name of a function, class or method of a model → parameters that it does not take any more, but
-    for those that are everywhere."""
+    """Last part of the name of a function, class or model method → its removed parameters, except common ones."""
     found: dict[str, set[str]] = {}
     for name, function in (*((one, one) for one in functions()), *aliases().items()):
         owner, _, last = name.rpartition(".")
@@ -105,30 +104,31 @@ def passed_to() -> dict[str, frozenset[str]]:
 
 
 _EVERYWHERE = frozenset({"batch_size", "input_shape", "name", "trainable", "weights"})
-"""Parameters that so much else takes that they are no reason to look at a program."""
+"""Parameters that so many other functions take that they are no reason to analyse a program."""
 
 
 REFUSED_BY_OPTIMIZERS = ("lr", "2.16", "learning_rate")
-"""An argument that every Keras optimizer took among others, the first release in which they raise for it, and what to
-write instead."""
+"""Argument that every Keras optimizer once accepted, first release in which they raise for it, and replacement."""
 
 PROPERTIES = {"tensorflow.keras.Optimizer": {"variables": "2.16"}}
-"""Class → property of it → the first release in which what it gives cannot be called any more, as a method's name can
-(Keras 2.15 gives a list that can be, Keras 3 a plain one)."""
+"""Class → property → the first release in which it can no longer be called like the method that it once was.
+
+Keras 2.15 returns a list that can be called, Keras 3 a plain one.
+"""
 
 BESIDE = {"lr": "optimizers", "minimize": "optimizers", "reset_states": "metrics", "variables": "optimizers"}
-"""Removed methods and arguments whose names other things have, too → the module that goes with these."""
+"""Removed methods and arguments whose names are also used elsewhere → the module that they belong to."""
 
 
 def replacement(name: str) -> str | None:
-    """What a name is called now, where it was renamed."""
+    """New name of a renamed one, None where there is none."""
     found: str | None = _table()["renamed"].get(name)
     return found
 
 
 @lru_cache(maxsize=1)
 def _telling() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
-    """(words that only what is gone has; pairs of words that only what is gone has)."""
+    """Words, and pairs of words, that only removed names have."""
     table = _table()
     shared = frozenset(table["shared"])
     methods = {method for gone in table["methods"].values() for method, since in gone.items() if since}
@@ -145,7 +145,7 @@ _MODEL_METHODS = "tensorflow.keras.Model."
 
 
 def _is_distinctive(word: str) -> bool:
-    """Whether a name says by itself what it is: `fit_generator` and `CuDNNLSTM` do, `app`, `flags` and `SGD` do not."""
+    """Whether a name is unambiguous: `fit_generator` and `CuDNNLSTM` are, `app`, `flags` and `SGD` are not."""
     capitals = sum(letter.isupper() for letter in word)
     return word not in _COMMON and ("_" in word.strip("_") or (len(word) > 5 and capitals > 1))
 
@@ -154,10 +154,10 @@ _COMMON = frozenset({"global_step", "loss_scale", "vocab_size", "dimension_value
 
 
 def telling_words() -> frozenset[str]:
-    """Identifiers that nothing but a removed name has."""
+    """Identifiers that only removed names have."""
     return _telling()[0]
 
 
 def telling_pairs() -> frozenset[tuple[str, str]]:
-    """Module and name of removed names of which the name alone could be something else (`tensorflow`, `layers`)."""
+    """Pairs of module and name for removed names whose last part alone is ambiguous (`tensorflow`, `layers`)."""
     return _telling()[1]

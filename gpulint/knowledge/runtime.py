@@ -1,8 +1,8 @@
-"""What configures TensorFlow's runtime, and what starts it.
+"""Functions that configure or initialise TensorFlow's runtime.
 
-Each line was run in a fresh process on TensorFlow 2.16 and 2.21: `context.context()._initialized` before and
-after, and whether the call raises once an operation has run. `set_soft_device_placement`, `optimizer.set_jit`,
-`enable_op_determinism` and `set_synchronous_execution` do not raise then, and are not here.
+Each entry was run in a fresh process on TensorFlow 2.16 and 2.21: `context.context()._initialized` before and after,
+and whether the call raises once an operation has run. `set_soft_device_placement`, `optimizer.set_jit`,
+`enable_op_determinism` and `set_synchronous_execution` do not raise then, and are not listed.
 """
 
 from __future__ import annotations
@@ -58,4 +58,4 @@ RUNTIME = {
     "tensorflow.random.Generator.from_non_deterministic_state": _starts(),
     "tensorflow.summary.create_file_writer": _starts("logdir"),
 }
-"""By canonical name."""
+"""Canonical name → fact."""

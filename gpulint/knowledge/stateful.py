@@ -1,7 +1,7 @@
-"""Which operations make a traced function stateful: tf.data then keeps a `map` of it sequential.
+"""Operations that make a traced function stateful, so that tf.data keeps a `map` of it sequential.
 
-Read from the graphs that TensorFlow 2.21 makes (`benchmarks/experiments/stateful_maps.py`): assertions, files, decoding
-and `stateless_random_*` do not count; random ops, Python functions, variables, tables and printing do.
+Read from the graphs that TensorFlow 2.21 builds (`benchmarks/experiments/stateful_maps.py`): assertions, files,
+decoding and `stateless_random_*` are not stateful; random ops, Python functions, variables, tables and printing are.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _LAYERS = frozenset(
 
 @lru_cache(maxsize=4096)
 def effect_of(name: str) -> str | None:
-    """What kind of stateful operation a library name is: "random", "python" or "other"; None for the others."""
+    """Kind of stateful operation that a library name is: "random", "python" or "other". None for stateless ones."""
     if name in _RANDOM or name.startswith("tensorflow.image.random_"):
         return "random"
     if name in _PYTHON:
@@ -83,11 +83,11 @@ TABLE_LAYERS = frozenset(
         "tensorflow.keras.layers.TextVectorization",
     }
 )
-"""Keras layers that look something up in a table."""
+"""Keras layers that use a lookup table."""
 
 
 def last_names() -> frozenset[str]:
-    """How code names these operations and layers: the last parts of their names, but those that say too little."""
+    """Last parts of the names of these operations and layers, except ambiguous ones."""
     known = (f"tensorflow.{name}" for name in generated_names())
     named = {name for name in known if effect_of(name) is not None or is_random_layer(name)}
     names = named.union(_RANDOM, _PYTHON, _OTHER, _LAYERS, TABLE_LAYERS)
@@ -95,7 +95,7 @@ def last_names() -> frozenset[str]:
 
 
 _COMMON = frozenset({"gamma", "normal", "poisson", "print", "shuffle", "uniform"})
-"""Names that mean this only behind `random` or in TensorFlow."""
+"""Names that mean these operations only after `random` or in TensorFlow."""
 
 _OF_NETWORKS = frozenset({"Dropout"})
 """Layers that nearly every network has, and hardly any pipeline."""

@@ -22,4 +22,4 @@ STRATEGIES = {
     _PREFIX + "OneDeviceStrategy": _strategy("one_device", "device"),
     _PREFIX + "get_strategy": _strategy("default", initialises=Initialises.NO),
 }
-"""By canonical name; `detail` is the kind that rules speak of."""
+"""Canonical name → fact. `detail` is the kind of strategy that rules refer to."""

@@ -1,4 +1,4 @@
-"""The generated tables, read once when they are first asked for."""
+"""The generated tables, each read when it is first needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpulint.knowledge.facts import Fact, Initialises, Kind
 
 
 def read(name: str) -> dict[str, Any]:
-    """What a JSON file of this package holds. `importlib.resources` would take longer to import than this to read."""
+    """Content of a JSON file of this package. Importing `importlib.resources` would take longer than reading it."""
     table: dict[str, Any] = json.loads(get_data("gpulint.knowledge", name) or b"")
     return table
 
@@ -29,14 +29,16 @@ def _kernels() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def kernels() -> dict[str, list[str]]:
-    """Canonical name → dtypes with a GPU kernel (none: no GPU kernel at all), for functions that lack some."""
+    """Canonical name → dtypes with a GPU kernel (empty: no GPU kernel at all), for functions that lack some."""
     return {f"tensorflow.{name}": dtypes for name, dtypes in _kernels()["gpu_dtypes"].items()}
 
 
 @lru_cache(maxsize=1)
 def op_kernels() -> dict[str, tuple[list[str], list[str]]]:
-    """Op → the dtypes of its first input that have a GPU kernel, and those that such a kernel takes from host memory.
-    An op that is not in it runs on a GPU whatever it is given, or is not known."""
+    """Op → dtypes of its first input with a GPU kernel, and those that such a kernel takes from host memory.
+
+    An op that is missing runs on a GPU for any input, or is unknown.
+    """
     table = read("gpu_kernels.json")
     types = [names.split() for names in table["types"]]
     known: dict[str, tuple[list[str], list[str]]] = {}
@@ -52,13 +54,13 @@ def op_kernels() -> dict[str, tuple[list[str], list[str]]]:
 
 @lru_cache(maxsize=1)
 def aliases() -> dict[str, str]:
-    """Other names of things in the table → canonical names."""
+    """Aliases in the table → canonical names."""
     return {f"tensorflow.{alias}": f"tensorflow.{name}" for alias, name in _api()["aliases"].items()}
 
 
 @lru_cache(maxsize=1)
 def names_of_classes() -> dict[str, str]:
-    """Last part → canonical name, for classes and model factories: what private module paths end in."""
+    """Last part → canonical name, for classes and model factories, which private module paths end in."""
     named = {
         name.rpartition(".")[2]: f"tensorflow.{name}"
         for name, (kind, _, _) in _api()["facts"].items()
@@ -80,19 +82,21 @@ _INITIALISES = {
     "dataset": Initialises.YES,
     "model-factory": Initialises.YES,
 }
-"""What each kind does to the runtime (run on 2.16 and 2.21): models, losses and
-layers that are not built do nothing, but layers with random state or tables of their own (detail "state"). Metrics
-do, but those that make their variables when they are first updated (detail "late")."""
+"""Effect of each kind on the runtime (run on 2.16 and 2.21).
+
+Unbuilt models, losses and layers have none, except layers with random state or tables of their own (detail "state").
+Metrics have one, except those that create their variables when they are first updated (detail "late").
+"""
 
 
 def generated_names() -> Iterator[str]:
-    """Every name that the generated table knows, canonical or not."""
+    """Every name in the generated table, canonical or not."""
     yield from _api()["facts"]
     yield from _api()["aliases"]
 
 
 def generated(name: str) -> Fact | None:
-    """The fact of a canonical name from the generated table."""
+    """Fact of a canonical name from the generated table."""
     if not name.startswith("tensorflow."):
         return None
     entry = _api()["facts"].get(name[len("tensorflow.") :])

@@ -1,16 +1,16 @@
-"""Library names that rules ask about by name: calling one is an event of its own."""
+"""Library names that rules look for. Calling one emits an event of its own."""
 
 from __future__ import annotations
 
 _CALLBACKS = "tensorflow.keras.callbacks."
 
 CLEARS_SESSION = frozenset({"tensorflow.keras.backend.clear_session", "tensorflow.keras.utils.clear_session"})
-"""Frees what Keras keeps of the models made so far."""
+"""Functions that free the state Keras keeps for all models created so far."""
 
 RUNS_EAGERLY = frozenset(
     {"tensorflow.config.run_functions_eagerly", "tensorflow.config.experimental_run_functions_eagerly"}
 )
-"""With True: no function is compiled any more; with False: they are again."""
+"""Functions that disable compilation of all functions with True, and enable it again with False."""
 
 SETS_FLOATX = frozenset({"tensorflow.keras.backend.set_floatx", "tensorflow.keras.config.set_floatx"})
 
@@ -63,7 +63,7 @@ _FUNCTIONS = frozenset(
 )
 
 WATCHED = _FUNCTIONS | CLEARS_SESSION | RUNS_EAGERLY | SETS_FLOATX | SETS_POLICY
-"""Functions and classes whose calls are told of (`LibraryCalled`)."""
+"""Functions and classes whose calls emit `LibraryCalled`."""
 
 OBJECTS = frozenset(
     {
@@ -81,7 +81,7 @@ OBJECTS = frozenset(
         "tensorflow.train.CheckpointManager",
     }
 )
-"""Calls that give an object whose attributes and methods are followed."""
+"""Calls that return an object whose attributes and methods are tracked."""
 
 OPTIONS = frozenset(name for name in OBJECTS if name.endswith("Options"))
-"""Those that hold settings of tf.data, some of them in parts that are made when they are first named."""
+"""Classes with settings of tf.data. Nested ones are created when they are first read."""

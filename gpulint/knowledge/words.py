@@ -1,4 +1,4 @@
-"""Identifiers that give a subject away, for `Rule.any_of_names`."""
+"""Identifiers that a program about a subject contains, for `Rule.any_of_names`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ STRATEGY_WORDS = frozenset(
         "CollectiveAllReduceStrategy",
     }
 )
-"""Without one of these a program makes no strategy."""
+"""A program that creates a strategy contains one of these words."""
 
 DEVICE_WORDS = frozenset({"device(", "DeviceSpec"})
-"""Without one of these a program places nothing by hand."""
+"""A program that places anything by hand contains one of these words."""
 
 CONFIG_WORDS = frozenset(
     {
@@ -33,13 +33,13 @@ CONFIG_WORDS = frozenset(
         "set_jit",
     }
 )
-"""Without one of these a program configures no device."""
+"""A program that configures a device contains one of these words."""
 
 DEVICE_NAMES = r"(?i)device|gpu|cuda"
-"""What the text of a file that names a device matches."""
+"""Pattern that matches the text of a file that names a device."""
 
 ENVIRONMENT_WORDS = frozenset({"environ", "putenv"})
-"""Without one of these a program sets no environment variable."""
+"""A program that sets an environment variable contains one of these words."""
 
 TRAINING_WORDS = frozenset(
     {
@@ -53,36 +53,36 @@ TRAINING_WORDS = frozenset(
         ".train_on_batch",
     }
 )
-"""Without one of these a program has no training step of its own."""
+"""A program with a training step of its own contains one of these words."""
 
 POLICY_WORDS = frozenset({"mixed_float16", "LossScaleOptimizer"})
-"""Without one of these (names of policies, as strings too) a program computes nothing in float16."""
+"""A program that computes anything in float16 contains one of these words (policy names may be in strings)."""
 
 MODEL_WORDS = frozenset(
     {"Model", "Sequential", "applications", "clone_model", ".compile(", "from_config", "load_model"}
 )
-"""Without one of these a program has no Keras model."""
+"""A program with a Keras model contains one of these words."""
 
 OPTION_WORDS = frozenset({"inject_prefetch", "map_parallelization", "apply_default_optimizations", "autotune"})
-"""Without one of these a program leaves the optimisations of tf.data as they are."""
+"""A program that changes the optimisations of tf.data contains one of these words."""
 
 DATASET_WORDS = frozenset({"Dataset", "TFRecordDataset", "FixedLengthRecordDataset", "TextLineDataset", "dataset"})
-"""Without one of these a program makes no pipeline."""
+"""A program that creates a pipeline contains one of these words."""
 
 STATEFUL_WORDS = stateful.last_names() | {"random", ".lookup", "dropout", "StaticHashTable"}
-"""Without one of these no map of a program is stateful."""
+"""A program with a stateful map contains one of these words."""
 
 NAMES_OF_TENSORFLOW = frozenset({"tf", "tensorflow", "keras", "tf_keras", "K", "tfk", "tfkl", "tfd", "tfp", "hvd"})
-"""What TensorFlow and parts of it are called, whoever imports them."""
+"""Usual names of TensorFlow and its parts in imports."""
 
 OF_TENSORFLOW_ALONE = stateful.last_names() | DEVICE_WORDS | {"dropout", "function", "profiler", "random"}
-"""Words that mean something only as names of TensorFlow's own: others have functions that are so called, too."""
+"""Words that count only as members of TensorFlow's own modules: functions elsewhere have the same names."""
 
 PYTHON_WORDS = frozenset({"from_generator", "numpy_function", "py_func", "py_function"})
-"""Without one of these no pipeline of a program runs Python."""
+"""A program with a pipeline that runs Python contains one of these words."""
 
 PREPARING_WORDS = TRAINING_WORDS | (STATEFUL_WORDS - PYTHON_WORDS) | {".fit(", ".shuffle"}
-"""Without one of these a program has no pipeline that training reads, or that it makes for it."""
+"""A program with a pipeline that training reads, or that it creates for training, contains one of these words."""
 
 CLUSTER_WORDS = frozenset({"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
-"""Without one of these a program makes no strategy of several workers."""
+"""A program that creates a multi-worker strategy contains one of these words."""

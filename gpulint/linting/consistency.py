@@ -1,4 +1,4 @@
-"""One content of each file for a whole run: what each part of it was made from, and whether the parts agree."""
+"""One content of each file for a whole run: the provenance of its parts, and whether they agree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from gpulint.linting.examined import Examined
 from gpulint.linting.files import Files
-from gpulint.linting.provenance import MadeFrom
+from gpulint.linting.provenance import Provenance
 from gpulint.linting.workspace import Workspace, roots_of
 from gpulint.places import Span
 from gpulint.settings import SettingsFinder
@@ -22,19 +22,19 @@ def readings(workspace: Workspace, path: str) -> dict[str, str]:
     return {one: workspace.files.states.of(one) for one in files}
 
 
-def made_from(workspace: Workspace, path: str, states: dict[str, str]) -> MadeFrom | None:
-    """What the programs in `path` were analysed with; None if a file that they need must not be read."""
+def provenance_of(workspace: Workspace, path: str, states: dict[str, str]) -> Provenance | None:
+    """Provenance of the results for `path`, None if a file that they need must not be read."""
     project = workspace.project(path)
     if not project.consulted.isdisjoint(workspace.files.given_up):
         return None
-    return MadeFrom(states, {roots_of(workspace.finder.of_file(path)): dict(project.finder.asked)})
+    return Provenance(states, {roots_of(workspace.finder.of_file(path)): dict(project.finder.asked)})
 
 
-def all_made_from(shown: Collection[str], parts: Iterable[Examined]) -> MadeFrom | None:
-    """What the result of a run was made from, None if something is missing."""
-    by_path = {part.path: part.made_from for part in parts}
+def run_provenance(shown: Collection[str], parts: Iterable[Examined]) -> Provenance | None:
+    """Provenance of the result of a run, None if that of a file is missing."""
+    by_path = {part.path: part.provenance for part in parts}
     known = [one for path in shown if (one := by_path.get(path)) is not None]
-    return MadeFrom.all_of(known) if len(known) == len(shown) else None
+    return Provenance.all_of(known) if len(known) == len(shown) else None
 
 
 def is_in_place(part: Examined, files: Files) -> bool:

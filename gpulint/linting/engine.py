@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from gpulint.analysis import Plan, analyse
 from gpulint.analysis.project.modules import Outlines
-from gpulint.linting.consistency import all_made_from, is_in_place, torn
+from gpulint.linting.consistency import is_in_place, run_provenance, torn
 from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.linting.examined import Examined, Memory
 from gpulint.linting.examiner import TOO_DEEP, Examiner
@@ -92,11 +92,11 @@ class Checker:
         self.give_up(lost)
         result = Merger(self._workspace, self._catalogue, self._selections, self._edits, shown).merge(parts, lost)
         for part in fresh:  # a file that one process gave up can have been read by another
-            if part.made_from is not None and not self.files.given_up.isdisjoint(part.made_from.files):
-                part.made_from = None
+            if part.provenance is not None and not self.files.given_up.isdisjoint(part.provenance.files):
+                part.provenance = None
         result.remembered = sum(part.analysed for part in known)
         if memory is not None:
-            memory.keep(files, result, all_made_from(shown, parts) if not result.errors else None, fresh)
+            memory.keep(files, result, run_provenance(shown, parts) if not result.errors else None, fresh)
         return result
 
     def _examined_by(

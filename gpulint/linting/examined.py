@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from gpulint.linting.finding import Finding
-from gpulint.linting.provenance import MadeFrom
+from gpulint.linting.provenance import Provenance
 from gpulint.linting.result import CheckResult
 from gpulint.places import Site
 from gpulint.rewriting.fix import Fix
@@ -36,7 +36,7 @@ class Candidate(NamedTuple):
 @dataclass(slots=True)
 class Examined:
     """Results of the programs in one file: reports about them and their imports, the functions of other files that they
-    call, and errors. They depend on nothing but what they were `made_from`.
+    call, and errors. They depend on nothing but what `provenance` lists.
 
     `path` is "" for an error that belongs to no single file.
     """
@@ -61,7 +61,7 @@ class Examined:
     """States, by path, of the files that were read."""
     lost: str = ""
     """Why the file must not be read again, "" if it may. Can be a file that only others import."""
-    made_from: MadeFrom | None = None
+    provenance: Provenance | None = None
     """None if another attempt could give a different result."""
 
 
@@ -72,7 +72,7 @@ class Memory(Protocol):
         """The result for a file on disk if the files in `shown` are checked, None if it is not known."""
 
     def keep(
-        self, files: Sequence[str], result: CheckResult, made_from: MadeFrom | None, fresh: Sequence[Examined]
+        self, files: Sequence[str], result: CheckResult, provenance: Provenance | None, fresh: Sequence[Examined]
     ) -> None:
-        """Store the result of a run over `files` (as the user gave them) unless `made_from` is None, and those of the
+        """Store the result of a run over `files` (as the user gave them) unless `provenance` is None, and those of the
         files that were not known before (`fresh`)."""

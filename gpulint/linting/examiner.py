@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from gpulint.analysis import analyse
 from gpulint.analysis.domain.path_conditions import forget as forget_conditions
 from gpulint.analysis.queries.moments import is_test
-from gpulint.linting.consistency import made_from, readings
+from gpulint.linting.consistency import provenance_of, readings
 from gpulint.linting.dispatch import Raised, reports_of
 from gpulint.linting.examined import Examined
 from gpulint.linting.placing import Placing
@@ -62,7 +62,7 @@ class Examiner:
                 except Exception as error:  # as in `_examined`
                     _note_fault(own[0][0], source.file, error)
                     for part, _ in own:
-                        part.made_from = None
+                        part.provenance = None
             elif source is not None:
                 for part, _ in own:
                     part.elsewhere.add(source.file)
@@ -78,7 +78,7 @@ class Examiner:
             is_final = self._check_file(path, part, reports)
             part.readings = readings(self._workspace, path)
             if is_final:
-                part.made_from = made_from(self._workspace, path, part.readings)
+                part.provenance = provenance_of(self._workspace, path, part.readings)
         except RecursionError:
             self._note_unreadable(part, point(path), TOO_DEEP)
         except MemoryError:
@@ -121,14 +121,14 @@ class Examiner:
             self._note_unparsable(part, source, error)
             return
         raised = reports_of(plan, selection.rules_of(source.file), self._files.read)
-        for site in {*(one.report.site for one in raised), *plan.borrowed}:
+        for site in {*(one.report.site for one in raised), *plan.called_elsewhere}:
             reached = self._files.read(site.path)
             part.reached.add(reached.file if reached is not None else site.path)
         reports += [(part, one) for one in raised]
         part.stopped |= self._stopped(plan.bounds)
         if not is_test(source.file):
-            part.called |= plan.followed
-            if plan.followed:
+            part.called |= plan.completed
+            if plan.completed:
                 part.passed |= {event.site for event in plan.events if event.site.path != plan.path}
         plan.release()
 

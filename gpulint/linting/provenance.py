@@ -1,4 +1,4 @@
-"""What stands for the files and lookups that an answer was made from, so that it can be told whether they changed."""
+"""Provenance: the files and module lookups from which a result was computed, to tell whether they have changed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _OF_OUTPUT = frozenset(
         *("output_format", "baseline", "max_warnings", "fix", "unsafe_fixes", "cache_dir"),
     }
 )
-"""Settings that say which files are checked or what becomes of findings, not which findings there are."""
+"""Settings that select files or control output, and do not affect findings."""
 
 
 def digest(data: bytes) -> str:
-    """What stands for bytes."""
+    """Digest of bytes."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 class States:
-    """The state of files by path: of their content, and of the settings that they are read with."""
+    """The states of files by path: digests of their content and settings."""
 
     def __init__(self, finder: SettingsFinder) -> None:
         self._finder = finder
@@ -44,11 +44,11 @@ class States:
         return self._known[path]
 
     def note(self, path: str, data: bytes) -> None:
-        """Take `data` for the content of a file. Raises SettingsError."""
+        """Record `data` as the content of a file. Raises SettingsError."""
         self._known[path] = f"{digest(data)} {self.of_settings(path)}"
 
     def of_settings(self, path: str) -> str:
-        """What stands for the settings of a file. Raises SettingsError."""
+        """Digest of the settings of a file. Raises SettingsError."""
         settings = self._finder.of_file(path)
         if settings not in self._settings:
             values = [
@@ -64,16 +64,15 @@ Roots = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class MadeFrom:
-    """What an answer was made from: the states of files by path, and by the directories that modules were looked for
-    in which were found where, or were not."""
+class Provenance:
+    """States of files by path, and results of module lookups, None for modules not found, by search directories."""
 
     files: dict[str, str] = field(default_factory=dict)
     lookups: dict[Roots, dict[Lookup, str | None]] = field(default_factory=dict)
 
     @classmethod
-    def all_of(cls, several: Iterable[MadeFrom]) -> MadeFrom | None:
-        """What several answers were made from; None where something changed from one to another."""
+    def all_of(cls, several: Iterable[Provenance]) -> Provenance | None:
+        """The union of several, None if they disagree because something changed in between."""
         together = cls()
         for one in several:
             if not _agree(together.files, one.files):

@@ -49,7 +49,7 @@ Places = dict[Site, Span]
 
 
 def _places(plan: Plan, source: Source, elsewhere: Elsewhere) -> Places:
-    """The spans of all places that the events name."""
+    """The spans of all sites in the events."""
     named = {site for event in plan.events for site in _sites(event)}
     found: Places = {}
     for path in {site.path for site in named}:
@@ -79,7 +79,7 @@ def _at(site: Site, plan: Plan, places: Places) -> str:
 
 
 def _fields(event: Event, places: Places) -> dict[str, str]:
-    """The fields of an event in words, but for its place and the moment, of which the scopes are what a rule asks."""
+    """The fields of an event as text, without its site; of the moment only what differs from the start of a program."""
     return {
         field.name: _written(getattr(event, field.name), places)
         for field in fields(event)
@@ -88,7 +88,7 @@ def _fields(event: Event, places: Places) -> dict[str, str]:
 
 
 def _moment(where: Where) -> dict[str, str]:
-    """What of the moment is not as it is at the start of a program."""
+    """The parts of a moment that differ from the start of a program."""
     context = where.context
     told = {
         "in": " › ".join(

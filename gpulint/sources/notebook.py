@@ -27,8 +27,8 @@ PYTHON_2 = "python2"
 class Cell:
     """A cell: its index among all cells of the notebook, from 0, and its text.
 
-    `is_code` says whether it is code in the notebook's own language. `start` and `end` are where the JSON value of
-    its `source` stands in the notebook's text.
+    `is_code` says whether it is code in the notebook's language. `start` and `end` delimit the JSON value of its
+    `source` in the notebook's text.
     """
 
     index: int
@@ -226,7 +226,7 @@ def _cell(text: str, index: int, found: _Located, language: str) -> Cell:
 
 
 def _is_in(metadata: Any, language: str) -> bool:
-    """Whether a cell is in the notebook's language: editors can set another one for a cell."""
+    """Whether a cell is in the notebook's language: editors can set one for each cell."""
     editor = metadata.get("vscode") if isinstance(metadata, dict) else None
     own = editor.get("languageId") if isinstance(editor, dict) else None
     return not isinstance(own, str) or own.lower() == language or (own == "python" and "python" in language)
@@ -263,8 +263,7 @@ def _strings(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _characters(text: str, cell: Cell) -> tuple[list[int], array[int]]:
-    """Where each row of a cell begins, in characters of the cell, and where each character of it stands in the text of
-    the file; the last place is the one behind it."""
+    """(start of each row, in characters of the cell; place of each character in the text of the file, and the end)."""
     places = array("Q")
     end = cell.start
     for start, behind in _strings(text, cell.start, cell.end):
@@ -298,7 +297,7 @@ def _string(text: str, escape: bool) -> str:
 
 
 class _Layout(NamedTuple):
-    """What stands before, between and after the lines of a cell; told by so many of its lines, 2 for all."""
+    """Separators before, between and after the lines of a cell, read from `lines` of its lines: 2 determine all."""
 
     opening: str = ""
     between: str = ", "
@@ -307,7 +306,7 @@ class _Layout(NamedTuple):
 
 
 def _layout(text: str, cell: Cell) -> _Layout | None:
-    """That of a cell; None where it has no list of lines, or an empty one."""
+    """The layout of a cell, None if it has no list of lines, or an empty one."""
     strings = _strings(text, cell.start, cell.end) if text.startswith("[", cell.start) else []
     if not strings:
         return None
@@ -318,7 +317,7 @@ def _layout(text: str, cell: Cell) -> _Layout | None:
 
 
 def _shared_layout(notebook: Notebook) -> _Layout:
-    """That of the first cell that tells most."""
+    """The layout of the first cell with the most lines, up to 2."""
     found = _Layout()
     for cell in notebook.cells:
         layout = _layout(notebook.text, cell)

@@ -136,7 +136,7 @@ def _format_expressions(pieces: list[bytes]) -> list[bytes]:
 def _pattern_brackets(code: bytes) -> int:
     """Maximum bracket depth after a `case` or `del`, up to the end of its logical line."""
     deepest = depth = 0
-    around: int | None = None  # how deep the outermost statement stands that goes on
+    around: int | None = None  # depth of the outermost open statement
     for piece in _PATTERN_PIECE.finditer(code):
         if piece[0] in b"([{":
             depth += 1

@@ -11,14 +11,14 @@ class FitOnSeveralWorkers(Rule):
     """Keras 3 fit on several workers
 
     ## What it does
-    Finds `fit` of a model under a `MultiWorkerMirroredStrategy` with a cluster, for a TensorFlow with
-    Keras 3. Off by default: whether the program runs on Keras 2 instead (`TF_USE_LEGACY_KERAS`), and on how many
-    workers, is often said outside of it.
+    Finds `fit` of a model under a `MultiWorkerMirroredStrategy` with a cluster, for a TensorFlow with Keras 3. Off by
+    default: whether the program runs on Keras 2 instead (`TF_USE_LEGACY_KERAS`), and on how many workers, is often
+    configured outside the program.
 
     ## Why is this bad
-    With two workers or more it raises: ValueError "Attempt to convert a value (PerReplica…) with an unsupported
-    type" on TensorFlow 2.21 with Keras 3.15, "Invalid reduction dimension 0" on 2.16 with Keras 3.3. A loop of
-    one's own passes (`benchmarks/experiments/multiworker.py`).
+    With two workers or more it raises: ValueError "Attempt to convert a value (PerReplica…) with an unsupported type"
+    on TensorFlow 2.21 with Keras 3.15, "Invalid reduction dimension 0" on 2.16 with Keras 3.3. A custom training loop
+    works (`benchmarks/experiments/multiworker.py`).
 
     ## Example
     ```python
@@ -59,10 +59,10 @@ class FitOnSeveralWorkers(Rule):
     ```
 
     ## What is not reported
-    Targets before 2.16, programs on `tf_keras`, strategies without a cluster, loops of one's own.
+    Targets before 2.16, programs on `tf_keras`, strategies without a cluster, custom training loops.
 
     ## At run time
-    The text of the error.
+    The error message.
     """
 
     code = "GPU705"
@@ -73,19 +73,17 @@ class FitOnSeveralWorkers(Rule):
     why = "it raises as soon as there are two workers"
     instead = "a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"
 
-    def __init__(self) -> None:
-        self._clusters: list[events.StrategyBuilt] = []
-
-    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> None:
-        if event.strategy.kind == "multi_worker" and has_cluster(event, plan):
-            self._clusters.append(event)
-
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         if not plan.runs_keras_3:
             return
         strategy = event.model.where.context.strategy
-        for built in self._clusters:
-            if built.strategy is strategy and together(event.where, built.where):
+        for built in self.all(events.StrategyBuilt):
+            if (
+                built.strategy is strategy
+                and built.strategy.kind == "multi_worker"
+                and has_cluster(built, plan)
+                and together(event.where, built.where)
+            ):
                 yield Report(
                     event.site,
                     "Keras 3 cannot fit a model on several workers",

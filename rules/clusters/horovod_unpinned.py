@@ -27,10 +27,10 @@ class HorovodUnpinned(Rule):
     """Horovod processes that share a GPU
 
     ## What it does
-    Finds `hvd.init()` in a program that never makes one GPU visible to each process.
+    Finds `hvd.init()` in a program that never restricts each process to one GPU.
 
     ## Why is this bad
-    Every process sees all GPUs and takes the first: all ranks train on GPU 0, and each takes the memory of all cards.
+    Every process sees all GPUs and uses the first: all ranks train on GPU 0, and each reserves memory on all GPUs.
 
     ## Example
     ```python
@@ -84,7 +84,7 @@ class HorovodUnpinned(Rule):
             if event.name.startswith("horovod.") and event.name.endswith(".init") and is_run_by_program(event.where)
         ]
         elsewhere = ("CUDA_VISIBLE_DEVICES", "visible_device_list", "gpu_options", "HIP_VISIBLE_DEVICES")
-        if not started or plan.may_hide("set_visible_devices") or any(plan.mentions(word) for word in elsewhere):
+        if not started or plan.may_have_missed("set_visible_devices") or any(plan.mentions(word) for word in elsewhere):
             return
         if any(
             event.what == "visible_devices" and is_run_by_program(event.where)
@@ -107,7 +107,7 @@ class HorovodUnpinned(Rule):
 
 
 def _pinned(draft: Draft, site: Site) -> list[Edit]:
-    """The GPU of the local rank is made visible right after `hvd.init()`."""
+    """Make the GPU of the local rank visible right after `hvd.init()`."""
     call = draft.node(site)
     statement = draft.statement(call)
     horovod, _, init = draft.source(call).rpartition(".")

@@ -22,15 +22,16 @@ from gpulint.api import (
 
 
 class LateMultiworker(Rule):
-    """Multi-worker strategy made too late
+    """Multi-worker strategy created too late
 
     ## What it does
-    Finds a `MultiWorkerMirroredStrategy` that is made after the runtime was initialised, in a program with a cluster.
+    Finds a `MultiWorkerMirroredStrategy` that is created after the runtime was initialised, in a program with a
+    cluster.
 
     ## Why is this bad
-    It raises RuntimeError "Collective ops must be configured at program startup". A tensor, a dataset, a built
-    model, an optimizer and listing logical devices initialise the runtime; seeds, policies and listing physical
-    devices do not (run on 2.21, `benchmarks/experiments/multiworker.py`). Without a cluster it passes.
+    It raises RuntimeError "Collective ops must be configured at program startup". A tensor, a dataset, a built model,
+    an optimizer and listing logical devices initialise the runtime; seeds, policies and listing physical devices do not
+    (run on 2.21, `benchmarks/experiments/multiworker.py`). Without a cluster it does not raise.
 
     ## Example
     ```python
@@ -59,15 +60,14 @@ class LateMultiworker(Rule):
     ```
 
     ## What is not reported
-    Programs without a cluster or that set TF_CONFIG only later, strategies made first or after another multi-worker one
-    (it passes, run on 2.21),
-    functions of which it is not known what ran before.
+    Programs without a cluster, or that set TF_CONFIG only later; strategies created first, or after another
+    multi-worker one (does not raise, run on 2.21); functions called at an unknown point.
 
     ## Fix
-    Unsafe: moves the statement, with those that it needs, before the one that initialises the runtime.
+    Unsafe: moves the statement, and those that it depends on, before the one that initialises the runtime.
 
     ## At run time
-    The text of the error.
+    The error message.
     """
 
     code = "GPU702"
@@ -96,7 +96,7 @@ class LateMultiworker(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event, since, has_set_cluster in self._late:
             if self._sets_cluster and not has_set_cluster:
-                continue  # the strategy is one worker: the cluster is said later
+                continue  # the strategy has one worker: the cluster is configured later
             yield Report(
                 event.site,
                 "a multi-worker strategy is made after the runtime was initialised",

@@ -39,9 +39,9 @@ class SaveOnEveryWorker(Rule):
     that is the same for all.
 
     ## Why is this bad
-    The workers write over each other. Measured with two of them (`benchmarks/experiments/multiworker.py`): `model.save`
-    leaves a file that does not load ("Bad CRC-32"), `save_weights` raises BlockingIOError in one, `Checkpoint.save`
-    InvalidArgumentError.
+    The workers overwrite each other's files. Measured with two workers (`benchmarks/experiments/multiworker.py`):
+    `model.save` leaves a file that does not load ("Bad CRC-32"), `save_weights` raises BlockingIOError in one worker,
+    `Checkpoint.save` raises InvalidArgumentError.
 
     ## Example
     ```python
@@ -67,10 +67,9 @@ class SaveOnEveryWorker(Rule):
     ```
 
     ## What is not reported
-    Writes that a condition guards which is not about steps, which the workers did not start under and without which the
-    program does not end with an error, callbacks that
-    `fit` is given under such a condition only, paths that depend on the worker, `BackupAndRestore`, programs with one
-    worker.
+    Writes under a condition, unless it is about steps, the workers were started under it, or the program ends with an
+    error without it; callbacks that are passed to `fit` only under such a condition; paths that depend on the worker;
+    `BackupAndRestore`; programs with one worker.
 
     ## At run time
     The files that are written.
@@ -109,7 +108,7 @@ class SaveOnEveryWorker(Rule):
                 )
 
     def _is_used_by_one(self, event: events.Event, started: Where) -> bool:
-        """Whether a callback is handed to `fit` under a condition only that may let one worker through."""
+        """Whether a callback is passed to `fit` only under conditions that may hold on a single worker."""
         if not isinstance(event, events.LibraryCalled):
             return False
         given = tuple(symbol_of(value) for value in event.arguments.all())
@@ -125,14 +124,14 @@ class SaveOnEveryWorker(Rule):
 
 
 def _starts_workers(event: events.StrategyBuilt | events.LibraryCalled, plan: Plan) -> bool:
-    """Whether from here on the program is one of several workers."""
+    """Whether the program has several workers from this event on."""
     if isinstance(event, events.StrategyBuilt):
         return event.strategy.kind == "multi_worker" and has_cluster(event, plan)
     return event.name.startswith("horovod.") and event.name.endswith(".init")
 
 
 def _written_path(event: events.LibraryCalled | events.WeightsUsed) -> values.Value | None:
-    """The path that a call writes to, None if it writes none."""
+    """Path that a call writes to, None if it writes to none."""
     if isinstance(event, events.WeightsUsed):
         return event.arguments.get("filepath", 0) if event.how in ("save", "save_weights", "export") else None
     if event.name in WRITERS:
@@ -141,7 +140,7 @@ def _written_path(event: events.LibraryCalled | events.WeightsUsed) -> values.Va
 
 
 def _is_guarded_by_keras(event: events.Event, started: events.Event, plan: Plan) -> bool:
-    """Whether Keras 2 lets the chief of a strategy alone write to a callback's path (`distributed_file_utils`)."""
+    """Whether Keras 2 lets only the chief of a strategy write to a callback's path (`distributed_file_utils`)."""
     by_keras = isinstance(event, events.LibraryCalled) and event.name.endswith(".ModelCheckpoint")
     return by_keras and isinstance(started, events.StrategyBuilt) and not plan.has_keras_3
 
@@ -152,7 +151,7 @@ WRITERS = {
     "tensorflow.keras.callbacks.TensorBoard": "log_dir",
     "tensorflow.summary.create_file_writer": "logdir",
 }
-"""Calls that write, or make what writes, and the argument that says where."""
+"""Calls that write files, or create an object that does → the argument with the path."""
 
 METHODS = frozenset(
     {
@@ -164,7 +163,7 @@ METHODS = frozenset(
 
 
 def _directory(event: events.LibraryCalled) -> values.Value | None:
-    """Where a checkpoint goes: the manager's directory, or the prefix that `save` is given."""
+    """Path of a checkpoint: the manager's directory, or the prefix passed to `save`."""
     if event.name.endswith("Manager.save") and event.receiver is not None:
         made = event.receiver.attributes.get(".arguments")
         arguments = made.value if isinstance(made, values.Constant) else None
@@ -173,19 +172,21 @@ def _directory(event: events.LibraryCalled) -> values.Value | None:
 
 
 def _chosen(where: Where) -> Path:
-    """The conditions that a place is under, but for those without which each worker has ended with an error."""
-    demanded = frozenset(one for one in where.demanded if _spoken(one).isdisjoint(_RANKS))
+    """Conditions that a place is under, except those whose violation ends the program on every worker."""
+    demanded = frozenset(one for one in where.required if _spoken(one).isdisjoint(_RANKS))
     return where.path - demanded
 
 
 def _is_guarded(path: Path, started: Where) -> bool:
-    """Whether a condition may let only one worker through: any that is not about which step it is, and that the workers
-    did not start under."""
+    """Whether a condition may hold on a single worker.
+
+    Any may that is not about the step, and that the workers were not started under.
+    """
     return any(not _is_same_for_all(literal) for literal in path - started.path)
 
 
 def _is_same_for_all(literal: Literal) -> bool:
-    """Whether a condition is about the step or a library's release, and so the same on each worker."""
+    """Whether a condition is the same on all workers, because it is about the step or a library's version."""
     condition = literal.condition
     if condition.operator == "completes":
         return True
@@ -197,7 +198,7 @@ def _is_same_for_all(literal: Literal) -> bool:
 
 
 def _words(literal: Literal) -> frozenset[str]:
-    """The words of what a condition is about, those of its parts included."""
+    """Words of the operands of a condition and its parts."""
     condition = literal.condition
     parts = condition.operand if isinstance(condition.operand, frozenset) else ()
     inner = frozenset().union(*(_words(part) for path in parts for part in path))
@@ -209,11 +210,11 @@ def _spoken(literal: Literal) -> frozenset[str]:
 
 
 _RELEASES = (".__version__", ".version_info", ".VERSION")
-"""What the names of releases of libraries contain."""
+"""Parts of the names of library versions."""
 
 
 def _is_of_worker(path: values.Value, where: Where) -> bool:
-    """Whether a path depends on the worker, or on a condition, or comes of a function that was not followed."""
+    """Whether a path depends on the worker or on a condition, or is the result of a function that was not followed."""
     options = possible(path, where)
     computed = [option for option in options if not isinstance(option, values.Constant)]
     named = {name for option in computed for name in _named(getattr(option, "symbol", None))}
@@ -223,8 +224,11 @@ def _is_of_worker(path: values.Value, where: Where) -> bool:
 
 @lru_cache(maxsize=8192)
 def _named(name: object) -> frozenset[str]:
-    """The words of a symbol, but for what kind of thing it is (the `index` of a loop); of a parameter its name, and not
-    the function that it is of, and none of where an object was made or a loop stands."""
+    """Words of a symbol.
+
+    Not included are the kind of symbol (the `index` of a loop), the function of a parameter, and the sites of objects
+    and loops.
+    """
     if isinstance(name, str):
         return frozenset({name})
     if isinstance(name, Symbol):
@@ -238,7 +242,7 @@ def _named(name: object) -> frozenset[str]:
 
 
 def _is_log(event: events.Event) -> bool:
-    """Whether what is written are files for TensorBoard, of which each process begins its own."""
+    """Whether the files are for TensorBoard, of which each process starts its own."""
     return isinstance(event, events.LibraryCalled) and WRITERS.get(event.name) in ("log_dir", "logdir")
 
 
@@ -247,7 +251,7 @@ def _is_before(start: events.Event, event: events.Event) -> bool:
 
 
 _STEPS = frozenset({"epoch", "epochs", "iteration", "iterations", "step", "steps"})
-"""Words of conditions that are the same on each worker."""
+"""Words of conditions that are the same on all workers."""
 
 _RANKS = frozenset(
     {
@@ -255,4 +259,4 @@ _RANKS = frozenset(
         *("gettempdir", "task", "tempdir", "temporary", "tmp", "uuid", "uuid4", "worker", "workers"),
     }
 )
-"""Words in the symbol of a path that is another one on each worker."""
+"""Words in the symbol of a path that differs between workers."""

@@ -27,8 +27,8 @@ class TfConfigMissing(Rule):
     Finds a `MultiWorkerMirroredStrategy` in a program that has no cluster resolver and names `TF_CONFIG` nowhere.
 
     ## Why is this bad
-    Without a cluster the strategy is one worker, silently: measured, `num_replicas_in_sync` is 1 and only the log
-    says so (`benchmarks/experiments/multiworker.py`). Each machine then trains a model of its own.
+    Without a cluster the strategy has one worker, silently: measured, `num_replicas_in_sync` is 1 and only the log says
+    so (`benchmarks/experiments/multiworker.py`). Each machine then trains a model of its own.
 
     ## Example
     ```python
@@ -50,10 +50,11 @@ class TfConfigMissing(Rule):
     ```
 
     ## What is not reported
-    Programs that give a resolver, make one anywhere (`TFConfigClusterResolver()` reads what the launcher has set), or
-    set, read or only mention `TF_CONFIG` (in a comment, too: the launcher sets it), in any of their files, or in those
-    of another program that makes the same strategy; strategies that are not used; factories that the program does not
-    call; strategies made only where a count of workers is high enough: who starts them says where they are.
+    Programs that pass a resolver, create one anywhere (`TFConfigClusterResolver()` reads what the launcher has set), or
+    set, read or only mention `TF_CONFIG` (also in a comment: the launcher sets it), in any of their files or in those
+    of another program that creates the same strategy; strategies that are not used; factories that the program does not
+    call; strategies created only if the number of workers is large enough: whoever starts these workers configures the
+    cluster.
 
     ## At run time
     The replicas and the cluster specification.
@@ -67,33 +68,37 @@ class TfConfigMissing(Rule):
     why = "the strategy is one worker, and each machine trains a model of its own"
     instead = "set TF_CONFIG before it is made, or give it a cluster resolver"
 
-    def __init__(self) -> None:
-        self._alone: list[events.StrategyBuilt] = []
-        self._used: set[int] = set()
-
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
-        if event.strategy.kind != "multi_worker":
-            return
-        if plan.mentions("TF_CONFIG") or any(plan.mentions(name) for name in _RESOLVERS):
+        if event.strategy.kind == "multi_worker" and _names_cluster(plan):
             yield Report(event.site, "the variable is spoken of where it is made", retracts=True)
-        elif is_run_by_program(event.where) and not has_cluster(event, plan):
-            if not any(_counts_workers(literal) for literal in event.where.path):
-                self._alone.append(event)
-
-    def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> None:
-        if event.how != "attribute":
-            self._used.add(id(event.strategy))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in self._alone:
-            if id(event.strategy) in self._used:
+        if _names_cluster(plan):
+            return
+        used = {id(event.strategy) for event in self.all(events.StrategyUsed) if event.how != "attribute"}
+        for event in self.all(events.StrategyBuilt):
+            if id(event.strategy) in used and _is_alone(event, plan):
                 yield Report(
                     event.site, "a multi-worker strategy without a cluster", confidence=confidence(event.where)
                 )
 
 
+def _names_cluster(plan: Plan) -> bool:
+    return plan.mentions("TF_CONFIG") or any(plan.mentions(name) for name in _RESOLVERS)
+
+
+def _is_alone(event: events.StrategyBuilt, plan: Plan) -> bool:
+    """Whether the program creates a multi-worker strategy without a cluster, whatever the number of workers."""
+    return (
+        event.strategy.kind == "multi_worker"
+        and is_run_by_program(event.where)
+        and not has_cluster(event, plan)
+        and not any(_counts_workers(literal) for literal in event.where.path)
+    )
+
+
 def _counts_workers(literal: Literal) -> bool:
-    """Whether a condition is about how many workers there are."""
+    """Whether a condition is about the number of workers."""
     return literal.condition.operator in (">", ">=") and any(
         words(name) & _WORKERS for name in words_of(frozenset({literal}))
     )
@@ -108,4 +113,4 @@ _RESOLVERS = (
     "SlurmClusterResolver",
     "UnionResolver",
 )
-"""Resolvers for several workers: a program that speaks of one finds out where they are. A TPU's is none."""
+"""Resolvers for several workers (a TPU's is not). A program with one of these names determines the cluster itself."""

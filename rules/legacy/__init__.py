@@ -1,1 +1,1 @@
-"""Rules about names that are gone (GPU9xx)."""
+"""Rules about removed names (GPU9xx)."""

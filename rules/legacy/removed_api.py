@@ -34,16 +34,16 @@ from gpulint.api import (
 
 
 class RemovedApi(Rule):
-    """Name that TensorFlow no longer has
+    """Name that was removed from TensorFlow
 
     ## What it does
     Finds names, methods, modules and arguments that the targeted TensorFlow (`target-tensorflow`) and its Keras no
-    longer have, calls of what is a property now (`optimizer.variables()`), and names that the package `keras` has no
-    longer since it is Keras 3, though `tf.keras` still has them.
+    longer have, calls of what is now a property (`optimizer.variables()`), and names that the package `keras` lacks
+    since Keras 3 though `tf.keras` still has them.
 
     ## Why is this bad
-    It raises AttributeError, ImportError, TypeError or ValueError when the program gets there, often after hours. The
-    table is read off the wheels of 1.15 and 2.0 to 2.21 (`scripts/removed_api.py`); every name in it was tried on 2.21.
+    It raises AttributeError, ImportError, TypeError or ValueError when the line runs, often after hours. The table is
+    generated from the wheels of 1.15 and 2.0 to 2.21 (`scripts/removed_api.py`); every name in it was tried on 2.21.
 
     ## Example
     ```python
@@ -60,19 +60,19 @@ class RemovedApi(Rule):
     ```
 
     ## What is not reported
-    `tf.compat.v1`, what comes from `tensorflow.python.keras`, names behind a version check, `hasattr` or an `except`
-    for them after which the program goes on (one that raises again or exits says that they must work), files that the
-    others which are checked import only there, programs on `tf_keras` (Keras 2), names that the release has which the
-    project's requirements pin, methods of objects that an `isinstance` has found to be of a class of others. A file
-    that is TensorFlow 1 through and through gets one finding, and so does a name that a file uses many times.
+    `tf.compat.v1`; names from `tensorflow.python.keras`; names behind a version check, `hasattr`, or an `except` after
+    which the program continues (not one that raises again or exits); files that the other checked files import only
+    behind such a test; programs on `tf_keras` (Keras 2); names that exist in the release pinned by the project's
+    requirements; methods of objects that an `isinstance` test has shown to be of an unrelated class. A file written for
+    TensorFlow 1 throughout gets one finding, and so does a name that a file uses many times.
 
     ## Fix
-    Writes the new name, where the old one is written out with its module; leaves out the parentheses after a property.
-    Safe where both name the same thing; unsafe for names of TensorFlow 1 whose arguments changed their names. What was
-    dropped has no fix.
+    Writes the new name where the old one is written with its module; removes the parentheses after a property. Safe
+    where both names mean the same thing; unsafe for TensorFlow 1 names whose arguments were renamed. Removed names
+    without a replacement have no fix.
 
     ## At run time
-    AttributeError; for an argument TypeError, or ValueError where a layer is made.
+    AttributeError; TypeError for an argument, or ValueError where a layer is created.
     """
 
     code = "GPU901"
@@ -168,7 +168,7 @@ class RemovedApi(Rule):
 
 
 def _told_as(name: str) -> str:
-    """What is counted as one in a file: a name, or what a module of Keras has lost."""
+    """Key under which uses in a file are counted together: the name, or the Keras module that lost it."""
     return name.rpartition(".")[0] if name in removed.only_tf() else name
 
 
@@ -179,7 +179,7 @@ def _and_others(others: int) -> str:
 
 
 def _renaming(event: events.RemovedNameUsed, others: list[Site]) -> Offer | None:
-    """The fix of a name that only changed, at each of its places that one report speaks of."""
+    """Fix for a name that was only renamed, at all sites that one report covers."""
     sites = tuple(dict.fromkeys([event.site, *others]))
     owner, _, method = event.name.rpartition(".")
     new = next((new for of, old, new in METHODS if method == old and owner.startswith(of)), None)
@@ -202,7 +202,7 @@ METHODS = (
     ("tensorflow.keras.Metric", "reset_states", "reset_state"),
     ("tensorflow.keras.metrics.", "reset_states", "reset_state"),
 )
-"""What the name of a class begins with, a method of it, and what that is called now."""
+"""Prefix of the class name, removed method, and its new name."""
 
 
 def _method_renamed(draft: Draft, sites: tuple[Site, ...], new: str) -> list[Edit]:
@@ -218,7 +218,7 @@ def _argument_renamed(draft: Draft, sites: tuple[Site, ...], new: str) -> list[E
 
 
 def _renamed(draft: Draft, sites: tuple[Site, ...], old: str) -> list[Edit]:
-    """The new name wherever the old one, or one of a module that is gone, stands with its module before it."""
+    """Replace the qualified old name, or that of a removed module, with the new one."""
     edits: list[Edit] = []
     for site in sites:
         node, name = names.whole(draft, draft.node(site), old)
@@ -231,18 +231,20 @@ def _renamed(draft: Draft, sites: tuple[Site, ...], old: str) -> list[Edit]:
 
 
 OFTEN = 3
-"""Further uses of one name in a file from which on only the first is reported."""
+"""Number of further uses of a name in a file from which on only the first is reported."""
 
 MANY = 4
-"""Names of TensorFlow 1 in a file that make it a TensorFlow 1 file."""
+"""Number of TensorFlow 1 names that make a file a TensorFlow 1 file."""
 
 _TENSORFLOW_2 = frozenset({"keras", "GradientTape", "distribute", "list_physical_devices", "set_seed", "autograph"})
-"""Without one of these a file with a name of TensorFlow 1 is a TensorFlow 1 file."""
+"""A file with a TensorFlow 1 name and none of these words is a TensorFlow 1 file."""
 
 
 def _passed(text: str, words: frozenset[str]) -> frozenset[str]:
-    """Arguments that a text gives by keyword to what does not take them any more, as far as names and parentheses show;
-    with `**` any word may be one."""
+    """Keyword arguments in a text that a called function no longer accepts, judged by names and brackets only.
+
+    With `**`, any word may be such an argument.
+    """
     passed = removed.passed_to()
     gone_of = {name: passed[name] for name in words & passed.keys()}
     found: set[str] = set()
@@ -250,7 +252,7 @@ def _passed(text: str, words: frozenset[str]) -> frozenset[str]:
     nothing: frozenset[str] = frozenset()
     around: list[
         tuple[frozenset[str], int]
-    ] = []  # for each open bracket: what is gone of what it calls, and up to where
+    ] = []  # for each open bracket: removed parameters of the called function, and where to stop
     for piece in _PIECE.finditer(text) if gone_of else ():
         word, mark = piece[1], piece[0][-1]
         if mark in "([{":
@@ -268,20 +270,20 @@ def _passed(text: str, words: frozenset[str]) -> frozenset[str]:
 
 
 MAX_CALL = 2_000
-"""Characters of a call in which its keywords are looked for."""
+"""Number of characters of a call that are searched for keywords."""
 
 _PIECE = re.compile(r"\b(\w+)\s*(?:\(|=(?!=))|[()\[\]{}]|(?<=[(,\s])\*\*(?=[\w({])")
-"""A bracket, what is called by it, a keyword, and two stars."""
+"""Bracket with the name before it, keyword, or two stars."""
 _PAIR = re.compile(r"\b(\w+)(?=(?:\.|\s+import\s+)(\w+))")
 _CHAIN = re.compile(r"(?:\b\w+|[)\]])(?:\s*\.[ \t]*\w+)+")
 _KEYWORD = re.compile(r"\b(\w+)\s*=(?!=)")
 _IMPORT = re.compile(r"(?m)^[ \t\f]*(?:from|import) (?!tensorflow\.compat)(.*)")
 _IMPORT_OF_OURS = re.compile(r"(?m)^[ \t\f]*(?:from|import) (?!tensorflow\.compat)((?:\.|\w*keras|tensorflow|tf_).*)")
-"""Imports of TensorFlow, and those of the project by which it may come."""
+"""Imports of TensorFlow, and those of the project that may re-export it."""
 _COMPAT = re.compile(
     r"(?m)^[ \t\f]*(?:import tensorflow\.compat\.v1 as (\w+)|from tensorflow\.compat import v1 as (\w+))[ \t]*(?:#.*)?$"
 )
-"""Names of `tf.compat.v1`, which keeps what is gone elsewhere."""
+"""Imports of `tf.compat.v1`, which keeps what was removed elsewhere."""
 _WHOLE = re.compile(r"(?m)^[ \t\f]*import tensorflow as (\w+)")
 _TOP = {"tf": "tensorflow"}
 _KERAS_ITSELF = re.compile(r"(?m)^[ \t]*(?:from|import)[ \t]+keras\b")
@@ -290,8 +292,7 @@ _CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Ex
 
 
 def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
-    """Whether the object can be of a class that still has the method: the program's own, a dataset of
-    `tf.compat.v1`."""
+    """Whether the object may be of a program class that has the method, or a dataset of `tf.compat.v1`."""
     owner, _, method = event.name.rpartition(".")
     return ("(" not in method and not event.of_library and plan.mentions(f"def {method}(")) or (
         owner.startswith("tensorflow.data.") and plan.mentions("compat.v1")
@@ -303,7 +304,7 @@ def _short(name: str) -> str:
 
 
 def _is_checked(event: events.RemovedNameUsed) -> bool:
-    """Whether the program finds out first what TensorFlow has, or what it is for: a version check, a fall-back."""
+    """Whether the program first tests what TensorFlow has: a version check, a feature test, a fallback."""
     where = event.where
     if where.context.catches(_CAUGHT):
         return True
@@ -325,8 +326,10 @@ def _is_of_try(literal: Literal) -> bool:
 
 
 def _may_tell(literal: Literal, raises_others: bool) -> bool:
-    """Whether a `try` that came to its end, or did not, may say what TensorFlow has: none that is for other errors.
-    `raises_others`: what is used raises something else than what a missing name does."""
+    """Whether the outcome of a `try` may say what TensorFlow has: not if its handlers are for other errors.
+
+    `raises_others` says that the use raises other errors than a missing name does.
+    """
     condition = literal.condition
     is_met = condition.operator == "completes" and literal.holds and not raises_others
     others = _NO_MISSING_NAME if is_met else _OF_THE_SYSTEM
@@ -338,7 +341,7 @@ _OF_THE_SYSTEM = frozenset(
     for name, one in vars(builtins).items()
     if isinstance(one, type) and issubclass(one, (EOFError, KeyboardInterrupt, MemoryError, OSError, SystemExit))
 )
-"""Errors that come of what is around the program, and not of the library that it has."""
+"""Errors caused by the environment of the program, not by the installed library."""
 
 _NO_MISSING_NAME = frozenset(
     name
@@ -349,14 +352,14 @@ _NO_MISSING_NAME = frozenset(
     and not issubclass(AttributeError, one)
     and not issubclass(ImportError, one)
 )
-"""Errors of which none is raised for a name that is gone."""
+"""Errors that are never raised for a missing name."""
 
 _OF_FIRST = re.compile(r"(?:^|_)tf_?v?1(?![0-9])", re.IGNORECASE)
-"""In the name of a function that another one stands beside for TensorFlow 2."""
+"""Pattern of the names of functions for TensorFlow 1 that have a counterpart for TensorFlow 2."""
 
 
 def _says_two(literal: Literal) -> bool:
-    """Whether a condition says no more than that TensorFlow is of the second generation, as it is here."""
+    """Whether a condition only says that this is TensorFlow 2, as it is here."""
     condition = literal.condition
     if condition.operator == "any" or not any(
         word.startswith(_GENERATION_OF) for word in words_of(frozenset({literal}))
@@ -386,7 +389,7 @@ _GENERATION_OF = (
 )
 _FIRST_OF_TWO = ("2.0", "2.0.0")
 _GENERATION = frozenset({0, 1, 2, ".", "2", "2.", *_FIRST_OF_TWO})
-"""Numbers and strings in conditions that tell TensorFlow 2 from TensorFlow 1, and nothing finer."""
+"""Numbers and strings in conditions that only distinguish TensorFlow 2 from TensorFlow 1."""
 
 
 _CHECKS = (
@@ -401,7 +404,7 @@ _CHECKS = (
     "importlib.metadata.version",
     "pkg_resources",
 )
-"""What conditions that ask which TensorFlow there is are about."""
+"""Prefixes of names in conditions that test which TensorFlow is installed."""
 
 _VERSION_FLAG = re.compile(r"(?i)^(?=[\w.]*$)(?:[\w.]*(?:\b|_))?(?:tf|tensorflow|keras)(?:_?v?\d|_?ver)")
-"""Names of flags and functions that say which TensorFlow there is: `IS_TF_1`, `keras_3`, `tf_version`."""
+"""Names of flags and functions that say which TensorFlow is installed: `IS_TF_1`, `keras_3`, `tf_version`."""

@@ -1,1 +1,1 @@
-"""Rules about what stays in memory (GPU3xx)."""
+"""Rules about objects that stay in memory (GPU3xx)."""

@@ -36,17 +36,17 @@ from gpulint.api import (
 
 
 class ModelInLoop(Rule):
-    """Model built in every round of a loop
+    """Model built in every iteration of a loop
 
     ## What it does
-    Finds a model that a loop, or a search of Optuna, hyperopt or scikit-optimize, builds anew in each round and trains,
-    or asks for predictions, where nothing frees the last one.
+    Finds a model that a loop, or a search of Optuna, hyperopt or scikit-optimize, builds in each iteration and trains
+    or uses for predictions, where nothing frees the previous one.
 
     ## Why is this bad
-    The graphs in which a model was trained stay in memory with its variables and the optimizer's. Measured, per
-    model with 8.4 MB of weights: 9.5 to 10 MB for `fit`, 3.8 to 4.7 MB for `predict`, in a straight line
-    (`benchmarks/experiments/model_in_loop.py`). After `predict` `clear_session()` or `gc.collect()` gives it back;
-    after `fit` these give back a tenth, a process all. Each model is traced again, too.
+    The graphs in which a model was trained stay in memory with its variables and the optimizer's. Measured, per model
+    with 8.4 MB of weights: 9.5 to 10 MB for `fit`, 3.8 to 4.7 MB for `predict`, growing linearly
+    (`benchmarks/experiments/model_in_loop.py`). After `predict`, `clear_session()` or `gc.collect()` frees it; after
+    `fit` these free a tenth, and only a separate process frees all. Each model is also traced again.
 
     ## Example
     ```python
@@ -71,17 +71,17 @@ class ModelInLoop(Rule):
     ```
 
     ## What is not reported
-    Loops that call `clear_session()`, in a helper too, or `gc.collect()` where nothing is trained; that leave each
-    round to a process of its own; loops over at most three known configurations; models that are kept on purpose (an
-    ensemble in a list); models that are only called, or run eagerly; those of the layers of a model that stays;
-    programs that the analysis did not run to their end and that call one of these somewhere.
+    Loops that call `clear_session()`, also in a helper, or `gc.collect()` where nothing is trained; loops that run each
+    iteration in a process of its own; loops over at most three known configurations; models that are kept on purpose
+    (an ensemble in a list); models that are only called, or run eagerly; models built from the layers of one that
+    outlives the loop; programs that the analysis did not complete and that call one of these functions somewhere.
 
     ## Fix
-    Unsafe: calls `clear_session()` at the start of each round. Models of earlier rounds that are still in use lose
-    their graphs, and names of layers count from the start again.
+    Unsafe: calls `clear_session()` at the start of each iteration. Models of earlier iterations that are still in use
+    lose their graphs, and the numbering of layer names restarts.
 
     ## At run time
-    The variables of how many of the models were there at once.
+    How many of these models had live variables at the same time.
     """
 
     code = "GPU305"
@@ -103,7 +103,7 @@ class ModelInLoop(Rule):
         ]
         library_calls = [*self.all(events.LibraryCalled)] if built else []
         is_eager = any(event.name in RUNS_EAGERLY and switched(event) is True for event in library_calls)
-        if not built or is_eager or plan.may_hide("clear_session(", "collect(", "Process(", "Pool("):
+        if not built or is_eager or plan.may_have_missed("clear_session(", "collect(", "Process(", "Pool("):
             return
         kept_models = {id(event.model) for event in self.all(events.ModelKept)}
         kept = {_in_loop(event) for event in built if id(event.model) in kept_models}
@@ -142,7 +142,7 @@ class ModelInLoop(Rule):
             )
 
     def _called(self) -> set[int]:
-        """The models, by id, that are called in loops through a graph."""
+        """Models, by id, that are called in loops through a graph."""
         return {
             id(event.model)
             for event in self.all(events.ModelCalled)
@@ -152,7 +152,7 @@ class ModelInLoop(Rule):
         }
 
     def _eager(self) -> set[int]:
-        """The models, by id, that Keras runs eagerly."""
+        """Models, by id, that Keras runs eagerly."""
         compiled = (one for one in self.all(events.ModelCompiled) if known(one.arguments.get("run_eagerly", 5)) is True)
         switched_on = (one for one in self.all(events.EagerModeSet) if known(one.value) is True)
         return {*(id(one.model) for one in compiled), *(id(one.model) for one in switched_on)}
@@ -163,8 +163,7 @@ def _loops_around(several: Iterable[events.Event]) -> set[Site]:
 
 
 def _is_view(event: events.ModelBuilt, built: Iterable[events.ModelBuilt]) -> bool:
-    """Whether a model reuses the layers of another one that outlives the loop, to show an intermediate result or with a
-    new head."""
+    """Whether a model reuses the layers of one that outlives the loop, for an intermediate result or a new head."""
     part_of = event.model.part_of
     if part_of is None:
         return False
@@ -174,8 +173,7 @@ def _is_view(event: events.ModelBuilt, built: Iterable[events.ModelBuilt]) -> bo
 
 
 def _is_change(where: Where) -> bool:
-    """Whether something has to differ from something else that is not known either, from what was there before, or
-    there has to be none yet."""
+    """Whether a condition requires an unknown value to differ from another or to have changed, or an empty list."""
     return any(
         not literal.holds
         and (
@@ -192,7 +190,7 @@ def _is_change(where: Where) -> bool:
 
 
 def _is_ensemble(loop: Loop, where: Where) -> bool:
-    """Whether a loop makes the members of an ensemble, as it says itself."""
+    """Whether a loop creates the members of an ensemble, by the names in it."""
     over = [name for option in possible(loop.iterable, where) for name in symbol_of(option).words]
     return any(words(name) & _MEMBERS for name in (*loop.names, *over))
 
@@ -201,11 +199,11 @@ _MEMBERS = frozenset({"ensemble", "estimator", "estimators", "member", "members"
 
 
 FEW = 3
-"""Rounds of a loop over known elements that are no heap yet."""
+"""Maximum number of iterations of a loop over known elements that are too few to matter."""
 
 
 def _in_loop(event: events.ModelBuilt) -> Site:
-    """The call in the body of the loop from which the model comes; in the function that a search calls."""
+    """Call in the body of the loop that leads to the model, or in the function that a search calls."""
     loops = event.where.context.loops
     place = event.site
     for caller in callers(event.where.caller):
@@ -216,7 +214,7 @@ def _in_loop(event: events.ModelBuilt) -> Site:
 
 
 def _cleared(draft: Draft, loop: Site) -> list[Edit]:
-    """`clear_session()` at the start of each round of a loop."""
+    """Put `clear_session()` at the start of the loop's body."""
     statement = draft.loop(loop)
     call, edits = names.spelled(draft, "tensorflow.keras.backend.clear_session", statement)
     return [*edits, *statements.put_first(draft, statement, f"{call}()")]

@@ -28,10 +28,10 @@ class PersistentTape(Rule):
     Finds `tf.GradientTape(persistent=True)` from which one gradient is taken.
 
     ## Why is this bad
-    A tape frees what it has recorded when the gradient is taken; a persistent one keeps all activations until it is
-    deleted. In a loop that is when the next step's tape takes its name, so two steps are in memory at once: measured,
-    1.6 times the peak (`benchmarks/experiments/persistent_tape.py`). Inside a `tf.function` it costs nothing until the
-    function is run eagerly, to debug it; it only says what is not so.
+    A tape frees its recording when the gradient is taken; a persistent one keeps all activations until it is deleted.
+    In a loop that is when the next step's tape is bound to its name, so two steps are in memory at once: measured, 1.6
+    times the peak (`benchmarks/experiments/persistent_tape.py`). Inside a `tf.function` it costs nothing until the
+    function is run eagerly, to debug it; until then it is only misleading.
 
     ## Example
     ```python
@@ -58,10 +58,11 @@ class PersistentTape(Rule):
     ```
 
     ## What is not reported
-    Tapes from which several gradients are taken, in a loop or on another path too, and tapes that are handed on.
+    Tapes from which several gradients are taken, also in a loop or on another path, and tapes that are passed to other
+    code.
 
     ## Fix
-    Safe: takes `persistent=True` out. The one gradient is the same.
+    Safe: removes `persistent=True`. The one gradient is the same.
 
     ## At run time
     Peak memory.
@@ -99,8 +100,10 @@ class PersistentTape(Rule):
 
 
 def _is_eager(where: Where) -> bool:
-    """Whether a place is run eagerly: in a loop of its own, by the program or, in a callback, by Keras. Other callers
-    may trace it."""
+    """Whether a place is run eagerly: in a loop of its own, by the program or, in a callback, by Keras.
+
+    Other callers may trace it.
+    """
     if where.context.may_be_traced:
         return False
     if where.context.loops or is_run_by_program(where):

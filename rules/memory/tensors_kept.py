@@ -22,10 +22,10 @@ from gpulint.api import (
     confidence,
     events,
     goes_over_data,
-    gone_over,
     in_every_turn,
     is_endless,
     is_rare,
+    iterated_sources,
     length_of,
     loop_around,
     step_loops,
@@ -42,7 +42,7 @@ class TensorsKept(Rule):
 
     ## Why is this bad
     Each stays in device memory, in a block of its own, so memory grows and fragments. Measured: a batch of outputs of
-    10 kB costs 10 kB a step, a loss that is taken inside an open tape 20 kB, a bare scalar half a kilobyte
+    10 kB costs 10 kB per step, a loss kept inside an open tape 20 kB, a bare scalar half a kilobyte
     (`benchmarks/experiments/tensors_kept.py`).
 
     ## Example
@@ -97,13 +97,13 @@ class TensorsKept(Rule):
     ```
 
     ## What is not reported
-    Lists that are made anew or cleared in a loop, one pass over a dataset or over the samples that a test takes of one
-    (and where nothing trains, for each element of another collection), values that are tensors only on some ways,
-    `deque(maxlen=…)`, values that are on the host, additions that a condition guards, tensors inside a `tf.function`,
-    programs that the analysis did not run to their end and that empty something somewhere.
+    Lists that are created or cleared in a loop; one pass over a dataset, or over the samples that a test takes from one
+    (where nothing trains, also over another collection); values that are tensors only on some paths; `deque(maxlen=…)`;
+    values on the host; additions under a condition; tensors inside a `tf.function`; programs that the analysis did not
+    complete and that empty a container somewhere.
 
     ## At run time
-    Of some steps that are looked at, how many have left tensors that were made on these lines.
+    How many of the sampled steps left tensors created on these lines alive.
     """
 
     code = "GPU307"
@@ -115,7 +115,7 @@ class TensorsKept(Rule):
     instead = "keep a metric on the device, or read the values once per epoch and clear the list"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        if plan.may_hide(".clear(", ".pop(", ".popleft("):
+        if plan.may_have_missed(".clear(", ".pop(", ".popleft("):
             return
         kept = [*self.all(events.TensorKept)]
         loops = step_loops(plan) if kept else frozenset()
@@ -170,7 +170,7 @@ def _is_limited(event: events.TensorKept, kept: Sequence[events.TensorKept]) -> 
 
 
 def _is_made_anew(container: values.Items | values.Mapping, where: Where) -> bool:
-    """Whether a container is made in a loop that is around the place, or nobody knows where."""
+    """Whether a container is created in a loop around the place, or at an unknown one."""
     if container.around is None:
         return True
     entries = {loop.entry for loop in where.context.loops}
@@ -178,13 +178,13 @@ def _is_made_anew(container: values.Items | values.Mapping, where: Where) -> boo
 
 
 def _is_below(literal: Literal) -> bool:
-    """Whether a condition says that a count has not come to its end yet."""
+    """Whether a condition says that a counter is below its limit."""
     counts = isinstance(literal.condition.subject, Symbol) and literal.condition.subject.parts[0] == COUNTER
     return counts and literal.condition.operator in (">", ">=") and not literal.holds
 
 
 def _counted_to(site: Site, kept: Sequence[events.TensorKept]) -> list[object]:
-    """What is compared with another number in each round in which something is kept at a place: the end of a count."""
+    """Limits of counters: values compared with another number in each iteration that keeps something at a site."""
     numbers: dict[object, set[object]] = defaultdict(set)
     for event in kept:
         for literal in event.where.path if event.site == site else ():
@@ -194,13 +194,15 @@ def _counted_to(site: Site, kept: Sequence[events.TensorKept]) -> list[object]:
 
 
 def _is_after_an_epoch(where: Where) -> bool:
-    """Whether a callback that evaluates at the end of an epoch keeps something for as long as it runs."""
+    """Whether a callback that runs at the end of an epoch keeps the tensor while it runs."""
     return any(caller.function == "on_epoch_end" for caller in callers(where.caller))
 
 
 def _is_one_pass(loop: Loop, *, trains: bool) -> bool:
-    """Whether a loop goes once over a dataset or another collection, so that it keeps no more than there is. What is
-    taken of data that is repeated are many steps of training, or the samples of a test."""
+    """Whether a loop iterates once over a dataset or another collection, so that what it keeps is bounded.
+
+    Elements taken from repeated data are many steps in training, and the samples of a test elsewhere.
+    """
     counts = isinstance(loop.iterable, values.Items) and loop.iterable.kind == "range"
     return (
         loop.iterable is not None
@@ -211,10 +213,10 @@ def _is_one_pass(loop: Loop, *, trains: bool) -> bool:
 
 
 def _is_repeated(iterable: values.Value, *, trains: bool) -> bool:
-    """Whether a collection goes over its data more than once."""
+    """Whether a collection repeats its data."""
     names = ("repeat",) if trains else ("repeat", "take")
     return any(
         isinstance(part, values.Dataset)
         and next((step.name for step in reversed(part.steps) if step.name in names), "") == "repeat"
-        for part in gone_over(iterable)
+        for part in iterated_sources(iterable)
     )

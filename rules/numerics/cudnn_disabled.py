@@ -14,10 +14,10 @@ class CudnnDisabled(Rule):
     Finds arguments of `LSTM` and `GRU` that switch Keras from the cuDNN kernel to a loop of single operations.
 
     ## Why is this bad
-    The kernel does all steps of a sequence in one launch. Without it each step is several launches. Keras 3 takes
-    it for `activation="tanh"`, `recurrent_activation="sigmoid"`, `recurrent_dropout=0`, `unroll=False`,
-    `use_bias=True` and, for a GRU, `reset_after=True`; asked of Keras itself in
-    `benchmarks/experiments/recurrent_kernels.py`. Keras 3.3 (TensorFlow 2.16) loses it with `dropout`, too.
+    The kernel runs all steps of a sequence in one launch. Without it each step is several launches. Keras 3 uses it for
+    `activation="tanh"`, `recurrent_activation="sigmoid"`, `recurrent_dropout=0`, `unroll=False`, `use_bias=True` and,
+    for a GRU, `reset_after=True`, as Keras itself reports in `benchmarks/experiments/recurrent_kernels.py`. Keras 3.3
+    (TensorFlow 2.16) does not use it with `dropout` either.
 
     ## Example
     ```python
@@ -34,8 +34,8 @@ class CudnnDisabled(Rule):
     ```
 
     ## What is not reported
-    Defaults that are spelled out, arguments that are not known, `use_cudnn=False`, layers on a CPU device, cells
-    (`LSTMCell`), which never have the kernel, and `dropout`, which keeps it.
+    Defaults that are written out, unknown arguments, `use_cudnn=False`, layers on a CPU device, cells (`LSTMCell`),
+    which never use the kernel, and `dropout`, which keeps it.
 
     ## At run time
     The names of the kernels.
@@ -71,7 +71,7 @@ class CudnnDisabled(Rule):
 
 
 def _has_other_backend(plan: Plan) -> bool:
-    """Whether a program has Keras compute with something else than TensorFlow."""
+    """Whether a program configures Keras with a backend other than TensorFlow."""
     chosen = [one for one in plan.events if isinstance(one, events.EnvironmentSet) and one.key == "KERAS_BACKEND"]
     return any(isinstance(one.value, values.Constant) and one.value.value != "tensorflow" for one in chosen)
 
@@ -86,7 +86,7 @@ POSITIONS = {
     "unroll": None,
     "reset_after": None,
 }
-"""Arguments on which the kernel depends, and their positions."""
+"""Arguments that the kernel depends on → their positions, None for keyword-only ones."""
 
 _KEEPING = {
     "activation": frozenset({"tanh"}),
@@ -101,7 +101,7 @@ def _all(
 
 
 def _loses(kind: str, name: str, value: values.Value) -> bool:
-    """Whether an argument loses the kernel for certain."""
+    """Whether an argument certainly disables the kernel."""
     if name in _KEEPING:
         if isinstance(value, values.LibraryName):
             module, _, function = value.name.rpartition(".")

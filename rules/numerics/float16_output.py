@@ -32,13 +32,13 @@ class Float16Output(Rule):
     """Output layer in float16
 
     ## What it does
-    Finds a trained model whose last layer computes in float16, under `mixed_float16` or because it is made so.
+    Finds a trained model whose last layer computes in float16, because of `mixed_float16` or its own dtype.
 
     ## Why is this bad
-    A softmax or sigmoid in float16 has no small probabilities: of 1,000 classes 17 % are exactly 0, the gradient of a
-    wrong but confident answer is NaN or 0, and the loss scale falls from 32,768 to 0.5 as steps are skipped. A value
-    above 65,504 is infinite; near 3,000 the resolution is 2. Keras's losses compute in float32, but of numbers that
-    float16 has rounded already (`benchmarks/experiments/float16_output.py`).
+    A softmax or sigmoid in float16 cannot represent small probabilities: of 1,000 classes 17 % are exactly 0, the
+    gradient of a wrong but confident answer is NaN or 0, and the loss scale falls from 32,768 to 0.5 as steps are
+    skipped. A value above 65,504 is infinite; near 3,000 the resolution is 2. Keras's losses compute in float32, but
+    from numbers that are already rounded to float16 (`benchmarks/experiments/float16_output.py`).
 
     ## Example
     ```python
@@ -63,13 +63,13 @@ class Float16Output(Rule):
     ```
 
     ## What is not reported
-    A last layer with `dtype="float32"` (an `Activation` too), outputs that are cast to float32, `mixed_bfloat16`,
-    layers made where the policy is another, models that are not trained.
+    A last layer with `dtype="float32"` (also an `Activation`), outputs that are cast to float32, `mixed_bfloat16`,
+    layers created under another policy, models that are not trained.
 
     ## Fix
-    Safe: adds `dtype="float32"` to the call that makes the layer, where that makes nothing but outputs, and to the
-    layers behind it that only reshape, which would cast to float16. The layer computes the same with more digits.
-    Unsafe where the program itself makes something float16: labels, say, that the loss compares with the output.
+    Safe: adds `dtype="float32"` to the call that creates the layer, if that creates only outputs, and to the reshaping
+    layers after it, which would cast to float16. The layer computes the same with more digits. Unsafe where the program
+    itself creates float16 values, such as labels that the loss compares with the output.
 
     ## At run time
     Losses that are NaN, a falling loss scale.
@@ -84,7 +84,7 @@ class Float16Output(Rule):
     instead = 'give the last layer `dtype="float32"`'
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        """A place that makes other layers, too, cannot be told to make them all in float32."""
+        """Report outputs in float16. A site that creates other layers, too, gets no fix: it would change them all."""
         built: dict[Site, set[int]] = defaultdict(set)
         for layer_built in self.all(events.LayerBuilt):
             built[layer_built.layer.site].add(layer_built.layer.serial)
@@ -122,7 +122,7 @@ def _fix(layers: tuple[Site, ...], plan: Plan) -> Offer:
 
 
 def _gives_numbers(layer: values.Layer) -> bool:
-    """Whether a layer computes what it gives: a layer of the library, not one that only hands data on."""
+    """Whether a layer computes its output: a library layer that does not only pass data on."""
     return layer.cls is None and not layer.hands_on and layer.library.rpartition(".")[2] not in _UNKNOWN
 
 

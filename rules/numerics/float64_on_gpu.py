@@ -56,11 +56,11 @@ class Float64OnGpu(Rule):
     ```
 
     ## What is not reported
-    NumPy arrays of float64, which Keras casts for nothing (measured: the same time); tests; programs that do not train.
+    float64 arrays of NumPy, which Keras casts at no cost (measured: the same time); tests; programs that do not train.
 
     ## Fix
-    Unsafe: writes float32 instead. Results have 7 significant digits, not 16, and operations on tensors made of float64
-    arrays of NumPy raise until these are cast, too.
+    Unsafe: writes float32 instead. Results have 7 significant digits, not 16, and operations that mix tensors with
+    float64 NumPy arrays raise until these are cast as well.
 
     ## At run time
     The dtype of the operations.
@@ -112,7 +112,7 @@ def _is_double(value: values.Value) -> bool:
 
 
 def _single(draft: Draft, site: Site) -> list[Edit]:
-    """float32 instead of float64 in the arguments of a call."""
+    """Write float32 for float64 in the arguments of a call."""
     call = calls.call_around(draft, site)
     for given in call.arguments:
         written = draft.source(given.value)

@@ -26,14 +26,14 @@ class MissingLossScale(Rule):
     """float16 gradients of a loss that is not scaled
 
     ## What it does
-    Finds a gradient under `mixed_float16`, or applied by a `LossScaleOptimizer`, in a loop or `train_step` of one's own
-    whose loss `optimizer.scale_loss` never scaled.
+    Finds a gradient under `mixed_float16`, or applied by a `LossScaleOptimizer`, in a custom training loop or
+    `train_step` whose loss was not scaled with `optimizer.scale_loss`.
 
     ## Why is this bad
-    Small gradients are zero in float16: of a loss of a thousandth, 0.8 % of them vanish and the median is off by
-    4.5 % (0.1 % when scaled). With a `LossScaleOptimizer`, into which `compile` turns every optimizer under this
-    policy, it is worse: `apply_gradients` divides by the scale in any case, so SGD moves the weights 32,768 times
-    too little (`benchmarks/experiments/loss_scale.py`).
+    Small gradients are zero in float16: for a loss of 0.001, 0.8 % of them vanish and the median is off by 4.5 % (0.1 %
+    when scaled). With a `LossScaleOptimizer`, which `compile` wraps around every optimizer under this policy, it is
+    worse: `apply_gradients` always divides by the scale, so SGD updates are 32,768 times too small
+    (`benchmarks/experiments/loss_scale.py`).
 
     ## Example
     ```python
@@ -77,9 +77,9 @@ class MissingLossScale(Rule):
     ```
 
     ## What is not reported
-    `mixed_bfloat16`, which has the range of float32; paths on which the policy is another; `Model.fit` with Keras's own
-    `train_step`; gradients that no optimizer applies; programs that scale a loss by hand or with an optimizer that
-    gpulint does not know.
+    `mixed_bfloat16`, which has the range of float32; paths with another policy; `Model.fit` with Keras's own
+    `train_step`; gradients that no optimizer applies; programs that scale a loss by hand or with an optimizer unknown
+    to gpulint.
 
     ## At run time
     Gradients that are zero.
@@ -94,7 +94,7 @@ class MissingLossScale(Rule):
     instead = "take the gradient of `optimizer.scale_loss(loss)`, with a LossScaleOptimizer"
 
     def _applied(self) -> dict[Site, bool]:
-        """The gradients that an optimizer applies, directly or summed in a variable, with whether it scales them."""
+        """Gradients that an optimizer applies, directly or summed in a variable → whether the optimizer scales them."""
         summed: dict[int, set[Site]] = defaultdict(set)
         applied: dict[Site, bool] = {}
         for event in self.all(events.StateUpdated, events.GradientsApplied):
@@ -118,7 +118,7 @@ class MissingLossScale(Rule):
         scaled = [event for event in taken if _is_scaled(event)]
         for event in taken:
             if any(one.site == event.site or not together(one.where, event.where) for one in scaled):
-                continue  # scaled where it must be: this is the way without
+                continue  # this path is the one without scaling
             by_scaling_optimizer = applied.get(event.site)
             in_float16 = any(computes_in(policy, "float16") for policy in possible(event.policy, event.where))
             divided = by_scaling_optimizer and plan.runs_keras_3
@@ -129,14 +129,14 @@ class MissingLossScale(Rule):
 
 
 def _is_scaled(event: events.GradientTaken) -> bool:
-    """Whether the loss went through `scale_loss`."""
+    """Whether the loss is a result of `scale_loss`."""
     return any(isinstance(loss, values.Tensor) and loss.scaled for loss in possible(event.loss, event.where))
 
 
 def _may_be_scaled(event: events.GradientTaken, plan: Plan) -> bool:
-    """Whether the loss could have gone through a scaling that is not followed."""
+    """Whether the loss may have been scaled by code that is not followed."""
     if any(word.endswith("LossScaleOptimizer") for word in words_of(event.where.path)):
-        return True  # the program asks what its optimizer is
+        return True  # the program tests the type of its optimizer
     is_known = all(isinstance(loss, values.Tensor) for loss in possible(event.loss, event.where))
     by_hand = not plan.referenced.isdisjoint(_BY_HAND)
     return by_hand or (not is_known and any(plan.mentions(name) for name in _SCALES))
@@ -145,4 +145,4 @@ def _may_be_scaled(event: events.GradientTaken, plan: Plan) -> bool:
 _SCALES = frozenset({"scale_loss", "get_scaled_loss"})
 
 _BY_HAND = frozenset({"loss_scale", "loss_scaling", "scale_factor", "fixed_loss_scale"})
-"""Names of factors with which a program scales by itself."""
+"""Names of factors in programs that scale the loss themselves."""

@@ -26,16 +26,16 @@ from gpulint.api import (
 
 
 class CacheAfterShuffle(Rule):
-    """Cache that freezes what is random
+    """Cache that freezes randomness
 
     ## What it does
-    Finds `cache()` after `shuffle`, after a random map, or after `repeat`, in a training pipeline (also in
-    one that a function gives to others).
+    Finds `cache()` after `shuffle`, after a random map, or after `repeat`, in a training pipeline (also in one that a
+    function returns).
 
     ## Why is this bad
-    The cache is filled in the first epoch and read in all others: measured, the order is then the same in every
-    epoch, and so is the augmentation, also when a shuffle follows. After `repeat()` the cache holds every
-    repetition: 200 MB for 8 elements of 1 MB taken 200 times (`benchmarks/experiments/cache_after_shuffle.py`).
+    The cache is filled in the first epoch and read in all others. Measured, the order is then the same in every epoch,
+    and so is the augmentation, even if a shuffle follows. After `repeat()` the cache holds every repetition: 200 MB for
+    8 elements of 1 MB taken 200 times (`benchmarks/experiments/cache_after_shuffle.py`).
 
     ## Example
     ```python
@@ -60,12 +60,13 @@ class CacheAfterShuffle(Rule):
     ```
 
     ## What is not reported
-    A shuffle with `reshuffle_each_iteration=False` (a split), a shuffle again after the cache, a sample (`take`)
-    that is kept, a map that is random with some settings only of which the program's are not known, caches that only
-    evaluation or a single epoch reads.
+    A shuffle with `reshuffle_each_iteration=False` (a split), another shuffle after the cache, a cached sample
+    (`take`), a map that is random only with some settings where the program's are unknown, caches that only evaluation
+    or a single epoch reads.
 
     ## Fix
-    Unsafe: moves `cache()` before the step that it froze. Epochs then differ, and the cache holds other elements.
+    Unsafe: moves `cache()` before the step whose result it froze. Epochs then differ, and the cache holds other
+    elements.
 
     ## At run time
     The order of the elements in two epochs.
@@ -111,7 +112,7 @@ def _is_one_epoch(event: events.ModelFitted) -> bool:
 def _frozen(
     before: tuple[values.Step, ...], after: tuple[values.Step, ...], event: events.DatasetConsumed
 ) -> tuple[values.Step, str] | None:
-    """What a cache freezes or piles up: the step and what comes of it."""
+    """Step before a cache whose result it should not keep, and the message for it."""
     for index, step in enumerate(before):
         if pipelines.effect_of(step, event, "random") is not None and not _is_sample(before[index + 1 :]):
             return step, "the cache keeps the random values of the first epoch"
@@ -132,7 +133,7 @@ def _is_sample(steps: tuple[values.Step, ...]) -> bool:
 
 
 def _first(draft: Draft, cache: Site, cause: Site) -> list[Edit]:
-    """The cache moves before what it must not freeze: in their chain, or as statements `data = data.cache()`."""
+    """Move the cache before the step: in their method chain, or as statements `data = data.cache()`."""
     try:
         return calls.moved_in_chain(draft, cache, cause, before=True)
     except Refused:

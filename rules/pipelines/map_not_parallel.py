@@ -28,14 +28,14 @@ class MapNotParallel(Rule):
 
     ## What it does
     Finds `map` of a stateful function and `interleave` without `num_parallel_calls` in a training pipeline, and maps of
-    any function where the program switches off that TensorFlow makes them parallel (or targets a release before 2.5).
-    A pipeline that training does not read in the project, because a function gives it to others, is taken for one if it
-    is shuffled or changed at random.
+    any function where the program stops TensorFlow from making them parallel (or targets a release before 2.5). A
+    pipeline that a function returns and that no training in the project reads counts as one if it is shuffled or
+    randomly augmented.
 
     ## Why is this bad
-    One core prepares the data, whatever the machine has. TensorFlow makes maps parallel by itself only if their
-    function is stateless: random operations, Python functions, variables and tables are not. Measured on two cores:
-    1.8 to 2.3 times the time for stateful functions, 0.94 to 1.02 for the others
+    One core prepares the data, however many the machine has. TensorFlow makes maps parallel by itself only if their
+    function is stateless: random operations, Python functions, variables and tables are not. Measured on two cores: 1.8
+    to 2.3 times the time for stateful functions, 0.94 to 1.02 for the others
     (`benchmarks/experiments/sequential_map.py`); 1.8 to 2.2 times for `interleave` (`sequential_interleave.py`).
 
     ## Example
@@ -72,15 +72,15 @@ class MapNotParallel(Rule):
     ```
 
     ## What is not reported
-    Stateless functions with the default options, those that are stateful with some settings only of which the
-    program's are not known, `stateless_random_*`, trivial work (a random number or two, Python that chooses names),
-    maps before a `cache`, layers of one seed that must stay in step, arguments that are not known, what only
+    Stateless functions with the default options, functions that are stateful only with some settings where the
+    program's are unknown, `stateless_random_*`, trivial work (a random number or two, Python that chooses names), maps
+    before a `cache`, layers with the same seed whose random numbers must match, unknown arguments, pipelines that only
     evaluation reads.
 
     ## Fix
-    Adds `num_parallel_calls=tf.data.AUTOTUNE`. Safe for stateless functions and for random ones in a program that
-    speaks of no seed: the elements keep their order. Unsafe otherwise: with a seed the numbers no longer repeat,
-    Python functions and variables see calls that overlap, and `interleave` can give another order.
+    Adds `num_parallel_calls=tf.data.AUTOTUNE`. Safe for stateless functions, and for random ones in a program that sets
+    no seed: the elements keep their order. Unsafe otherwise: with a seed the numbers are no longer reproducible, calls
+    of Python functions and uses of variables overlap, and `interleave` may change the order.
 
     ## At run time
     The speed of the pipeline in a trial.
@@ -119,8 +119,11 @@ class MapNotParallel(Rule):
 
 
 def _parallel(step: values.Step, plan: Plan) -> Offer:
-    """Elements keep their order; which of them gets which random number, or comes first to a Python function or a
-    variable, does not."""
+    """Fix that makes a step parallel.
+
+    Elements keep their order. Which of them gets which random number, or reaches a Python function or a variable first,
+    may change.
+    """
     argument = ("num_parallel_calls", "tensorflow.data.AUTOTUNE")
     message = "Add `num_parallel_calls=tf.data.AUTOTUNE`"
     if step.name == "interleave":
@@ -136,7 +139,7 @@ REORDERS = "give it `num_parallel_calls=tf.data.AUTOTUNE`; without a `cycle_leng
 def _sequential(
     step: values.Step, effect: values.Effect | None, parallel: bool, of_batches: bool, plan: Plan
 ) -> str | None:
-    """Why a step is sequential, None if it is not, or does too little for that to matter."""
+    """Reason why a step is sequential, None if it is not or does too little for that to matter."""
     if step.name not in ("map", "interleave") or pipelines.is_parallel(step):
         return None
     if step.name == "interleave":
@@ -157,7 +160,7 @@ def _sequential(
 
 
 def _is_trivial(step: values.Step, of_batches: bool) -> bool:
-    """Whether a map does next to nothing: a few random numbers, a lookup, a NumPy function of whole batches."""
+    """Whether a map does hardly any work: a few random numbers, a lookup, a NumPy function on whole batches."""
     return step.operations <= TRIVIAL and all(
         effect.kind == "names"
         or (effect.kind == "array" and of_batches)
@@ -167,20 +170,25 @@ def _is_trivial(step: values.Step, of_batches: bool) -> bool:
 
 
 def _keeps_in_step(step: values.Step) -> bool:
-    """Whether a map draws the same random numbers twice, by layers of one seed (for an image and its mask): in
-    parallel they would not stay together."""
+    """Whether layers with the same seed draw the same random numbers twice in a map (for an image and its mask).
+
+    In parallel they would no longer match.
+    """
     seeds = [effect.name.partition("#")[2] for effect in step.effects if "#" in effect.name]
     return len(seeds) > len(set(seeds))
 
 
 TRIVIAL = 3
-"""Operations of a map that are too few to matter, if they are light."""
+"""Maximum number of light operations in a map that is too cheap to report."""
 
 TRIVIAL_OF_BATCHES = 6
-"""The same of whole batches: a cast, a division and one-hot labels take 0.1 ms for 32 images (run on 2.2)."""
+"""Maximum for maps over batches: a cast, a division and one-hot labels take 0.1 ms for 32 images (run on 2.2)."""
 
 LIGHT = ("tensorflow.random.", "tensorflow.print", "tensorflow.timestamp", "tensorflow.lookup.")
-"""Stateful operations of next to no cost."""
+"""Stateful operations of negligible cost."""
 
 HEAVY = frozenset({"tensorflow.random.shuffle"})
-"""One of theirs that goes over all the data: 120 µs for 8,192 points on one core, a random number 25 (run on 2.21)."""
+"""Exception that processes all the data.
+
+It takes 120 µs for 8,192 points on one core, a random number 25 µs (run on 2.21).
+"""

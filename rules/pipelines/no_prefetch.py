@@ -20,16 +20,16 @@ from gpulint.api import (
 
 
 class NoPrefetch(Rule):
-    """Pipeline that nothing reads ahead
+    """Pipeline without prefetching
 
     ## What it does
     Finds a training pipeline that ends in a synchronous step, without `prefetch`, where TensorFlow does not add one:
-    the program has switched that off, or the targeted release is older than 2.11.
+    the program has disabled that, or the targeted release is older than 2.11.
 
     ## Why is this bad
-    The next batch is only made when the step asks for it: the GPU waits for the host, then the host for the GPU.
+    The next batch is only prepared when the step asks for it: the GPU waits for the host, then the host for the GPU.
     Measured where both take the same time: 1.75 to 1.86 times as long. By default there is no difference (0.96 to 1.01,
-    `benchmarks/experiments/prefetch.py`), whatever the guides say.
+    `benchmarks/experiments/prefetch.py`), contrary to what the guides say.
 
     ## Example
     ```python
@@ -59,11 +59,11 @@ class NoPrefetch(Rule):
 
     ## What is not reported
     Every pipeline with the default options on TensorFlow 2.11 and later; a last step that runs ahead by itself
-    (`num_parallel_calls`, `map` and `batch` in a row, which are fused); a `prefetch` that finished elements only are
-    batched, shuffled or repeated behind; distributed datasets; what only evaluation reads.
+    (`num_parallel_calls`, or `map` directly followed by `batch`, which are fused); a `prefetch` after which complete
+    elements are only batched, shuffled or repeated; distributed datasets; pipelines that only evaluation reads.
 
     ## Fix
-    Safe: adds `.prefetch(tf.data.AUTOTUNE)` behind the last step. The elements and their order are the same.
+    Safe: adds `.prefetch(tf.data.AUTOTUNE)` after the last step. The elements and their order are the same.
 
     ## At run time
     The gaps between steps.
@@ -95,8 +95,10 @@ class NoPrefetch(Rule):
 
 
 def _is_prefetched(dataset: values.Dataset) -> bool:
-    """Whether elements are read ahead that nothing but batching and ordering is left to be done with. A map without
-    operations only names the parts of an element."""
+    """Whether elements are prefetched before steps that only batch and order them.
+
+    A map without operations only names the parts of an element.
+    """
     steps = [step for step in dataset.steps if step.name != "map" or step.effects or step.operations]
     names = [step.name for step in steps]
     work = [step for step in steps if step.name not in pipelines.NEUTRAL]

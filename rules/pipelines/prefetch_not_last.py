@@ -23,15 +23,15 @@ from gpulint.api import (
 
 
 class PrefetchNotLast(Rule):
-    """Prefetch in the middle only
+    """Prefetch that is not the last step
 
     ## What it does
     Finds a training pipeline with a `prefetch` before `batch` or `map` and none at the end.
 
     ## Why is this bad
     Before `batch`, each element is handed from one thread to another on its own, and the buffer holds elements, not
-    batches: measured on 200,000 small ones, 1.6 times the processor's time. And what stands after the `prefetch` is
-    done while the step waits where TensorFlow adds none at the end: 1.86 times the time with a slow last step and
+    batches: measured on 200,000 small ones, 1.6 times the CPU time. And where TensorFlow adds no `prefetch` at the end,
+    the steps after this one run while the training step waits: 1.86 times the time with a slow last step and
     `inject_prefetch` off. With the default options and large elements it costs nothing, so the rule is off by default
     (`benchmarks/experiments/prefetch_not_last.py`).
 
@@ -62,12 +62,11 @@ class PrefetchNotLast(Rule):
     ```
 
     ## What is not reported
-    A second `prefetch` at the end, distributed datasets, what only evaluation reads, a `map` behind the `prefetch`
-    where TensorFlow adds one at the end (2.11 and later, by default).
+    A second `prefetch` at the end, distributed datasets, pipelines that only evaluation reads, a `map` after the
+    `prefetch` where TensorFlow adds one at the end (2.11 and later, by default).
 
     ## Fix
-    Unsafe: moves the `prefetch` behind the last step, or adds one there. What waits in memory is then whole
-    batches.
+    Unsafe: moves the `prefetch` after the last step, or adds one there. The buffer in memory then holds whole batches.
 
     ## At run time
     The gaps between steps.
@@ -112,7 +111,7 @@ _OF_ELEMENTS = "elements are handed over and buffered one by one, not as batches
 
 
 def _at_end(draft: Draft, prefetch: Site, last: Site) -> list[Edit]:
-    """The prefetch moves behind the last step; where another statement makes that, it gets one of its own."""
+    """Move the prefetch after the last step, or add another one if that step is in another statement."""
     try:
         return calls.moved_in_chain(draft, prefetch, last, before=False)
     except Refused:

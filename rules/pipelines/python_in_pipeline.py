@@ -13,12 +13,13 @@ class PythonInPipeline(Rule):
 
     ## What it does
     Finds `from_generator` of single elements, and `py_function` and `numpy_function` in a sequential map, in a training
-    pipeline (also in one that a function gives to others, if it is shuffled or changed at random).
+    pipeline (also in one that a function returns, if it is shuffled or randomly augmented).
 
     ## Why is this bad
-    One Python interpreter with one lock feeds all GPUs. Measured: an element of `from_generator` takes 0.2 to
-    0.3 ms before its work begins (0.02 to 0.07 in batches of 32), arithmetic in Python 2 to 7 times that of operations;
-    parallel calls help only work that gives the lock back (`benchmarks/experiments/python_in_pipeline.py`).
+    One Python interpreter with one lock feeds all GPUs. Measured: an element of `from_generator` takes 0.2 to 0.3 ms
+    before its work begins (0.02 to 0.07 in batches of 32), and arithmetic in Python takes 2 to 7 times as long as in
+    TensorFlow operations. Parallel calls only help work that releases the lock
+    (`benchmarks/experiments/python_in_pipeline.py`).
 
     ## Example
     ```python
@@ -48,11 +49,11 @@ class PythonInPipeline(Rule):
     ```
 
     ## What is not reported
-    Generators of whole batches that read and compute next to nothing for each sample, or of names that a map reads (a
-    text first, or among whole numbers, and the generator is not seen to read what they name), a handful of elements,
-    Python functions that take batches as whole arrays, that give names (`Tout` has `tf.string`) or are in a map with
-    `num_parallel_calls`, or call them with some settings only of which the program's are not known, maps before a
-    `cache`, what only evaluation reads.
+    Generators of whole batches that do little reading and computing per sample; generators of names that a map reads (a
+    string first, or one among integers, and the generator is not seen to read the files); a handful of elements; Python
+    functions that process batches as whole arrays, that return names (`Tout` has `tf.string`), or that are in a map
+    with `num_parallel_calls`; maps that call them only with some settings where the program's are unknown; maps before
+    a `cache`; pipelines that only evaluation reads.
 
     ## At run time
     Steps that wait for input.
@@ -104,13 +105,13 @@ class PythonInPipeline(Rule):
 
 
 def _gives_names(dataset: values.Dataset) -> bool:
-    """Whether a generator gives names, for a map to read what they name: what that costs is said of the map."""
+    """Whether a generator yields file names for a map that reads the files. The cost is then reported for the map."""
     singly = itertools.takewhile(lambda step: step.name not in pipelines.BATCHES, dataset.steps)
     return dataset.gives_names and any(step.name in ("map", "interleave", "flat_map") for step in singly)
 
 
 def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, bool]]:
-    """A dataset and those that it goes over, each with whether its elements are put into batches later."""
+    """A dataset and its inputs, each with whether its elements are batched later."""
     seen: set[tuple[int, bool]] = set()
     pending = [(dataset, False)]
     while pending:

@@ -22,11 +22,11 @@ class CrossDeviceOp(Rule):
     """Operation on tensors of several GPUs
 
     ## What it does
-    Finds operations and operators whose inputs were put on different GPUs by explicit device scopes, and that stand in
-    no device scope themselves; lists that a loop over towers filled are inputs, too.
+    Finds operations and operators outside all device scopes whose inputs were created on different GPUs in explicit
+    device scopes. Lists filled in a loop over towers count as inputs, too.
 
     ## Why is this bad
-    Every input that lives elsewhere is copied across first, in each step, and both GPUs wait.
+    Every input on another GPU is copied first, in each step, and both GPUs wait.
 
     ## Example
     ```python
@@ -49,12 +49,11 @@ class CrossDeviceOp(Rule):
     ```
 
     ## What is not reported
-    Inputs on one device, or on devices of which the program does not say how many there are, reductions placed on
-    purpose (`with tf.device("/cpu:0"): tf.add_n(…)`), values that a strategy manages, values moved with `tf.identity`
-    under a device.
+    Inputs on one device, or on devices whose number the program does not determine; reductions placed on purpose (`with
+    tf.device("/cpu:0"): tf.add_n(…)`); values that a strategy manages; values moved with `tf.identity` under a device.
 
     ## At run time
-    Copies between the devices at that line.
+    Copies between the devices on that line.
     """
 
     code = "GPU102"
@@ -88,7 +87,7 @@ class CrossDeviceOp(Rule):
 
 
 def _home(value: values.Value) -> DeviceName | None:
-    """The device that an explicit scope put a value on."""
+    """Device of the explicit scope that a value was created in."""
     if isinstance(value, values.Tensor):
         return value.device
     if isinstance(value, values.Variable) and value.where.context.strategy is None:

@@ -27,8 +27,8 @@ class DeviceInScope(Rule):
     Finds `tf.device` with a GPU inside `strategy.scope()` or in a replica function of a multi-replica strategy.
 
     ## Why is this bad
-    The strategy places what is under it. In a replica function the pin sends the operations of every replica to that
-    one GPU; variables made in the scope are mirrored regardless, so there it does not even do what it says
+    The strategy places operations and variables under it. In a replica function the pin sends the operations of every
+    replica to that one GPU. Variables created in the scope are mirrored regardless, so there the pin has no effect
     (measured on TensorFlow 2.21).
 
     ## Example
@@ -51,11 +51,11 @@ class DeviceInScope(Rule):
     ```
 
     ## What is not reported
-    CPU devices (embeddings, tables, input), device scopes outside the strategy, `OneDeviceStrategy`, what the
-    program does on one GPU every n-th step, outside of the step.
+    CPU devices (embeddings, tables, input), device scopes outside the strategy, `OneDeviceStrategy`, work on one GPU
+    every n-th step, outside the replica function.
 
     ## Fix
-    Unsafe: takes the `with tf.device` away. Each replica then computes on its own GPU.
+    Unsafe: removes the `with tf.device`. Each replica then computes on its own GPU.
 
     ## At run time
     Operations of every replica on one GPU.
@@ -73,7 +73,7 @@ class DeviceInScope(Rule):
         if strategy is None or not strategy.is_multi_replica or device is None or not device.is_gpu:
             return
         if event.where.context.replica is None and mentions(event.where.path, "%"):
-            return  # every n-th step, outside of it: something is shown
+            return  # every n-th step, outside the replica: a result is shown
         if together(event.where, strategy.where):
             yield Report(
                 event.site,

@@ -31,11 +31,11 @@ class HardcodedDevice(Rule):
     """Hard-coded GPU index
 
     ## What it does
-    Finds `tf.device` with a literal GPU index in code that no `tf.distribute.Strategy` governs.
+    Finds `tf.device` with a literal GPU index in code that is not under a `tf.distribute.Strategy`.
 
     ## Why is this bad
-    Everything in the block is confined to that one GPU, whatever the machine has: seven of eight GPUs idle, and on
-    a machine with none the work silently moves to the CPU (soft placement, TensorFlow 2.16 to 2.21).
+    Everything in the block is confined to that one GPU: on a machine with eight, seven idle, and on a machine without
+    any the work silently moves to the CPU (soft placement, TensorFlow 2.16 to 2.21).
 
     ## Example
     ```python
@@ -53,17 +53,16 @@ class HardcodedDevice(Rule):
     a = tf.random.normal((4096, 4096))
     b = tf.matmul(a, a)
     ```
-    TensorFlow places operations on the first GPU by itself; for several GPUs, make the model in
-    `strategy.scope()`.
+    TensorFlow places operations on the first GPU by itself. For several GPUs, create the model in `strategy.scope()`.
 
     ## What is not reported
-    CPU devices, `None`, a device chosen by a loop (however its name is written, and wherever it is kept), a flag, the
-    environment, a local rank or a check of what the machine has (a `try` that catches the RuntimeError and goes on,
-    too), parameters that callers give, a scope inside another one of the same device, the only GPU that the program
-    leaves itself, test files, and TF1 graph-mode towers.
+    CPU devices, `None`, a device chosen by a loop (however its name is written and wherever it is kept), a flag, the
+    environment, a local rank or a check of what the machine has (also a `try` that catches the RuntimeError and
+    continues), parameters that callers pass, a scope inside another one of the same device, the only GPU that the
+    program leaves visible, test files, and TF1 graph-mode towers.
 
     ## Fix
-    Unsafe: takes the `with tf.device` away. TensorFlow then places the operations, on the first GPU that it sees.
+    Unsafe: removes the `with tf.device`. TensorFlow then places the operations on the first GPU that it sees.
 
     ## At run time
     All operations of these lines run on one GPU while the others idle.
@@ -103,7 +102,7 @@ class HardcodedDevice(Rule):
                 )
 
     def _compared(self) -> set[Site]:
-        """The scopes of a program that does the same on a CPU and trains nothing: it measures the two."""
+        """Scopes of a program that runs the same operations on a CPU and trains nothing: a benchmark of the two."""
         if any(self.all(events.GradientsApplied, events.ModelFitted)):
             return set()
         done_in: dict[DeviceScope, set[str]] = defaultdict(set)
@@ -118,7 +117,7 @@ class HardcodedDevice(Rule):
 
 
 def _names_gpu(event: events.DeviceEntered) -> bool:
-    """Whether the program names one GPU, by a number that it did not choose at run time."""
+    """Whether the program names one GPU by a number that is not chosen at run time."""
     device = event.scope.device
     return device is not None and device.is_gpu and device.index is not None and not event.scope.chosen
 
@@ -130,7 +129,7 @@ def _is_pinned(event: events.DeviceEntered, plan: Plan) -> bool:
         is_test(event.site.path)
         or not plan.referenced.isdisjoint(PER_PROCESS)
         or event.where.context.strategy is not None
-        or any(words(name) & _OF_DEVICES for name in words_of(event.where.path | plan.demanded))
+        or any(words(name) & _OF_DEVICES for name in words_of(event.where.path | plan.required))
         or event.where.context.catches({"RuntimeError"})
     ):
         return False
@@ -139,8 +138,10 @@ def _is_pinned(event: events.DeviceEntered, plan: Plan) -> bool:
 
 
 _OF_DEVICES = frozenset({"devices", "gpu", "gpus", "placement", "cuda"})
-"""Words in the conditions of who looks for the device, or asks the user for it."""
+"""Words in conditions of code that looks for the device, or asks the user for it."""
 
 PER_PROCESS = frozenset({"hvd", "horovod", "local_rank", "LOCAL_RANK", "dali", "dali_tf", "DALIDataset"})
-"""Names that say each process has one GPU of its own, which is number 0 to it: Horovod, launchers, NVIDIA DALI
-(whose TensorFlow dataset has to stand in the scope of the process's GPU)."""
+"""Names that say that each process has one GPU of its own, numbered 0: Horovod, launchers, NVIDIA DALI.
+
+A TensorFlow dataset of DALI has to be created in the scope of the process's GPU.
+"""

@@ -52,11 +52,11 @@ class MalformedDevice(Rule):
 
     ## What is not reported
     Every legal spelling (`/cpu`, `gpu:*`, `/job:worker/task:1/device:GPU:0`, the empty string), `None`, and strings
-    given to other libraries.
+    passed to other libraries.
 
     ## Fix
-    Safe where there is no doubt which device is meant (`gpu0`, `cuda:0`): writes it as TensorFlow reads it. As it
-    is, the program raises.
+    Safe where there is no doubt which device is meant (`gpu0`, `cuda:0`): writes it in TensorFlow's syntax. Unfixed,
+    the program raises.
 
     ## At run time
     The ValueError.
@@ -91,13 +91,13 @@ _MEANT = re.compile(r"/?(?:device:)?(gpu|cpu|cuda)[ :_-]?(\d+)\Z", re.IGNORECASE
 
 
 def _meant(text: str) -> str:
-    """The device that a malformed name means, where there can be no doubt."""
+    """Device that a malformed name means, "" where there is any doubt."""
     match = _MEANT.match(text.strip())
     return f"/{'CPU' if match[1].lower() == 'cpu' else 'GPU'}:{match[2]}" if match else ""
 
 
 def _rewritten(draft: Draft, literal: Site, call: Site, meant: str) -> list[Edit]:
-    """The name as TensorFlow reads it, where PyTorch does not read it, too."""
+    """Write the name as TensorFlow parses it, unless PyTorch may parse it, too."""
     if "torch" in draft.module.words and draft.statement(draft.node(literal)) is not draft.statement(draft.node(call)):
         raise Refused("it may be PyTorch's name of the device")
     return calls.literal(draft, literal, meant)

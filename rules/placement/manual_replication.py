@@ -20,7 +20,7 @@ from gpulint.api import (
     callers,
     confidence,
     events,
-    gone_over,
+    iterated_sources,
     leaves,
     parse_device,
     symbol_of,
@@ -32,12 +32,12 @@ class ManualReplication(Rule):
     """Model replicated by hand
 
     ## What it does
-    Finds a loop over GPUs that builds the model once for each device, itself or in what it calls, in a program that
-    trains. Off by default: it is advice.
+    Finds a loop over GPUs that builds the model once for each device, directly or in a function that it calls, in a
+    program that trains. Off by default: it is advice.
 
     ## Why is this bad
-    Gradients have to be exchanged and averaged by hand, one device after the other; a strategy does it with
-    synchronised gradients and collectives.
+    Gradients have to be exchanged and averaged by hand, one device after the other. A strategy does this with
+    collectives.
 
     ## Example
     ```python
@@ -69,7 +69,7 @@ class ManualReplication(Rule):
     to the same device.
 
     ## At run time
-    Operations spread over devices, gradients not reduced.
+    Operations spread over devices, gradients that are not reduced.
     """
 
     code = "GPU106"
@@ -113,11 +113,11 @@ class ManualReplication(Rule):
 
 
 _Devices = dict[tuple[Site, Site, Caller], set["Symbol | None"]]
-"""The devices for which a scope is entered, by loop, scope and the way to it; None if the loop chooses the device."""
+"""Loop, scope and caller → devices for which the scope is entered. None among them if the loop chooses the device."""
 
 
 def _loop_over_devices(event: events.ModelBuilt, scope: Site, devices: _Devices) -> Loop | None:
-    """The innermost loop over devices whose iterations enter the scope of a model for different devices."""
+    """Innermost loop over devices whose iterations enter the scope of a model for different devices."""
     ways = [*callers(event.where.caller)]
     for loop in reversed(event.where.context.loops):
         several = any(len(devices.get((loop.site, scope, way), ())) > 1 for way in ways)
@@ -127,15 +127,15 @@ def _loop_over_devices(event: events.ModelBuilt, scope: Site, devices: _Devices)
 
 
 def _is_of_round(device: values.Value, loop: Loop) -> bool:
-    """Whether a device is, or is named after, what the loop goes over."""
+    """Whether a device is, or is named after, the element of the present iteration."""
     if isinstance(device, values.Constant):
         return not set(device.named).isdisjoint(loop.names)
     return isinstance(device, values.ListedDevice) and device.index is None
 
 
 def _goes_over_devices(iterable: values.Value | None) -> bool:
-    """Whether a loop goes over devices or their numbers, alone or beside something else."""
-    return any(map(_lists_devices, gone_over(iterable)))
+    """Whether a loop iterates over devices or their numbers, alone or zipped with something else."""
+    return any(map(_lists_devices, iterated_sources(iterable)))
 
 
 def _lists_devices(iterable: values.Value | None) -> bool:
@@ -152,7 +152,7 @@ def _is_device(value: values.Value) -> bool:
 
 
 def _in_loop(where: Where, site: Site, scope: Site) -> Site:
-    """The construction, or the call of a builder, in the file and function of the device scope."""
+    """Construction of the model, or call of a builder, in the file and function of the device scope."""
     place = site
     for caller in callers(where.caller):
         if caller.site is None or (place.path == scope.path and place.node > scope.node):

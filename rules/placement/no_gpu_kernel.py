@@ -29,11 +29,11 @@ class NoGpuKernel(Rule):
 
     ## What it does
     Finds operations in an explicit GPU scope for which TensorFlow has no GPU kernel, or none for the dtype (from the
-    kernel registry of the CUDA build, `knowledge/kernels.json`), and functions that run such an operation whatever
-    they are given.
+    kernel registry of the CUDA build, `knowledge/kernels.json`), and functions that run such an operation for any
+    arguments.
 
     ## Why is this bad
-    The operation runs on the CPU all the same, with a copy each way; with soft placement off it raises.
+    The operation runs on the CPU anyway, with a copy each way. With soft placement off it raises.
 
     ## Example
     ```python
@@ -51,16 +51,16 @@ class NoGpuKernel(Rule):
     ```
 
     ## What is not reported
-    The operation outside the device scope, dtypes that have a kernel, functions that come to such an operation for
-    some arguments only or multiply matrices beside it (`tf.nn.sampled_softmax_loss`), functions of a `tf.data`
-    pipeline (they run on the host anyway).
+    The operation outside the device scope, dtypes that have a kernel, functions that reach such an operation for some
+    arguments only or also multiply matrices (`tf.nn.sampled_softmax_loss`), functions of a `tf.data` pipeline (they run
+    on the host anyway).
 
     ## Fix
-    Unsafe: moves the statement out of the scope where it is the first or the only one in it, else gives it a CPU scope.
-    What it makes then lies in host memory by name, as it did before.
+    Unsafe: moves the statement out of the scope if it is the first or the only one in it, else puts it in a CPU scope.
+    Its result is then explicitly in host memory, where it already was.
 
     ## At run time
-    Requested on the GPU, ran on the CPU.
+    Operations requested on the GPU that ran on the CPU.
     """
 
     code = "GPU105"
@@ -89,7 +89,7 @@ class NoGpuKernel(Rule):
 
 
 def _on_cpu(draft: Draft, operation: Site, scope: Site) -> list[Edit]:
-    """What is alone in the scope or first in it moves out; any other statement goes to the CPU by name."""
+    """Move a statement out of the scope if it is the first or only one there. Otherwise place it on the CPU by name."""
     statement = draft.statement(draft.node(operation))
     within = scopes.managed(draft, scope)
     if within == [statement]:

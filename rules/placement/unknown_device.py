@@ -15,8 +15,8 @@ class UnknownDevice(Rule):
     CUDA_VISIBLE_DEVICES and logical devices set to known values.
 
     ## Why is this bad
-    `tf.device` moves the work to the CPU without a word (or raises, with soft placement off); a strategy on such a
-    device hangs or raises (TensorFlow 2.21).
+    `tf.device` silently moves the work to the CPU (or raises, with soft placement off). A strategy on such a device
+    hangs or raises (TensorFlow 2.21).
 
     ## Example
     ```python
@@ -40,7 +40,7 @@ class UnknownDevice(Rule):
     ```
 
     ## What is not reported
-    Anything that the program itself does not fix, and a try that catches the RuntimeError and goes on.
+    Configuration from outside the program, and a `try` that catches the RuntimeError and continues.
 
     ## At run time
     RuntimeError, or soft placement on the CPU.
@@ -69,4 +69,4 @@ class UnknownDevice(Rule):
 
 
 _CAUGHT = frozenset({"RuntimeError", "Exception", "BaseException"})
-"""Errors of which a handler catches the one that TensorFlow raises for a device that there is not."""
+"""Errors whose handlers catch the one that TensorFlow raises for a missing device."""

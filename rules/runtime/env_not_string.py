@@ -23,10 +23,10 @@ from gpulint.api import (
 
 
 class EnvNotString(Rule):
-    """Environment variable that is no string
+    """Environment variable that is not a string
 
     ## What it does
-    Finds `os.environ[…] = 0` and its like: a value that is no string.
+    Finds `os.environ[…] = 0` and similar assignments of values that are not strings.
 
     ## Why is this bad
     TypeError: str expected, not int.
@@ -48,10 +48,10 @@ class EnvNotString(Rule):
     ```
 
     ## What is not reported
-    Strings, `str(…)`, values that are not known, None where a test or the end of a loop has ruled it out.
+    Strings, `str(…)`, unknown values, None where a test or the end of a loop has ruled it out.
 
     ## Fix
-    Safe for a whole number that stands in the statement: puts quotes around it. As it is, the program raises.
+    Safe for an integer that is written in the statement: puts quotes around it. Unfixed, the program raises.
 
     ## At run time
     The TypeError.
@@ -89,7 +89,7 @@ class EnvNotString(Rule):
 
 
 def _quoted(draft: Draft, setting: Site, number: Site) -> list[Edit]:
-    """Put quotes around the number, if it stands in the statement itself."""
+    """Put quotes around the number if it is in the statement itself."""
     literal = draft.node(number)
     if draft.statement(literal) is not draft.statement(draft.node(setting)):
         raise Refused("the number is used elsewhere, too")

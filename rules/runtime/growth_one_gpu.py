@@ -9,7 +9,6 @@ from gpulint.api import (
     Condition,
     Draft,
     Edit,
-    Literal,
     Plan,
     Refused,
     Report,
@@ -22,6 +21,7 @@ from gpulint.api import (
     events,
     is_run_by_program,
     length_of,
+    literal_of,
     names,
     statements,
     together,
@@ -57,10 +57,10 @@ class GrowthOneGpu(Rule):
     ```
 
     ## What is not reported
-    Loops over all GPUs, only one made visible by the program, `len(gpus) == 1`, growth set for several indices
-    (functions that the program never calls are no part of it), GPUs of which logical devices are made (TensorFlow looks
-    at growth only where there are none; GPU306 says it). Programs that the analysis did not run to their end, where
-    their text speaks of more such calls than it came to.
+    Loops over all GPUs; programs that make only one GPU visible; `len(gpus) == 1`; growth set for several indices
+    (functions that the program never calls do not count); GPUs split into logical devices (TensorFlow reads growth only
+    where there are none, see GPU306); programs that the analysis did not complete and whose text contains more such
+    calls than it reached.
 
     ## Fix
     Unsafe: puts the call into a loop over the list that the GPU was taken from. Memory then grows on all of them.
@@ -92,9 +92,9 @@ class GrowthOneGpu(Rule):
                 other.index != device.index and together(event.where, one.where) for one, other in others
             ):
                 continue
-            several = frozenset({Literal(Condition(">", length_of(device.list.symbol), 1), True)})
+            several = frozenset({literal_of(Condition(">", length_of(device.list.symbol), 1), True)})
             alone = device.list.part is not None or not compatible(event.where.path, several)
-            hidden = plan.may_hide("set_memory_growth", seen=1) or plan.may_hide(*_MOOT)
+            hidden = plan.may_have_missed("set_memory_growth", seen=1) or plan.may_have_missed(*_MOOT)
             if not alone and not hidden and not any(together(event.where, other.where) for other in moot):
                 yield Report(
                     event.site,
@@ -110,7 +110,7 @@ def _grows(event: events.RuntimeConfigured) -> bool:
 
 
 def _makes_moot(event: events.RuntimeConfigured | events.EnvironmentSet) -> bool:
-    """Whether a setting leaves one GPU, or makes logical devices, which have memory limits of their own."""
+    """Whether a setting leaves one GPU, or creates logical devices, which have memory limits of their own."""
     if isinstance(event, events.RuntimeConfigured):
         return event.what in ("visible_devices", "logical_devices")
     mask = event.value.value if isinstance(event.value, values.Constant) else None
@@ -118,11 +118,11 @@ def _makes_moot(event: events.RuntimeConfigured | events.EnvironmentSet) -> bool
 
 
 _MOOT = ("set_visible_devices", "logical_device_configuration")
-"""Names of what leaves one GPU, or makes logical devices."""
+"""Names of functions that leave one GPU, or create logical devices."""
 
 
 def _for_all(draft: Draft, site: Site) -> list[Edit]:
-    """`set_memory_growth(gpus[0], True)` in a loop over `gpus`."""
+    """Put `set_memory_growth(gpus[0], True)` in a loop over `gpus`."""
     call = calls.call_around(draft, site)
     given = calls.argument(draft, call, "device", 0)
     statement = draft.statement(call)

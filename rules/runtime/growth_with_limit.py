@@ -14,8 +14,8 @@ class GrowthWithLimit(Rule):
     Finds memory growth and a logical-device configuration for the same GPU.
 
     ## Why is this bad
-    They exclude each other. Growth after the limit raises ValueError; a limit after growth drops the growth without a
-    word (TensorFlow 2.16 and 2.21).
+    They exclude each other. Growth after the limit raises ValueError. A limit after growth silently drops the growth
+    (TensorFlow 2.16 and 2.21).
 
     ## Example
     ```python
@@ -37,11 +37,11 @@ class GrowthWithLimit(Rule):
     ```
 
     ## What is not reported
-    The two on different GPUs, growth that is switched off, one of them in a function that nobody calls and the other
-    behind `if __name__ == "__main__":`.
+    The two on different GPUs, growth that is switched off, one of them in a function that the program does not call and
+    the other behind `if __name__ == "__main__":`.
 
     ## At run time
-    The error's text, or that growth was asked for and is not in force.
+    The error message, or growth that was requested and is not in effect.
     """
 
     code = "GPU306"

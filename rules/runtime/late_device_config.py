@@ -29,8 +29,8 @@ class LateDeviceConfig(Rule):
     initialised.
 
     ## Why is this bad
-    RuntimeError; and where the usual `except RuntimeError: print(e)` swallows it, the setting is silently without
-    effect: the whole card is taken.
+    It raises RuntimeError. Where the usual `except RuntimeError: print(e)` catches that, the setting silently has no
+    effect: TensorFlow reserves the memory of the whole GPU.
 
     ## Example
     ```python
@@ -51,17 +51,17 @@ class LateDeviceConfig(Rule):
     ```
 
     ## What is not reported
-    Configuration before anything is computed, in a function that is called first, guarded re-configuration in tests.
-    What is set again to the value that it has: TensorFlow compares first, and takes that at any time.
-    Listing *physical* devices initialises nothing; listing *logical* ones, any tensor, dataset, optimizer or metric
-    does (run on TensorFlow 2.16 and 2.21).
+    Configuration before anything is computed, in a function that is called first, guarded re-configuration in tests. A
+    setting that is set again to its present value: TensorFlow compares first, and accepts that at any time. Listing
+    *physical* devices initialises nothing; listing *logical* ones, any tensor, dataset, optimizer or metric does (run
+    on TensorFlow 2.16 and 2.21).
 
     ## Fix
-    Unsafe: moves the statement, with those that it needs, before the one that initialises the runtime, where both
-    stand in one function or in the module. What it sets takes effect then.
+    Unsafe: moves the statement, and those that it depends on, before the one that initialises the runtime, if both are
+    in one function or in the module. The setting then takes effect.
 
     ## At run time
-    The error of the call.
+    The error that the call raises.
     """
 
     code = "GPU301"
@@ -100,5 +100,5 @@ class LateDeviceConfig(Rule):
 
 
 def _changes_nothing(event: events.RuntimeConfigured) -> bool:
-    """Whether CPUs are made visible, as they are anyway: TensorFlow takes that at any time (2.16, 2.21)."""
+    """Whether the call makes CPUs visible, as they already are. TensorFlow accepts that at any time (2.16, 2.21)."""
     return event.what == "visible_devices" and known(event.arguments.get("device_type", 1)) == "CPU"

@@ -23,8 +23,8 @@ class LateVisibleDevices(Rule):
     """GPU environment variable set too late
 
     ## What it does
-    Finds `CUDA_VISIBLE_DEVICES` set after TensorFlow has asked the driver for devices, and `TF_FORCE_GPU_ALLOW_GROWTH`,
-    `TF_GPU_ALLOCATOR` and their like set after the GPU devices were created.
+    Finds `CUDA_VISIBLE_DEVICES` set after TensorFlow has queried the driver for devices, and
+    `TF_FORCE_GPU_ALLOW_GROWTH`, `TF_GPU_ALLOCATOR` and similar variables set after the GPU devices were created.
 
     ## Why is this bad
     The variable is read once. Set later it has no effect, and the program runs on GPUs that it meant to leave alone.
@@ -48,15 +48,15 @@ class LateVisibleDevices(Rule):
     ```
 
     ## What is not reported
-    Set after `import tensorflow` but before any device query: the driver reads it at its start. What an imported script
-    sets for its own runs, where the program has set it in time.
+    Variables set after `import tensorflow` but before any device query: the driver reads them when it starts. Variables
+    that an imported script sets for its own runs, if the program has set them in time.
 
     ## Fix
-    Unsafe: moves the statement before the first question for devices, where both stand in one function or in the
-    module. The program then sees other GPUs than it did.
+    Unsafe: moves the statement before the first device query, if both are in one function or in the module. The program
+    then sees other GPUs than before.
 
     ## At run time
-    The environment against the devices that are seen.
+    The environment compared with the devices that are visible.
     """
 
     code = "GPU302"
@@ -69,7 +69,7 @@ class LateVisibleDevices(Rule):
 
     def __init__(self) -> None:
         self._chosen: set[str | None] = set()
-        """What the program itself has set in time."""
+        """Variables that the program itself sets in time."""
 
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> Iterator[Report]:
         too_late = READ_BY_DRIVER if event.state == "driver" else READ_BY_DRIVER | READ_WITH_DEVICES

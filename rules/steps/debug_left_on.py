@@ -12,12 +12,13 @@ class DebugLeftOn(Rule):
 
     ## What it does
     Finds `set_log_device_placement(True)`, `enable_check_numerics()`, `enable_dump_debug_info()` and a profiler that is
-    started and never stopped, in a program that trains and without a condition.
+    started and never stopped, unconditionally, in a program that trains.
 
     ## Why is this bad
-    Measured (`benchmarks/experiments/debug_left_on.py`): checks of numerics take 1.3 to 2.6 times the time of a `fit`,
-    dumps 3 to 6 times, the profiler 1.3 times; it keeps all events in host memory and writes nothing until it is
-    stopped. The log of placements takes 1.5 times the time of eager calls, nothing in `fit`, and floods standard error.
+    Measured (`benchmarks/experiments/debug_left_on.py`): numeric checks take 1.3 to 2.6 times the time of a `fit`,
+    dumps 3 to 6 times, the profiler 1.3 times. The profiler keeps all events in host memory and writes nothing until it
+    is stopped. The placement log takes 1.5 times the time of eager calls, costs nothing in `fit`, and floods standard
+    error.
 
     ## Example
     ```python
@@ -43,11 +44,11 @@ class DebugLeftOn(Rule):
     ```
 
     ## What is not reported
-    Calls under a condition that not all training is under, or with a flag as argument, what is stopped or switched off
-    again afterwards, or where the analysis did not come to, tests, programs that do not train.
+    Calls under a condition that not all training is under, or with a flag as argument; aids that are stopped or
+    switched off again afterwards, or in code that the analysis did not reach; tests; programs that do not train.
 
     ## Fix
-    Unsafe: takes the call out, and with it what it reports.
+    Unsafe: removes the call, and with it what it reports.
 
     ## At run time
     The overhead.
@@ -83,7 +84,7 @@ SWITCHES = {
     _DEBUGGING + "experimental.enable_dump_debug_info": _DEBUGGING + "experimental.disable_dump_debug_info",
     "tensorflow.profiler.experimental.start": "tensorflow.profiler.experimental.stop",
 }
-"""What switches it on → what takes it back (of the same name: with False)."""
+"""Function that switches a debugging aid on → function that switches it off (if it is the same: with False)."""
 
 MESSAGES = {
     _DEBUGGING + "set_log_device_placement": "the placement of every operation is logged",

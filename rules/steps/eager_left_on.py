@@ -31,7 +31,7 @@ from gpulint.api import (
 
 
 class _Setting(NamedTuple):
-    """Where a model's eager mode is set, and to what."""
+    """A setting of a model's eager mode and its place."""
 
     event: events.ModelCompiled | events.EagerModeSet
     place: Site
@@ -43,12 +43,12 @@ class EagerLeftOn(Rule):
 
     ## What it does
     Finds `tf.config.run_functions_eagerly(True)`, `compile(run_eagerly=True)`, `model.run_eagerly = True` and
-    `tf.data.experimental.enable_debug_mode()` that nothing guards in a program that trains, evaluates or computes
-    in a loop.
+    `tf.data.experimental.enable_debug_mode()` outside any condition in a program that trains, evaluates or computes in
+    a loop.
 
     ## Why is this bad
-    They are for finding errors. Nothing is compiled then: measured, `fit` takes 8 to 10 times as long, a function
-    with a loop 34 times, a `map` 3.6 times (`benchmarks/experiments/eager_left_on.py`).
+    They are meant for debugging. Nothing is compiled: measured, `fit` takes 8 to 10 times as long, a function with a
+    loop 34 times, a `map` 3.6 times (`benchmarks/experiments/eager_left_on.py`).
 
     ## Example
     ```python
@@ -74,13 +74,13 @@ class EagerLeftOn(Rule):
     ```
 
     ## What is not reported
-    Calls under a condition or with a flag as argument, calls that are taken back later, or where the analysis did not
-    come to, models that are not trained afterwards, tests. Programs that neither train nor evaluate: if they compute
+    Calls under a condition or with a flag as argument; calls that are undone later, or in code that the analysis did
+    not reach; models that are not trained afterwards; tests. Programs that neither train nor evaluate, if they compute
     nothing in a loop, or save, export or convert a model.
 
     ## Fix
-    Unsafe: takes the call or the argument out. Python code in functions and layers (prints, breakpoints) then runs
-    when they are traced, not in every step.
+    Unsafe: removes the call or the argument. Python code in functions and layers (prints, breakpoints) then runs when
+    they are traced, not in every step.
 
     ## At run time
     The log of eager operations.
@@ -97,7 +97,7 @@ class EagerLeftOn(Rule):
     instead = "leave it out, or put it behind a debug flag"
 
     def _settings(self) -> tuple[list[_Setting], dict[int, int]]:
-        """(all settings of eager mode, the number of those before the last `fit` of a model by its serial number)."""
+        """All settings of eager mode, and for each model, by serial number, how many precede its last `fit`."""
         settings: list[_Setting] = []
         fitted: dict[int, int] = {}
         for event in self.all(events.ModelCompiled, events.EagerModeSet, events.ModelFitted):
@@ -134,7 +134,7 @@ class EagerLeftOn(Rule):
                 other > index and together(settings[other][0].where, chosen.where)
                 for other in reversed(of_model[chosen.model.serial])
             )
-            if later or is_chosen or plan.may_hide("run_eagerly", seen=1):
+            if later or is_chosen or plan.may_have_missed("run_eagerly", seen=1):
                 continue
             if index < fitted.get(chosen.model.serial, 0):
                 yield Report(
@@ -153,15 +153,15 @@ class EagerLeftOn(Rule):
 
 
 def _is_guarded(event: events.ModelCompiled | events.EagerModeSet) -> bool:
-    """Whether what is under a condition may be for finding errors only."""
+    """Whether a setting is under a condition that may be for debugging only."""
     if isinstance(event, events.EagerModeSet):
         return bool(event.where.context.guards or event.where.path)
     return any(not words(name).isdisjoint(_FINDS_ERRORS) for name in words_of(event.where.path))
 
 
 _FINDS_ERRORS = frozenset({"debug", "debugging", "eager", "eagerly"})
-"""Words in conditions under which a program is looked into."""
+"""Words in conditions for debugging."""
 
 
 SWITCHES = {**{name: name for name in RUNS_EAGERLY}, "tensorflow.data.experimental.enable_debug_mode": ""}
-"""What switches it on → what takes it back (the same with False, or nothing)."""
+"""Function that switches eager mode on → function that switches it off (the same with False, or none)."""

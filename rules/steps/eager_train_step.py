@@ -31,15 +31,15 @@ from gpulint.api import (
 
 
 class EagerTrainStep(Rule):
-    """Training step that is nowhere compiled
+    """Training step that is not compiled
 
     ## What it does
     Finds a step with `tf.GradientTape` that a Python loop runs and that no `tf.function` compiles.
 
     ## Why is this bad
-    Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can hand them
-    out. Measured: 37 times the time for a small dense network, 5.5 times for a small convolutional one, 34 times for a
-    GRU (`benchmarks/experiments/eager_train_step.py`); tracing pays after 10 to 20 steps.
+    Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
+    them. Measured: 37 times the time for a small dense network, 5.5 times for a small convolutional one, 34 times for a
+    GRU (`benchmarks/experiments/eager_train_step.py`). Tracing pays off after 10 to 20 steps.
 
     ## Example
     ```python
@@ -81,15 +81,15 @@ class EagerTrainStep(Rule):
     ```
 
     ## What is not reported
-    Steps that are decorated or wrapped anywhere, by the caller too, `train_step` overrides of a model that is
-    fitted, functions behind a decorator that gpulint does not know, unless they read tensors as only eager code can
-    (`.numpy()`, `float`), steps that no loop runs or one of ten rounds at most, or one that calls `fit` in every round,
-    an eager mode beside a compiled one, tapes of a compiled function, replica functions (GPU207), functions that a
-    compiled one hands to something else.
+    Steps that are decorated or wrapped anywhere, also by the caller; `train_step` overrides of a model that is fitted;
+    functions behind a decorator unknown to gpulint, unless they read tensors as only eager code can (`.numpy()`,
+    `float`); steps outside loops, in a loop of at most ten iterations, or in one that calls `fit` in every iteration;
+    an eager mode next to a compiled one; tapes of a compiled function; replica functions (GPU207); functions that a
+    compiled one passes on.
 
     ## Fix
-    Unsafe, where the step is a function of its own and nothing in it needs the values of tensors: decorates it
-    with `@tf.function`. Its Python code then runs when it is traced, not in every step.
+    Unsafe, if the step is a function of its own and nothing in it needs the values of tensors: decorates it with
+    `@tf.function`. Its Python code then runs when it is traced, not in every step.
 
     ## At run time
     The log of eager operations.
@@ -106,7 +106,7 @@ class EagerTrainStep(Rule):
     def __init__(self) -> None:
         self._steps: list[tuple[events.Event, tuple[values.Tensor, ...]]] = []
         self._decorated: list[tuple[events.Event, tuple[values.Tensor, ...]]] = []
-        """Steps behind a decorator that is not known."""
+        """Steps behind an unknown decorator."""
         self._eager: set[Site] = set()
         """Functions behind such a decorator that read tensors, which traced code cannot."""
         self._traced: set[Site] = set()
@@ -144,7 +144,10 @@ class EagerTrainStep(Rule):
             self._wrapped.add(Site(function.module.path, function.definition.number))
 
     def on_function_handed_over(self, event: events.FunctionHandedOver, plan: Plan) -> None:
-        """What a `tf.function` hands over is traced with it, as where a strategy that is not known runs it."""
+        """Record a function that a `tf.function` passes on.
+
+        It is traced as well, as when an unknown strategy runs it.
+        """
         if event.where.context.may_be_traced:
             self._wrapped.add(Site(event.function.module.path, event.function.definition.number))
 
@@ -218,7 +221,7 @@ class EagerTrainStep(Rule):
                 yield report
 
     def _may_be_compiled(self, loss: values.Value, taken: events.GradientTaken) -> bool:
-        """Whether the work may be in a function that is compiled: where that is not known, no model is called here."""
+        """Whether the work may be in a compiled function: where that is unknown, no model is called here."""
         if isinstance(loss, values.Tensor):
             return loss.compiled
         if not isinstance(loss, values.Unknown) or id(taken.where.caller) in self._forward:
@@ -226,7 +229,7 @@ class EagerTrainStep(Rule):
         return not any(_calls_owner(loss.symbol, symbol_of(one)) for one in possible(taken.by, taken.where))
 
     def _taken(self, gradients: tuple[values.Tensor, ...]) -> events.GradientTaken | None:
-        """Where gradients that are applied were taken."""
+        """Event in which the applied gradients were taken."""
         for tensor in gradients:
             if tensor.gradient is not None and (taken := self._gradients.get(tensor.gradient.site)) is not None:
                 return taken
@@ -234,7 +237,7 @@ class EagerTrainStep(Rule):
 
 
 def _calls_owner(loss: Symbol, variables: Symbol) -> bool:
-    """Whether a loss is made of what `model` gave when it was called, of `model.trainable_variables`."""
+    """Whether a loss is computed from the result of calling `model`, for `model.trainable_variables`."""
     if variables.parts[0] != "attribute" or variables.parts[-1] not in ("trainable_variables", "trainable_weights"):
         return False
     owner, seen, pending = variables.parts[1], set(), [loss.parts]
@@ -251,11 +254,11 @@ def _calls_owner(loss: Symbol, variables: Symbol) -> bool:
 
 
 def _loops_of_step(applied: events.Event, taken: events.GradientTaken) -> tuple[Loop, ...]:
-    """The loops that run a whole step: not those inside it, over variables and their gradients."""
+    """Loops that run a whole step, without those inside it over variables and their gradients."""
     around = {loop.site for loop in taken.where.context.loops}
     return tuple(loop for loop in applied.where.context.loops if loop.site in around)
 
 
 def _called_in_loop(where: Where) -> Site | None:
-    """The function in which something happens, if a loop outside it calls it."""
+    """Function that contains a place, if a loop outside it calls it."""
     return where.caller.definition if where.caller.loops == len(where.context.loops) else None

@@ -26,15 +26,14 @@ from gpulint.api import (
 
 
 class FunctionInLoop(Rule):
-    """tf.function made in a loop
+    """tf.function created in a loop
 
     ## What it does
     Finds `tf.function` applied inside a loop, or in a function that a loop calls, where the result is called there.
 
     ## Why is this bad
-    Each new `tf.function` is traced when it is first called; what was traced before is thrown away. Measured: 18 to
-    20 times the time per step, twelve times as slow as not compiling at all
-    (`benchmarks/experiments/function_in_loop.py`).
+    Each new `tf.function` is traced when it is first called, and earlier traces are discarded. Measured: 18 to 20 times
+    the time per step, and twelve times as slow as without compiling (`benchmarks/experiments/function_in_loop.py`).
 
     ## Example
     ```python
@@ -64,9 +63,9 @@ class FunctionInLoop(Rule):
     ```
 
     ## What is not reported
-    Functions made once (before the loop, in a cached factory, when they are first needed), one for each model that the
-    loop builds, and loops over a few known elements, over files, folds and runs, or of which each round is a run of its
-    own: the function is called in loops of loops there.
+    Functions created once (before the loop, in a cached factory, when they are first needed), or one for each model
+    that the loop builds; loops over a few known elements, or over files, folds and runs; loops whose iterations are
+    each a whole run, with nested loops that call the function.
 
     ## At run time
     The traces of the function.
@@ -89,7 +88,7 @@ class FunctionInLoop(Rule):
         ]
         if not made:
             return
-        called = {  # functions, with the loops that call them in each iteration, not only in loops inside it
+        called = {  # functions and the loops that call them in each iteration, not only in loops inside it
             (event.wrapped_at, loop.site)
             for event in self.all(events.TracedCalled)
             for index, loop in enumerate(event.where.context.loops)
@@ -116,18 +115,21 @@ class FunctionInLoop(Rule):
 
 
 OF_A_RUN = 2
-"""Loops in each other within one round that make it a whole run of training: epochs and their batches."""
+"""Number of nested loops in one iteration that make it a whole training run: epochs and their batches."""
 
 
 def _may_be_kept(where: Where, loop: Loop) -> bool:
-    """Whether a condition on the way may say that there is none yet: any but how much of something there is, and that
-    it is every n-th round. A setting says no such thing where the function that makes it ends with the round."""
+    """Whether a condition may say that the function does not exist yet.
+
+    Comparisons of amounts, and conditions for every n-th iteration, do not say so. Neither does a setting if the
+    function that creates it returns within the iteration.
+    """
     is_local = where.caller.loops == len(where.context.loops)
     return len(where.context.flags) > loop.flags or any(
         literal.condition.operator not in (">", ">=", "completes")
         and not mentions(frozenset({literal}), "%")
         and not (_is_mode(literal) and is_local)
-        for literal in where.path - loop.start - where.assured
+        for literal in where.path - loop.start - where.assumed
     )
 
 
@@ -142,4 +144,4 @@ _SETTINGS = ("attribute", "field", "parameter")
 
 
 _MUCH = frozenset({"config", "experiment", "file", "files", "filename", "fold", "path", "run", "seed", "task", "trial"})
-"""Words in the name of a loop's variable that say a round is a program of its own."""
+"""Words in the name of a loop variable that say that an iteration is a program of its own."""

@@ -33,9 +33,9 @@ class HostSyncInLoop(Rule):
     every step of a training loop.
 
     ## Why is this bad
-    TensorFlow hands work to the GPU and returns at once; Python prepares the next step meanwhile. Looking at a value
-    ends that: Python waits until the GPU has done all that was asked of it, and the GPU then waits for Python. Measured
-    with operations that take as long as the host's work beside them: 1.9 times the time per step
+    TensorFlow hands work to the GPU and returns at once, and Python prepares the next step meanwhile. Reading a value
+    ends that: Python waits until the GPU has finished all its work, and the GPU then waits for Python. Measured with
+    operations that take as long as the host's work: 1.9 times the time per step
     (`benchmarks/experiments/host_sync.py`).
 
     ## Example
@@ -83,14 +83,13 @@ class HostSyncInLoop(Rule):
     ```
 
     ## What is not reported
-    Reads that a condition guards (`step % n == 0`, a flag; what is read in the other n - 1 of n steps, or on both
-    sides of a condition, is reported), also by `and` and `or`, reads after the loop or once per epoch, `tf.print`,
-    values that are on the host already (elements of a dataset, `logs` of a callback, what `train_on_batch` returns,
-    int32 numbers of shapes and what is computed of those alone),
-    values that the host needs (an action for an environment, an index; not the number of a step, which Python can
-    count, nor what only a `tf.function` is given again), loops that do not train, have ten rounds at most or call `fit`
-    in every round, an eager mode beside a compiled one, tests; behind a decorator that gpulint does not know what
-    traced code can do as well: conditions, `print`, formatting.
+    Reads under a condition (`step % n == 0`, a flag), also by `and` and `or`, unless they are in the other n - 1 of n
+    steps or on both sides; reads after the loop or once per epoch; `tf.print`; values that are on the host already
+    (elements of a dataset, `logs` of a callback, results of `train_on_batch`, int32 numbers of shapes and results
+    computed from those alone); values that the host needs (an action for an environment, an index; not a step number,
+    which Python can count, nor values passed only to a `tf.function`); loops that do not train, have at most ten
+    iterations or call `fit` in every iteration; an eager mode next to a compiled one; tests. Behind a decorator unknown
+    to gpulint: reads that traced code can do as well (conditions, `print`, formatting).
 
     ## At run time
     The synchronisation points of a step.
@@ -118,7 +117,7 @@ class HostSyncInLoop(Rule):
         unneeded_in = cache(lambda loop: _unneeded(loop, reads_at, needs))
         loops, steps = step_loops(plan), updates(plan)
         guarded: set[tuple[Site, Site, int, int]] = set()
-        """Places at which a tensor is read in a round of a loop, and is so only on some ways as far as is known."""
+        """Reads of a tensor in an iteration of a loop that, as far as is known, are on some paths only."""
         for event in (event for alike in reads_at.values() for event in alike):
             alike = [*reads_at[event.site], *reads_of[event.tensor.site]]
             loop = every_step(event, loops, steps, alike)
@@ -154,8 +153,11 @@ class HostSyncInLoop(Rule):
 
 
 class _Needs(NamedTuple):
-    """Which reads the host needs: the loops in which it works with the value, by the place of the read, and the
-    variables, by serial number, that only numbers known to Python are added to."""
+    """Reads whose values the host needs.
+
+    `loops` maps the place of a read to the loops in which the host uses the value. `counters` are the serial numbers of
+    variables to which only Python numbers are added.
+    """
 
     loops: Mapping[Site, Collection[Site]]
     counters: Collection[int]
@@ -167,7 +169,7 @@ class _Needs(NamedTuple):
 
 
 def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], needs: _Needs) -> list[events.TensorRead]:
-    """The reads in a loop that the host does not need; of equal ones on the same path, the first."""
+    """Reads in a loop that the host does not need, the first among equal ones on the same path."""
     found = {
         (event.site, event.tensor.site, around.turn, event.where.path): event
         for alike in reads_at.values()

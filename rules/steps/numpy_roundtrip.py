@@ -30,12 +30,12 @@ class NumpyRoundtrip(Rule):
     """Device tensor taken through NumPy and back
 
     ## What it does
-    Finds tensors that a step reads into NumPy, computes with, and makes a tensor of again; weights that each step gets
-    with `get_weights` and sets with `set_weights`, too.
+    Finds tensors that a step reads into NumPy, processes there and converts to a tensor again, and weights that each
+    step reads with `get_weights` and sets with `set_weights`.
 
     ## Why is this bad
-    The data goes from the GPU to the host and back, the host waits for the GPU before and the GPU for the host after.
-    The operation in between exists in TensorFlow, and no gradient comes through. Measured on a CPU: 4 times the time
+    The data goes from the GPU to the host and back: first the host waits for the GPU, then the GPU for the host.
+    TensorFlow has the operation in between, and no gradient passes through NumPy. Measured on a CPU: 4 times the time
     for 16 MB, nothing for 4 kB (`benchmarks/experiments/numpy_roundtrip.py`).
 
     ## Example
@@ -86,12 +86,12 @@ class NumpyRoundtrip(Rule):
     ```
 
     ## What is not reported
-    Values that were on the host already, round trips outside training loops, and values that went through something
-    else than NumPy (an environment, a solver, a random choice) or that an environment takes besides
+    Values that were on the host already, round trips outside training loops, and values that were processed by
+    something other than NumPy (an environment, a solver, a random choice) or that are also passed to an environment
     (`env.step(action)`).
 
     ## At run time
-    Copies from the device and to it at that line.
+    Copies from and to the device on that line.
     """
 
     code = "GPU502"
@@ -153,12 +153,12 @@ class NumpyRoundtrip(Rule):
 
 
 def _is_of_weights(event: events.WeightsUsed) -> bool:
-    """Whether weights that `get_weights` gave are set in a loop."""
+    """Whether weights that `get_weights` returned are set in a loop."""
     return bool(event.where.context.loops) and event.are_got
 
 
 def _reads_into(event: events.OpCalled) -> tuple[Site, ...]:
-    """The reads of tensors whose values go back into an eager operation of a loop."""
+    """Reads of tensors whose values are passed back into an eager operation of a loop."""
     context = event.where.context
     if not context.loops or context.may_be_traced or _is_of_host(event):
         return ()
@@ -166,7 +166,10 @@ def _reads_into(event: events.OpCalled) -> tuple[Site, ...]:
 
 
 def _is_of_host(event: events.OpCalled) -> bool:
-    """Whether an operator works on numbers of the host: of shapes, of what was read. `tf.range` wants them there."""
+    """Whether an operation works on host values: shapes and values that were read.
+
+    `tf.range` needs its arguments on the host.
+    """
     if event.name == "tensorflow.range":
         return True
     tensors = [value for value in event.inputs if isinstance(value, values.Tensor)]

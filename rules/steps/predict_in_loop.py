@@ -38,15 +38,14 @@ class PredictInLoop(Rule):
     """predict or evaluate for each sample
 
     ## What it does
-    Finds `model.predict(…)` and `model.evaluate(…)` of one sample, of one batch of a dataset, or of the next few rows
-    of a collection, in a loop;
-    `model.predict(…)` in every training step, or of what each step of an agent's environment gives; and
-    `model.predict_on_batch(…)` of one sample after another of a collection.
+    Finds, in a loop, `model.predict(…)` and `model.evaluate(…)` of one sample, of one batch of a dataset, or of the
+    next few rows of a collection; `model.predict(…)` in every training step, or of the result of each step of an
+    agent's environment; and `model.predict_on_batch(…)` of the samples of a collection one by one.
 
     ## Why is this bad
-    Each call makes a dataset, an iterator and the callbacks anew. Measured on a small network: 53 ms a call, against
-    1.1 ms of `model(x)` and 0.4 ms of `model.predict_on_batch(x)` (`benchmarks/experiments/predict_in_loop.py`).
-    A `predict_on_batch` of one sample costs as much as one of many.
+    Each call rebuilds a dataset, an iterator and the callbacks. Measured on a small network: 53 ms per call, against
+    1.1 ms for `model(x)` and 0.4 ms for `model.predict_on_batch(x)` (`benchmarks/experiments/predict_in_loop.py`). A
+    `predict_on_batch` of one sample costs as much as one of many.
 
     ## Example
     ```python
@@ -71,14 +70,14 @@ class PredictInLoop(Rule):
     ```
 
     ## What is not reported
-    One call per epoch or per file of many samples, calls that only a few rounds reach (every n-th; not an agent's that
-    draws whether it asks its model or chance), calls of which it is not known that they are given little, calling the
-    model, `predict_on_batch` of a batch or of a sample that is only known by then (an agent's next observation, the
-    next word), one example that each of several models is asked for, loops that wait for a person in each round (a
-    window until it is closed, a key), and `predict` of what is no Keras model.
+    One call per epoch or per file of many samples; calls that only a few iterations reach (every n-th; this does not
+    exempt an agent that chooses at random between its model and chance); calls whose input is not known to be small;
+    calling the model; `predict_on_batch` of a batch, or of a sample that is only known at that time (an agent's next
+    observation, the next word); one example passed to each of several models; loops that wait for a person in each
+    iteration (a window until it is closed, a key); and `predict` of objects that are not Keras models.
 
     ## At run time
-    The time of a call against the time on the device.
+    The time of a call compared with the time on the device.
     """
 
     code = "GPU503"
@@ -145,14 +144,14 @@ class PredictInLoop(Rule):
             )
 
     def _waits(self, event: events.ModelCalled, loop: Loop) -> bool:
-        """Whether the rounds of a loop wait for a person, too."""
+        """Whether the iterations of a loop also wait for a person."""
         return any(
             loop.site in {around.site for around in one.where.context.loops} and one.where.path <= event.where.path
             for one in self.all(events.PersonAwaited)
         )
 
     def _results_of_data(self) -> set[int]:
-        """The tensors, by id, that operations in loops compute from the batches of a dataset."""
+        """Tensors, by id, that operations in loops compute from the batches of a dataset."""
         found: set[int] = set()
         for event in self.all(events.OpCalled):
             if event.where.context.loops and any(_is_of_data(value, found) for value in event.inputs):
@@ -180,14 +179,14 @@ def _is_of_another_model(event: events.ModelCalled, loop: Loop, made: Iterable[e
 
 
 def _loop(event: events.ModelCalled, steps: frozenset[Site] = frozenset()) -> Loop:
-    """The innermost loop of several rounds around a call that is one of these, or the innermost of all."""
+    """Innermost loop with several iterations around a call, one in `steps` if there is one."""
     around = event.where.context.loops
     several = [one for one in reversed(around) if rounds(one) != 1] or [around[-1]]
     return next((one for one in several if one.site in steps), several[0])
 
 
 def _is_in_one(event: events.ModelCalled) -> bool:
-    """Whether `batch_size` is left out, or the number of rows that there are."""
+    """Whether `batch_size` is omitted, or is the number of rows."""
     sizes = possible(event.arguments.get("batch_size"), event.where)
     return all(isinstance(size, values.Tensor) and size.shape_of for size in sizes)
 
@@ -197,7 +196,7 @@ def _is_one(value: values.Value) -> bool:
 
 
 def _given(event: events.ModelCalled) -> list[values.Value]:
-    """What a model is called with, one by one."""
+    """Inputs that a model is called with, one by one."""
     return [leaf for value in possible(event.arguments.get("x", 0), event.where) for leaf in leaves(value)]
 
 
@@ -206,9 +205,9 @@ _INSTEAD = {
     "evaluate": "evaluate all samples in one call, or use `model.test_on_batch(x, y)`",
     "predict_on_batch": "predict all samples in one call, or many at a time",
 }
-"""What to do instead, for each method that is looked at; empty where the rule's own text says it."""
+"""Method → alternative to suggest; empty where the rule's own text applies."""
 
 _OF_BATCHES = "a batch of one costs as much as one of many: the GPU has next to nothing to do"
 
 _ROUNDS = frozenset({"epoch", "epochs", "ep", "fold", "trial", "run", "iteration"})
-"""Words in the name of a loop's variable that say a round is much work."""
+"""Words in the name of a loop variable that say that an iteration is much work."""

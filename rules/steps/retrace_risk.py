@@ -25,11 +25,11 @@ from gpulint.api import (
 
 
 class RetraceRisk(Rule):
-    """tf.function called with ever new Python values
+    """tf.function called with changing Python values
 
     ## What it does
-    Finds calls of a `tf.function` in a loop with a Python number that changes, a lambda made on the spot, a function
-    that each round defines anew, or a list of changing numbers.
+    Finds calls of a `tf.function` in a loop with a Python number that changes, a new lambda, a function that each
+    iteration defines again, or a list of changing numbers.
 
     ## Why is this bad
     A function is traced again for each new Python value: ten calls with ten numbers give ten traces, also with
@@ -65,8 +65,8 @@ class RetraceRisk(Rule):
     ```
 
     ## What is not reported
-    Tensors, NumPy scalars (TensorFlow makes tensors of them), values that stay the same, truth values and other bounded
-    sets (`step % 2`), functions with an `input_signature`.
+    Tensors, NumPy scalars (TensorFlow converts them to tensors), values that stay the same, truth values and other
+    bounded sets (`step % 2`), functions with an `input_signature`.
 
     ## At run time
     The traces of the function.
@@ -112,7 +112,7 @@ class RetraceRisk(Rule):
                 )
 
     def _made_in(self, event: events.TracedCalled, key: int | str, value: values.Value) -> Loop | None:
-        """The loop in each round of which a `def` inside another makes the function anew that is given."""
+        """Loop in each iteration of which a nested `def` creates the passed function."""
         if not isinstance(value, values.Function) or not value.closure:
             return None
         found: Loop | None = None
@@ -126,7 +126,7 @@ class RetraceRisk(Rule):
         return found
 
     def _changes(self, place: tuple[object, ...], loop: Loop, value: values.Value, plan: Plan) -> bool:
-        """Whether a value is a Python number that is another one than in the round before."""
+        """Whether a value is a Python number that differs from the one in the previous iteration."""
         if changing_number(value, loop, plan.counted):
             return True
         if not isinstance(value, (values.Unknown, values.Constant)):
@@ -138,7 +138,7 @@ class RetraceRisk(Rule):
 
 
 def _stands_at(function: values.Value, argument: Site | None) -> bool:
-    """Whether a lambda is written where it is passed, so that each round makes a new one."""
+    """Whether a lambda is written where it is passed, so that each iteration creates a new one."""
     return (
         isinstance(function, values.Function) and argument is not None and function.definition.number == argument.node
     )

@@ -31,15 +31,15 @@ class AccumulateApplies(Rule):
     """Gradient accumulation that does not accumulate
 
     ## What it does
-    Finds loops over micro-steps that apply the gradients of each one, steps that take gradients every time but
-    apply only those of every n-th one, without ever adding them up, variables for sums that are overwritten instead,
-    sums (variables, lists, tensors) that are applied at every micro-step while they grow, and lists of gradients that
-    are applied one by one.
+    Finds loops over micro-steps that apply the gradients of each one; steps that take gradients every time but apply
+    only those of every n-th one, without ever adding them up; variables for sums that are overwritten instead; sums
+    (variables, lists, tensors) that are applied at every micro-step while they grow; and lists of gradients that are
+    applied one by one.
 
     ## Why is this bad
-    The effective batch is that of one micro-step: either the optimizer steps n times too often, or n - 1 of n
-    batches are computed and thrown away. A sum that is applied while it grows applies the first micro-steps again
-    with each later one.
+    The effective batch is that of one micro-step: either the optimizer steps n times too often, or n - 1 of n batches
+    are computed and discarded. A sum that is applied while it grows applies the first micro-steps again with each later
+    one.
 
     ## Example
     ```python
@@ -88,11 +88,11 @@ class AccumulateApplies(Rule):
     ```
 
     ## What is not reported
-    Real accumulation (variables, lists, sums): applied after the loop, under a condition inside it, or emptied after
-    each time; what stands on the other side of a setting says nothing of this one. Steps for which there is but one
-    micro-step, or none is asked for. Sums whose earlier part is scaled in each round (momentum, running means, traces),
-    sums of the gradients of several losses, Keras's own `gradient_accumulation_steps`, and optimizers of the program's
-    own that accumulate.
+    Real accumulation (variables, lists, sums) that is applied after the loop, under a condition inside it, or reset
+    after each update. Code on the other side of a setting does not count. Steps with a single micro-step, or where none
+    is configured. Sums whose earlier part is scaled in each iteration (momentum, running means, traces), sums of the
+    gradients of several losses, Keras's own `gradient_accumulation_steps`, and optimizers of the program's own that
+    accumulate.
 
     ## At run time
     Optimizer iterations equal micro-steps.
@@ -143,8 +143,10 @@ class AccumulateApplies(Rule):
                 )
 
     def _note_sums(self, event: events.Event, found: list[values.Gradient]) -> None:
-        """A sum that grows from round to round of a loop, and is applied in each. What an inner loop adds up grows only
-        if nothing begins anew there (`if j == 0:`)."""
+        """Record sums, and report one that grows with each iteration of a loop and is applied in each.
+
+        A sum over an inner loop grows only if it is not restarted there (`if j == 0:`).
+        """
         where = event.where
         of_inner_loop = any(len(one.where.context.loops) > len(where.context.loops) for one in found)
         for earlier, summands in self._sums[event.site]:
@@ -195,7 +197,7 @@ class AccumulateApplies(Rule):
 
 
 def _is_setting(literal: Literal) -> bool:
-    """Whether a condition asks for what stays as it is in all rounds: an option, a parameter, an attribute."""
+    """Whether a condition tests a value that is the same in all iterations: an option, a parameter, an attribute."""
     condition = literal.condition
     return (
         condition.operator in ("truth", "==", ">", ">=", "in", "is")
@@ -210,12 +212,12 @@ _SETTINGS = frozenset({"attribute", "environment", "field", "parameter"})
 
 
 def _are_settings_apart(first: Where, second: Where) -> bool:
-    """Whether two places are on the two sides of a setting."""
+    """Whether two places are on opposite sides of a setting."""
     return any(_is_setting(one) and one.negation in second.path for one in first.path)
 
 
 def _is_of_one(path: Path) -> bool:
-    """Whether a condition of the path says that nothing is accumulated, or one micro-step only."""
+    """Whether a condition of the path says that nothing is accumulated, or only one micro-step."""
     return any(
         (literal.condition.operator, literal.condition.operand, literal.holds) in _ONE
         and any(words(name) & WORDS or "accum" in name.lower() for name in words_of(frozenset({literal})))
@@ -229,15 +231,14 @@ _ONE = frozenset(
 
 
 def _accumulates_itself(optimizer: values.Object) -> bool:
-    """Whether an optimizer is told of several steps that it may add up: by Keras's argument, or one of its own."""
+    """Whether an optimizer may accumulate several steps: by Keras's argument, or by one of its own."""
     if isinstance(optimizer, values.Optimizer) and optimizer.may_accumulate:
         return True
     return any("accum" in name.lower() for name in optimizer.attributes)
 
 
 def _one_by_one(applied: Where, taken: Where) -> bool:
-    """Whether each n-th micro-step goes over the gradients of those before it, which a list keeps, and applies each for
-    itself."""
+    """Whether each n-th micro-step iterates over a list of the earlier ones' gradients and applies each separately."""
     *around, over = applied.context.loops or (None,)
     steps = taken.context.loops
     if over is None or not around or [_run(loop) for loop in around] != [_run(loop) for loop in steps]:
@@ -259,7 +260,7 @@ def _rows(kept: values.Items) -> tuple[values.Value | None, ...]:
 
 
 def _has_gradients(row: values.Value | None) -> bool:
-    """Whether something is the list of gradients that a tape gave."""
+    """Whether a value is a list of gradients from a tape."""
     if not isinstance(row, values.Items) or row.kind != "list":
         return False
     return any(isinstance(one, values.Tensor) and one.gradient is not None for one in _rows(row))
@@ -268,8 +269,11 @@ def _has_gradients(row: values.Value | None) -> bool:
 def _misused(
     applied: events.GradientsApplied, updates: list[events.StateUpdated], is_complete: bool, is_handed_out: bool
 ) -> Iterator[Report]:
-    """What is wrong with a variable that is applied as a gradient. `is_complete`: the program updates it nowhere else;
-    `is_handed_out`: whoever got it may."""
+    """Reports for a variable that is applied as a gradient.
+
+    `is_complete` says that the program updates it nowhere else, `is_handed_out` that code it was passed to may update
+    it.
+    """
     added = [one for one in updates if one.is_move]
     replaced = [one for one in updates if one.gradient is not None and not one.is_move]
     emptied = [one for one in updates if one.gradient is None]
@@ -311,7 +315,7 @@ def _misused(
 
 
 def _are_rarer(emptied: list[events.StateUpdated], applied: Where) -> bool:
-    """Whether a sum is emptied less often than it is applied: in that round of a loop, and so in others."""
+    """Whether a sum is emptied less often than it is applied, in this iteration of a loop and so in others."""
     beside = [one for one in emptied if _is_beside(one.where, applied)]
     return {one.site for one in beside} == {one.site for one in emptied} and all(
         _is_rarer(one.where, applied) for one in beside
@@ -319,7 +323,7 @@ def _are_rarer(emptied: list[events.StateUpdated], applied: Where) -> bool:
 
 
 def _growing_in(applied: Where, added: list[events.StateUpdated], emptied: list[events.StateUpdated]) -> Loop | None:
-    """The loop in each round of which a sum grows and is applied, and in which nothing empties it."""
+    """Loop in whose iterations a sum grows and is applied but is not emptied."""
     for loop in applied.context.loops:
         if any(_is_round_of(one.where, loop) for one in emptied):
             continue
@@ -330,7 +334,7 @@ def _growing_in(applied: Where, added: list[events.StateUpdated], emptied: list[
 
 
 def _is_as_often(where: Where, other: Where) -> bool:
-    """Whether a place is reached under no condition that another one is not reached under, too, but for settings."""
+    """Whether a place is under no condition that another place is not under as well, apart from settings."""
     own = where.path - other.path
     return len(where.context.flags) <= len(other.context.flags) and all(
         literal.condition.operator in _OF_TRIES or _is_setting(literal) for literal in own
@@ -338,12 +342,12 @@ def _is_as_often(where: Where, other: Where) -> bool:
 
 
 def _is_round_of(where: Where, loop: Loop) -> bool:
-    """Whether a place is reached in a loop, whenever that was entered."""
+    """Whether a place is reached in a loop, regardless of when that was entered."""
     return any(one.site == loop.site for one in where.context.loops)
 
 
 def _later_round(earlier: Where, later: Where) -> Loop | None:
-    """The loop of which one moment is in a later round than another."""
+    """Loop in which one moment is in a later iteration than another."""
     for one, other in zip(earlier.context.loops, later.context.loops, strict=False):
         if one.site != other.site or one.entry != other.entry:
             return None
@@ -353,27 +357,27 @@ def _later_round(earlier: Where, later: Where) -> Loop | None:
 
 
 def _is_always(where: Where, loop: Loop) -> bool:
-    """Whether nothing inside a loop decides whether a place is reached, other than exceptions."""
+    """Whether nothing inside a loop but exceptions decides whether a place is reached."""
     inside = where.path - loop.start
     return len(where.context.flags) <= loop.flags and all(one.condition.operator in _OF_TRIES for one in inside)
 
 
 def _is_rarer(where: Where, other: Where) -> bool:
-    """Whether a place is reached on a condition that another one is not under."""
+    """Whether a place is under a condition that another place is not under."""
     own = {literal for literal in where.path - other.path if literal.condition.operator not in _OF_TRIES}
     return bool(own) and not other.path - where.path
 
 
 def _is_beside(where: Where, other: Where) -> bool:
-    """Whether a place is reached in the same function as another one, in one call that leads to both with no loop
-    around the other, or in the same round."""
+    """Whether a place is reached along with another one: in the same function, in one call that leads to both without a
+    loop around the other, or in the same iteration."""
     ways = {id(one) for one in callers(other.caller) if one.loops >= len(other.context.loops)}
     is_same_call = any(id(one) in ways and one.site is not None for one in callers(where.caller))
     return is_same_call or where.caller.definition == other.caller.definition or _is_in_round(where, other)
 
 
 def _is_in_round(where: Where, other: Where) -> bool:
-    """Whether a place is reached in the loop, as it was entered, that another one is reached in."""
+    """Whether a place is reached in the same execution of the loops that another one is reached in."""
     rounds, others = ([(loop.site, loop.entry) for loop in one.context.loops] for one in (where, other))
     return bool(others) and rounds[: len(others)] == others
 
@@ -382,7 +386,7 @@ _OF_TRIES = frozenset({"completes", "handler"})
 
 
 def _every_nth(path: Path) -> bool:
-    """Whether a condition of the path is `x % n == constant` and speaks of accumulation."""
+    """Whether a condition of the path holds in every n-th step (`x % n == constant`)."""
     return any(
         literal.holds and literal.condition.operator in ("==", "truth") and mentions(frozenset({literal}), "%")
         for literal in path

@@ -15,8 +15,9 @@ class AccumulationUnderStrategy(Rule):
 
     ## Why is this bad
     It raises RuntimeError "`merge_call` called while defining a new graph or a tf.function" at the first step, in `fit`
-    and in a loop of one's own: the optimizer decides in a `tf.cond` whether to apply, and inside that no strategy can
-    merge its replicas. Run with one and two replicas on Keras 3.3 and 3.15 (`benchmarks/experiments/accumulation.py`).
+    and in a custom training loop: the optimizer decides in a `tf.cond` whether to apply, and no strategy can merge its
+    replicas inside that. Run with one and two replicas on Keras 3.3 and 3.15
+    (`benchmarks/experiments/accumulation.py`).
 
     ## Example
     ```python
@@ -41,10 +42,10 @@ class AccumulationUnderStrategy(Rule):
     ```
 
     ## What is not reported
-    Numbers of steps that are not known, one step, other strategies.
+    An unknown number of steps, one step, other strategies.
 
     ## At run time
-    The text of the error.
+    The error message.
     """
 
     code = "GPU216"

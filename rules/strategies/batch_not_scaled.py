@@ -29,7 +29,7 @@ from gpulint.api import (
 
 
 class _Batch(NamedTuple):
-    """A batch size that a strategy divides, the place to blame, and where it is written."""
+    """A batch size that a strategy divides, the place to blame, and where the size is written."""
 
     event: events.Event
     strategy: values.Strategy
@@ -46,8 +46,8 @@ class BatchNotScaled(Rule):
     the `batch_size` that a `keras.utils.PyDataset` or `Sequence` of the program keeps.
 
     ## Why is this bad
-    The batch is split: with eight replicas each GPU gets an eighth of it, too little to be busy, and adding GPUs
-    makes nothing faster.
+    The batch is split: with eight replicas each GPU gets an eighth of it, too little to be busy, and adding GPUs does
+    not make training faster.
 
     ## Example
     ```python
@@ -77,13 +77,13 @@ class BatchNotScaled(Rule):
 
     ## What is not reported
     Any scaling, however indirect; sizes from flags, arguments or files; constants named, documented or used as the
-    global batch (divided by the replica count, given as `global_batch_size`); toy sizes below 8; datasets made by
-    `distribute_datasets_from_function`, whose batch is per replica; programs that leave themselves one GPU, and
-    strategies that are given one device.
+    global batch (divided by the replica count, passed as `global_batch_size`); toy sizes below 8; datasets created by
+    `distribute_datasets_from_function`, whose batch is per replica; programs that make only one GPU visible, and
+    strategies with one device.
 
     ## Fix
-    Unsafe: multiplies the size where `batch` or `fit` is given it by `strategy.num_replicas_in_sync`. A step then
-    sees more examples; the learning rate may have to grow with it, and numbers of steps to shrink.
+    Unsafe: multiplies the size by `strategy.num_replicas_in_sync` where it is passed to `batch` or `fit`. A step then
+    processes more examples; the learning rate may have to grow with it, and numbers of steps to shrink.
 
     ## At run time
     The per-replica batch.
@@ -163,7 +163,7 @@ def _of_datasets(event: events.Event, strategy: values.Strategy, data: values.Va
 
 
 def _sizes_of_own(data: values.Instance) -> Iterator[tuple[values.Value, Site]]:
-    """The batch size that a data set of the program's own (`keras.utils.PyDataset`) keeps, and where it is written."""
+    """Batch size that a dataset class of the program (`keras.utils.PyDataset`) keeps, and where it is written."""
     if data.cls is not None and not OF_BATCHES.isdisjoint(data.cls.libraries()):
         for name, value in data.attributes.items():
             if name.strip("_") in KEPT and isinstance(value, values.Constant) and value.origin is not None:
@@ -171,7 +171,7 @@ def _sizes_of_own(data: values.Instance) -> Iterator[tuple[values.Value, Site]]:
 
 
 OF_BATCHES = frozenset({"tensorflow.keras.utils.PyDataset", "tensorflow.keras.utils.Sequence"})
-"""Classes whose items are batches. `fit` divides them over the replicas, as it does those of a dataset."""
+"""Classes whose items are batches. `fit` divides these over the replicas, as it does those of a dataset."""
 
 KEPT = frozenset({"batch_size", "batchsize", "bs"})
 """Attributes that keep the size."""
@@ -180,8 +180,10 @@ KEPT = frozenset({"batch_size", "batchsize", "bs"})
 def _scaled(
     draft: Draft, batched: Site, passed: Site | None, size: int, named: tuple[str, ...], strategy: Site
 ) -> list[Edit]:
-    """The size that `batch` or `fit` is given, or that is passed to the function which does so, times the number of
-    replicas."""
+    """Multiply the size by the number of replicas.
+
+    It is changed where `batch` or `fit` takes it, or where it is passed to the function that calls these.
+    """
     if passed is not None:
         call = calls.call_around(draft, passed)
         given = calls.passed(call, size, named)
@@ -195,19 +197,19 @@ def _scaled(
 
 
 def _says_enough(name: str) -> bool:
-    """Whether a name that the size went through says that it is the global one, or counts the replicas."""
+    """Whether a name of the size says that it is the global one, or counts the replicas."""
     own = words(name)
     return bool(own & GLOBAL) or (bool(own & COUNTED) and "per" not in own and "each" not in own)
 
 
 TOY = 8
-"""Batches smaller than this are taken for those of a test."""
+"""Smaller batches are taken for those of a test."""
 
 GLOBAL = frozenset({"global", "total", "effective", "overall", "worldwide", "eval", "test", "val", "validation"})
-"""Words in a name that say the size is not one replica's, or not that of training."""
+"""Words in a name that say that the size is not one replica's, or not that of training."""
 
 COUNTED = frozenset({"gpus", "gpu", "ngpus", "ngpu", "replicas", "replica", "devices", "workers", "cores"})
-"""Words of names such as `NUM_GPUS`: what went through one is scaled, though by a number of the author's."""
+"""Words in names such as `NUM_GPUS`. A size with such a name is scaled, though by a number of the author's."""
 
 SAID = frozenset({"global", "total", "overall", "effective"})
 """Words in a comment or docstring that say so of the size."""

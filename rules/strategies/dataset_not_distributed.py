@@ -30,12 +30,12 @@ class DatasetNotDistributed(Rule):
     """Plain data given to every replica
 
     ## What it does
-    Finds `strategy.run` fed from a plain dataset, or training in a loop on plain tensors and arrays of NumPy: rows that
-    are drawn (`tf.random.normal((64, 8))`) or the next ones of a collection (`x[i : i + 64]`).
+    Finds `strategy.run` on elements of a plain dataset, or training in a loop on plain tensors and NumPy arrays: rows
+    that are drawn (`tf.random.normal((64, 8))`) or the next ones of a collection (`x[i : i + 64]`).
 
     ## Why is this bad
-    Every replica gets the same whole batch: N GPUs do the same work (measured on TensorFlow 2.21: 64 and 64 of
-    64 rows), and the gradients are those of one batch, N times over.
+    Every replica gets the same whole batch: N GPUs do the same work (measured on TensorFlow 2.21: 64 and 64 of 64
+    rows), and the gradients are those of one batch, N times over.
 
     ## Example
     ```python
@@ -72,13 +72,13 @@ class DatasetNotDistributed(Rule):
     ```
 
     ## What is not reported
-    Distributed datasets and values, tensors and arrays outside training loops, numbers that every replica is given on
-    purpose (a learning rate, a step), replicas that take their own part (`replica_id_in_sync_group`), `Model.fit`,
-    values that come from somewhere unknown.
+    Distributed datasets and values, tensors and arrays outside training loops, numbers that every replica gets on
+    purpose (a learning rate, a step), replicas that select their own part (`replica_id_in_sync_group`), `Model.fit`,
+    values of unknown origin.
 
     ## Fix
-    Unsafe: distributes the dataset with `strategy.experimental_distribute_dataset`, where it is made or in the
-    loop over it. Each replica then gets its part of a batch: a step sees as many examples as before, in all.
+    Unsafe: distributes the dataset with `strategy.experimental_distribute_dataset`, where it is created or in the loop
+    over it. Each replica then gets its part of a batch, and a step processes as many examples as before in total.
 
     ## At run time
     The same inputs on every replica.
@@ -95,7 +95,7 @@ class DatasetNotDistributed(Rule):
     def __init__(self) -> None:
         self._given_whole: list[tuple[events.StrategyRun, Report]] = []
         self._trains: set[Site] = set()
-        """Where replicas are run that apply gradients."""
+        """Calls of `strategy.run` whose replicas apply gradients."""
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         if event.where.context.replica is not None:
@@ -141,18 +141,17 @@ class DatasetNotDistributed(Rule):
 
 
 _OWN_NUMBER = "replica_id_in_sync_group"
-"""What a replica that takes its own part of the data asks for."""
+"""Attribute that a replica reads to select its own part of the data."""
 
 
 def _distributed(draft: Draft, batch: Site, strategy: Site) -> list[Edit]:
-    """The loop that the batch comes from goes over the distributed dataset, made where the plain one is if that has
-    no other use."""
+    """Iterate over the distributed dataset. It is created where the plain one is, if that has no other use."""
     loop = loops.loop_over(draft, batch)
     method = "experimental_distribute_dataset"
     if (made := loops.made_for(draft, loop)) is not None:
         try:
             function = f"{names.variable(draft, strategy, made)}.{method}"
             return [draft.insert(draft.start(made), f"{function}("), draft.insert(draft.end(made), ")")]
-        except Refused:  # the strategy is made later than the dataset
+        except Refused:  # the strategy is created after the dataset
             pass
     return loops.with_iterable_in(draft, loop, f"{names.variable(draft, strategy, loop)}.{method}")

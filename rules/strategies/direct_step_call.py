@@ -32,12 +32,12 @@ class DirectStepCall(Rule):
     """Training step called outside strategy.run
 
     ## What it does
-    Finds a step that applies gradients with an optimizer, or to a model, made under a multi-replica strategy, called
-    directly instead of through `strategy.run`.
+    Finds a step that applies gradients with an optimizer, or to a model, created under a multi-replica strategy, and
+    that is called directly instead of through `strategy.run`.
 
     ## Why is this bad
-    The step runs once, on one replica: the other GPUs idle. Where the optimizer was made outside the scope (GPU202), or
-    has not made its variables yet, it raises.
+    The step runs once, on one replica: the other GPUs idle. If the optimizer was created outside the scope (GPU202), or
+    has not created its variables yet, it raises.
 
     ## Example
     ```python
@@ -86,12 +86,12 @@ class DirectStepCall(Rule):
     ```
 
     ## What is not reported
-    Steps called inside the function that `strategy.run` is given, the `train_step` that `fit` calls, steps that nothing
-    in the program calls, evaluation, and the path without a strategy.
+    Steps called inside the function passed to `strategy.run`, the `train_step` that `fit` calls, steps that the program
+    does not call, evaluation, and the path without a strategy.
 
     ## Fix
-    Unsafe, where nobody uses what the step returns: calls it as `strategy.run(step, args=(batch,))`. Every replica
-    then takes a step; the data must be distributed (GPU205).
+    Unsafe, if the result of the step is not used: calls it as `strategy.run(step, args=(batch,))`. Every replica then
+    takes a step; the data must be distributed (GPU205).
 
     ## At run time
     One replica.
@@ -107,11 +107,11 @@ class DirectStepCall(Rule):
 
     def __init__(self) -> None:
         self._trained: dict[int, list[values.Model]] = defaultdict(list)
-        """The models of which a run of a function reads the variables, by the identity of its `Caller`."""
+        """Models whose variables a run of a function reads, by the identity of its `Caller`."""
         self._runs: set[Site] = set()
-        """Where a strategy runs a function, or may: without one it is called there as it is."""
+        """Places where a strategy runs a function, or may. Without a strategy the function is called there directly."""
         self._fits: set[Site] = set()
-        """Where Keras calls the `train_step` of a model."""
+        """Places where Keras calls the `train_step` of a model."""
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> None:
         self._fits.add(event.site)
@@ -149,7 +149,7 @@ class DirectStepCall(Rule):
         )
 
     def _made(self, event: events.GradientsApplied) -> Where:
-        """Where the optimizer was made; if that is outside all scopes, where the models that it trains were."""
+        """Where the optimizer was created; if that is outside all scopes, where the models it trains were."""
         optimizer = event.optimizer.where
         taken = [one.gradient.where for one in event.gradients if one.gradient is not None]
         models = [model for where in (event.where, *taken) for model in self._trained.get(id(where.caller), ())]
@@ -158,7 +158,7 @@ class DirectStepCall(Rule):
 
 
 def _run(draft: Draft, site: Site, strategy: Site) -> list[Edit]:
-    """`strategy.run(step, args=(x,))` for `step(x)`, of which nobody uses the result."""
+    """Replace `step(x)`, whose result is unused, with `strategy.run(step, args=(x,))`."""
     call = calls.call_around(draft, site)
     if not statements.is_whole(draft, call):
         raise Refused("the result is used: it has a part of each replica then")

@@ -25,8 +25,8 @@ class JitUnderStrategy(Rule):
     """jit_compile under a multi-replica strategy
 
     ## What it does
-    Finds `jit_compile=True` on a model, on a function that calls `strategy.run`, or on one that applies gradients in a
-    replica, under a multi-replica strategy, also where XLA compiles it as part of another function.
+    Finds `jit_compile=True` under a multi-replica strategy on a model, on a function that calls `strategy.run`, or on
+    one that applies gradients in a replica, also where XLA compiles it as part of another function.
 
     ## Why is this bad
     Collectives between replicas and variables of other replicas do not compile with XLA: InvalidArgumentError on the
@@ -55,14 +55,14 @@ class JitUnderStrategy(Rule):
     ```
 
     ## What is not reported
-    TPUs, strategies of one device, paths with one device, scripts that only predict, jitted functions that leave the
-    strategy alone, and jitted inner functions without collectives.
+    TPUs, strategies of one device, paths with one device, scripts that only predict, jitted functions that do not use
+    the strategy, and jitted inner functions without collectives.
 
     ## Fix
-    Unsafe: takes `jit_compile=True` out. The step is then a TensorFlow graph that XLA does not compile.
+    Unsafe: removes `jit_compile=True`. The step is then a TensorFlow graph that XLA does not compile.
 
     ## At run time
-    The error's text.
+    The error message.
     """
 
     code = "GPU215"

@@ -26,15 +26,15 @@ class LossNotAveraged(Rule):
     """Per-replica mean or sum of the loss
 
     ## What it does
-    Finds, in a replica function, gradients of a loss that was averaged or added up over the replica's own batch and
-    never divided by the global batch size or the number of replicas, or of the losses of its examples
-    (`Reduction.NONE`, functions such as `keras.losses.mean_squared_error`), which TensorFlow adds up. A mean is found
-    as one term of a loss of which others are right as well, with a weight (`0.1 *`, `LAMBDA *`, `config.l1_weight *`)
-    or without, and with a mask (`tf.cast(tf.not_equal(y, 0), tf.float32) *`).
+    Finds, in a replica function, gradients of a loss that was averaged or summed over the replica's own batch and never
+    divided by the global batch size or the number of replicas, or of per-example losses (`Reduction.NONE`, functions
+    such as `keras.losses.mean_squared_error`), which TensorFlow sums. A mean is also found as one term of a loss whose
+    other terms are right, with or without a weight (`0.1 *`, `LAMBDA *`, `config.l1_weight *`), and with a mask
+    (`tf.cast(tf.not_equal(y, 0), tf.float32) *`).
 
     ## Why is this bad
-    Gradients are added up over the replicas. A mean over the local batch makes each step as many times too large
-    as there are replicas: training diverges or needs another learning rate on every machine.
+    Gradients are summed over the replicas. With a mean over the local batch, each step is too large by a factor of the
+    number of replicas: training diverges or needs another learning rate on every machine.
 
     ## Example
     ```python
@@ -87,12 +87,11 @@ class LossNotAveraged(Rule):
     ```
 
     ## What is not reported
-    Keras 3 loss objects with their default reduction (they divide by the replica count themselves: measured on
-    Keras 3.15, same weights as `compute_average_loss`), `compute_average_loss`, sums divided by the global batch,
-    division by `num_replicas_in_sync`, factors that may be one over the replicas, penalties on variables, sums beside a
-    loss that was scaled, evaluation without gradients, and single-replica loops. With a target
-    before TensorFlow 2.16 (Keras 2) a loss object's default reduction raises in a replica function, and is
-    reported.
+    Keras 3 loss objects with their default reduction (they divide by the replica count themselves: measured on Keras
+    3.15, same weights as `compute_average_loss`), `compute_average_loss`, sums divided by the global batch, division by
+    `num_replicas_in_sync`, factors that may be one over the number of replicas, penalties on variables, sums next to a
+    scaled loss, evaluation without gradients, and single-replica loops. With a target before TensorFlow 2.16 (Keras 2)
+    a loss object's default reduction raises in a replica function, and is reported.
 
     ## At run time
     Not visible at run time.
@@ -107,8 +106,10 @@ class LossNotAveraged(Rule):
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        """A loss that is scaled on some other path is left to its author, who knows; not one that another call of the
-        same function scales."""
+        """Report losses that are not scaled.
+
+        A loss that is scaled on another path is left to its author, unless another call of the same function scales it.
+        """
         scaled: dict[Site, list[Where]] = defaultdict(list)
         suspects: list[tuple[events.GradientsApplied, values.Gradient, values.Reduced, str]] = []
         for event in self.all(events.GradientsApplied):
@@ -131,7 +132,7 @@ class LossNotAveraged(Rule):
 
 
 def _losses(event: events.GradientsApplied) -> Iterator[tuple[values.Gradient, values.Reduced]]:
-    """The gradients that are applied, each with how its loss was reduced to a number."""
+    """Applied gradients, each with the reduction of its loss."""
     for tensor in event.gradients:
         if (gradient := tensor.gradient) is not None:
             for loss in possible(gradient.loss, event.where):
@@ -140,7 +141,7 @@ def _losses(event: events.GradientsApplied) -> Iterator[tuple[values.Gradient, v
 
 
 def _is_another_call(one: Where, other: Where) -> bool:
-    """Whether one run of the program has both moments, and other calls lead to them."""
+    """Whether one run of the program has both moments, through different calls."""
     ways = [[caller.site for caller in callers(where.caller)] for where in (one, other)]
     return together(one, other) and ways[0] != ways[1]
 

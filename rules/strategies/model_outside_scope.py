@@ -29,14 +29,14 @@ class ModelOutsideScope(Rule):
     """Model built outside the strategy scope
 
     ## What it does
-    Finds Keras models that are made with no strategy in force although one exists on that path, and that are then
-    compiled, fitted or used in a replica function. Helpers, methods and other modules are followed: the finding
-    stands at the call to move.
+    Finds Keras models that are created with no strategy in force although one exists on that path, and that are then
+    compiled, fitted or used in a replica function. Helpers, methods and other modules are followed: the finding is at
+    the call to move.
 
     ## Why is this bad
-    A model's variables belong to the strategy in whose scope they are made. Made outside, everything runs on one
-    GPU without a word; compiled or fitted inside the scope all the same, Keras raises ("Variable ... was not
-    created in the distribution strategy scope"; TensorFlow 2.16 to 2.21).
+    A model's variables belong to the strategy in whose scope they are created. A model built outside the scope trains
+    on one GPU, silently. Compiling or fitting it inside the scope raises ("Variable ... was not created in the
+    distribution strategy scope"; TensorFlow 2.16 to 2.21).
 
     ## Example
     ```python
@@ -59,14 +59,14 @@ class ModelOutsideScope(Rule):
     ```
 
     ## What is not reported
-    Models built by a helper that is called in the scope, the path on which there is no strategy or one replica,
-    models that are never trained there, a second model trained on one device beside one that is trained under the
-    strategy, a model whose constructor enters the scope itself, a model that has no variables before replicas call it
-    (they make them under the strategy), and strategies with one replica.
+    Models built by a helper that is called in the scope, the path without a strategy or with one replica, models that
+    are never trained there, a second model trained on one device next to one trained under the strategy, a model whose
+    constructor enters the scope itself, a model that has no variables before replicas call it (they create them under
+    the strategy), and strategies with one replica.
 
     ## Fix
-    Unsafe: puts the statements that build the model, and those that compile it, into `with strategy.scope():`,
-    where the strategy has a name there. The model then trains on every replica.
+    Unsafe: puts the statements that build the model, and those that compile it, into `with strategy.scope():`, if the
+    strategy has a name there. The model then trains on every replica.
 
     ## At run time
     Variables on one device only; one replica busy.

@@ -27,18 +27,18 @@ from gpulint.api import (
 
 
 class OptimizerOutsideScope(Rule):
-    """Optimizer made outside the strategy scope
+    """Optimizer created outside the strategy scope
 
     ## What it does
-    Finds an optimizer object made with no strategy in force and then used with a model that was made under a
-    strategy, or whose variables replicas make when they first call it, and `compile` outside the scope with an
-    optimizer given by name (Keras makes the object there).
+    Finds an optimizer object created with no strategy in force and then used with a model that was created under a
+    strategy, or whose variables are created when replicas first call it. Also finds `compile` outside the scope with an
+    optimizer given by name (Keras creates the object there).
 
     ## Why is this bad
-    The optimizer's slots are variables of the strategy that is in force when it is made. Used with a model of
-    another one, Keras 3 raises "Mixing different tf.distribute.Strategy objects". SGD without momentum has no slots and
-    does not raise, but its step counter is one variable that every replica raises: 12 after 6 steps on two replicas, so
-    that a schedule runs twice as fast (TensorFlow 2.16 and 2.21).
+    The optimizer's slots are variables of the strategy in force when it is created. Used with a model of another one,
+    Keras 3 raises "Mixing different tf.distribute.Strategy objects". SGD without momentum has no slots and does not
+    raise, but its step counter is one variable that every replica increments: 12 after 6 steps on two replicas, so that
+    a schedule runs twice as fast (TensorFlow 2.16 and 2.21).
 
     ## Example
     ```python
@@ -63,17 +63,17 @@ class OptimizerOutsideScope(Rule):
     ```
 
     ## What is not reported
-    `compile` after the scope with an optimizer object made inside it, optimizers made by a helper that is called in the
-    scope, a script that compiles with a name and never trains, `compile` without an optimizer of a model class of the
-    program's own, `keras.optimizers.legacy` and all optimizers before 2.11, whose variables are made later, and names
-    of optimizers before TensorFlow 2.16, where `compile` enters the scope itself.
+    `compile` after the scope with an optimizer object created inside it; optimizers created by a helper that is called
+    in the scope; a script that compiles with a name and never trains; `compile` without an optimizer on a model class
+    of the program; `keras.optimizers.legacy` and all optimizers before 2.11, whose variables are created later; and
+    names of optimizers before TensorFlow 2.16, where `compile` enters the scope itself.
 
     ## Fix
-    Unsafe: puts the statement that makes the optimizer, or the `compile`, into `with strategy.scope():`, where the
+    Unsafe: puts the statement that creates the optimizer, or the `compile`, into `with strategy.scope():`, if the
     strategy has a name there.
 
     ## At run time
-    The error's text.
+    The error message.
     """
 
     code = "GPU202"
@@ -88,7 +88,7 @@ class OptimizerOutsideScope(Rule):
         self._applied: list[tuple[events.GradientsApplied, values.Optimizer, values.Strategy]] = []
         self._models: list[values.Model] = []
         self._made: list[tuple[values.Model, values.Strategy]] = []
-        """Models whose variables replicas make."""
+        """Models whose variables are created by replicas."""
         self._compiled: list[events.ModelCompiled] = []
 
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> None:
@@ -136,7 +136,7 @@ class OptimizerOutsideScope(Rule):
                 yield from self._outside(event, optimizer, strategy, plan)
 
     def _belongs(self, model: values.Model, strategy: values.Strategy) -> bool:
-        """Whether the variables of a model are those of a strategy: it was made, or first called, under it."""
+        """Whether the variables of a model belong to a strategy: the model was created, or first called, under it."""
         return model.where.context.strategy is strategy or (model, strategy) in self._made
 
     def _outside(

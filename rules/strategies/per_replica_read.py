@@ -15,9 +15,9 @@ class PerReplicaRead(Rule):
     `update_state` of a metric, `assign` of a variable, printing, formatting.
 
     ## Why is this bad
-    It is one value for each replica. With two or more, `float` and arithmetic raise TypeError, ops and metrics
-    ValueError, `.numpy()` AttributeError (TensorFlow 2.21), and printing shows the parts; with one it works, so the
-    fault shows only on the big machine.
+    It is one value per replica. With two or more replicas, `float` and arithmetic raise TypeError, ops and metrics
+    ValueError, `.numpy()` AttributeError (TensorFlow 2.21), and printing shows the parts. With one it works, so the bug
+    only appears on the machine with several GPUs.
 
     ## Example
     ```python
@@ -50,12 +50,12 @@ class PerReplicaRead(Rule):
     ```
 
     ## What is not reported
-    Results that are reduced or taken apart with `experimental_local_results`, results that are only stored or given
-    to `tf.print`, results printed by a strategy on named CPU devices or while a `tf.function` is traced, what stands in
-    an `except`, and strategies with one replica.
+    Results that are reduced or unpacked with `experimental_local_results`, results that are only stored or passed to
+    `tf.print`, results printed under a strategy on named CPU devices or while a `tf.function` is traced, code in an
+    `except`, and strategies with one replica.
 
     ## At run time
-    The error's text.
+    The error message.
     """
 
     code = "GPU214"
@@ -101,7 +101,7 @@ _SHOWN = frozenset({"print", "format"})
 
 
 def _is_demonstration(strategy: values.Strategy) -> bool:
-    """Whether a strategy is given CPU devices by name, as examples do that show what replicas are."""
+    """Whether a strategy is created with CPU devices by name, as in examples that demonstrate replicas."""
     items = strategy.devices.items if isinstance(strategy.devices, values.Items) else None
     texts = [item.value for item in items or () if isinstance(item, values.Constant)]
     return bool(texts) and all("cpu" in str(text).lower() for text in texts)

@@ -25,11 +25,11 @@ class ScopeNotEntered(Rule):
     """Strategy scope never entered
 
     ## What it does
-    Finds `strategy.scope()` whose result nobody enters, and calls of a helper that returns a scope, if nobody uses what
-    they give.
+    Finds `strategy.scope()` whose result is never entered, and calls of a helper that returns a scope, if the result is
+    not used.
 
     ## Why is this bad
-    `scope()` only makes a context manager. Without `with`, whatever follows is built outside the strategy.
+    `scope()` only creates a context manager. Without `with`, everything after it is built outside the strategy.
 
     ## Example
     ```python
@@ -50,12 +50,11 @@ class ScopeNotEntered(Rule):
     ```
 
     ## What is not reported
-    `ExitStack.enter_context`, `__enter__`, scopes that are returned to whoever enters them, stored or passed on, and
-    `.scope()` of anything that is no strategy; a `with` on what a name holds that no run comes to, as behind an early
-    `return`.
+    `ExitStack.enter_context`, `__enter__`, scopes that are returned to a caller, stored or passed on, `.scope()` of
+    objects that are not strategies, and a scope entered in code that no run reaches, as after an early `return`.
 
     ## Fix
-    Unsafe: makes the call the header of a `with` around the statements behind it that make models, optimizers,
+    Unsafe: turns the call into the header of a `with` around the statements after it that create models, optimizers,
     metrics and variables.
 
     ## At run time
@@ -79,8 +78,12 @@ class ScopeNotEntered(Rule):
             dropped.setdefault(lost.site, lost)
         left: list[events.ScopeMade | events.ScopeDropped] = []
         if plan.is_complete:
-            is_passed_by = cache(plan.is_passed_by)
-            left += [one for site, one in made.items() if site not in entered and not _is_passed_by(one, is_passed_by)]
+            has_unreached_with = cache(plan.has_unreached_with)
+            left += [
+                one
+                for site, one in made.items()
+                if site not in entered and not _has_unreached_with(one, has_unreached_with)
+            ]
         left += [one for one in dropped.values() if one.made in entered]
         making = makers(plan) if left else frozenset()
         for event in left:
@@ -98,6 +101,6 @@ class ScopeNotEntered(Rule):
             )
 
 
-def _is_passed_by(made: events.ScopeMade, is_passed_by: Callable[[Site | None], bool]) -> bool:
-    """Whether the functions that the scope was made for may enter it where no run has come to."""
-    return any(is_passed_by(caller.definition) for caller in callers(made.where.caller))
+def _has_unreached_with(made: events.ScopeMade, has_unreached_with: Callable[[Site | None], bool]) -> bool:
+    """Whether functions that the scope was created for may enter it in code that no run reaches."""
+    return any(has_unreached_with(caller.definition) for caller in callers(made.where.caller))

@@ -28,12 +28,12 @@ class SingleDeviceStrategy(Rule):
     """Strategy with a single GPU
 
     ## What it does
-    Finds a `MirroredStrategy` given exactly one literal GPU, and a silent fall-back to `OneDeviceStrategy` on a
-    literal GPU in an `except`.
+    Finds a `MirroredStrategy` with exactly one literal GPU, and a silent fallback to `OneDeviceStrategy` on a literal
+    GPU in an `except`.
 
     ## Why is this bad
-    There is one replica: the strategy costs its overhead and the other GPUs idle. The fall-back hides that the
-    strategy that was wanted did not come up.
+    There is one replica: the strategy costs its overhead and the other GPUs idle. The fallback hides that the intended
+    strategy could not be created.
 
     ## Example
     ```python
@@ -54,11 +54,11 @@ class SingleDeviceStrategy(Rule):
     ```
 
     ## What is not reported
-    A choice by a flag or by what the machine has, devices that the program computes, CPU devices, tests, and
-    functions that make other strategies too, to compare them.
+    A choice by a flag or by what the machine has, devices that the program computes, CPU devices, tests, and functions
+    that also create other strategies, to compare them.
 
     ## Fix
-    Unsafe: takes `devices` out. There is then a replica on every visible GPU, and each gets a part of the batch.
+    Unsafe: removes `devices`. There is then a replica on every visible GPU, and each gets a part of the batch.
 
     ## At run time
     One replica.
@@ -105,19 +105,19 @@ class SingleDeviceStrategy(Rule):
             )
 
     def _chosen(self, where: Where) -> Path:
-        """The conditions of a place that those are not under which the same function tried something better first."""
+        """Conditions of a place, without those under which the same function first tried a better strategy."""
         tried = [one.where.path for one in self._built if one.where.caller is where.caller]
         return min((where.path - path for path in tried), key=len, default=where.path)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        """A function that makes several strategies compares them."""
+        """Report pinned strategies, except in functions that create several strategies to compare them."""
         for caller, report in self._pinned:
             if not any(one.where.caller is caller and one.site != report.site for one in self._built):
                 yield report
 
 
 def _literal_gpus(value: values.Value | None, event: events.StrategyBuilt) -> list[str] | None:
-    """The literal GPU names given, or None where the program chooses or it is no GPU."""
+    """Literal GPU names in `devices`, None where the program chooses them or one is not a GPU."""
     found: list[str] = []
     for option in possible(value, event.where):
         items = option.items if isinstance(option, values.Items) else (option,)
@@ -131,5 +131,5 @@ def _literal_gpus(value: values.Value | None, event: events.StrategyBuilt) -> li
 
 
 def _only_failed(path: Path) -> bool:
-    """Whether no condition of the program leads here, but at most an exception."""
+    """Whether a place is reached by exceptions at most, and under no other condition of the program."""
     return all(literal.condition.operator in ("completes", "handler") for literal in path)

@@ -70,17 +70,16 @@ class StrategyRunOutsideFunction(Rule):
     ```
 
     ## What is not reported
-    Callers that are traced anywhere on the way, functions wrapped later, functions behind a decorator that gpulint
-    does not know, `fn` that is a `tf.function` itself or calls one (`train_on_batch` does), and `fn` that computes
-    nothing.
+    Callers that are traced anywhere in the call chain, functions wrapped later, functions behind a decorator unknown to
+    gpulint, `fn` that is a `tf.function` itself or calls one (`train_on_batch` does), and `fn` that computes nothing.
 
     ## Fix
-    Unsafe: decorates the function that the loop calls with `@tf.function`, where all of it can be traced; where
-    the loop itself calls `strategy.run` with names, it gets such a function to call. Python code of the step then
-    runs when it is traced, not in every step.
+    Unsafe: decorates the function that the loop calls with `@tf.function`, if all of it can be traced. If the loop
+    itself calls `strategy.run` with names, the call moves into such a function. Python code of the step then runs when
+    it is traced, not in every step.
 
     ## At run time
-    An eager operation log for each replica.
+    A log of eager operations for each replica.
     """
 
     code = "GPU207"
@@ -132,23 +131,23 @@ class StrategyRunOutsideFunction(Rule):
 
 
 _COMPILED = frozenset({"predict", "evaluate", "predict_on_batch", "test_on_batch", "train_on_batch"})
-"""Methods of a model that run functions which Keras compiles."""
+"""Methods of a model that run functions compiled by Keras."""
 
 
 def _called_in_loop(where: Where) -> Site | None:
-    """The function in which something happens, if a loop outside it calls it."""
+    """Function that contains a place, if a loop outside it calls it."""
     return where.caller.definition if where.caller.loops == len(where.context.loops) else None
 
 
 def _compiled(draft: Draft, run: Site, strategy: Site, function: Site | None) -> list[Edit]:
-    """The function that a loop calls is decorated; where the loop itself runs the step, it gets one to call."""
+    """Decorate the function that a loop calls. If the loop itself runs the step, move it into a new function."""
     if function is None:
         return loops.compiled_call(draft, run, strategy)
     return loops.compiled(draft, function)
 
 
 def _is_plain(function: values.Value) -> bool:
-    """A function of the program that nothing wraps."""
+    """Whether the value is a function of the program that nothing wraps."""
     if isinstance(function, values.Bound):
         return isinstance(function.method, values.Value) and _is_plain(function.method)
     if isinstance(function, values.Partial):

@@ -9,14 +9,14 @@ from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence
 
 
 class StrategyUnused(Rule):
-    """Strategy made and never used
+    """Strategy created and never used
 
     ## What it does
     Finds a multi-replica strategy that is neither entered, run, passed on, returned, stored nor set as the
     default, in a program that trains.
 
     ## Why is this bad
-    Making a strategy changes nothing by itself: training runs on one GPU, and the others hold memory and idle.
+    Creating a strategy changes nothing by itself: training runs on one GPU, and the others reserve memory and idle.
 
     ## Example
     ```python
@@ -41,8 +41,8 @@ class StrategyUnused(Rule):
 
     ## What is not reported
     Factories that return it, configurations that take it, attributes that others read,
-    `tf.distribute.experimental_set_strategy`, modules that only make it, and training that came before it or that
-    another strategy does.
+    `tf.distribute.experimental_set_strategy`, modules that only create it, and training that precedes it or that uses
+    another strategy.
 
     ## At run time
     One replica.
@@ -65,7 +65,7 @@ class StrategyUnused(Rule):
                 yield Report(event.site, "the strategy is never entered", confidence=confidence(event.where))
 
     def _trains_after(self, built: events.StrategyBuilt) -> bool:
-        """Whether a model is trained outside of any strategy once this one is there."""
+        """Whether a model is trained outside all strategies after this one was created."""
         kinds = (events.StrategyBuilt, events.ModelFitted, events.GradientsApplied, events.StateUpdated)
         later = dropwhile(lambda event: event is not built, self.all(*kinds))
         return any(_trains_outside(event) and together(built.where, event.where) for event in later)

@@ -26,9 +26,9 @@ class TwoStrategies(Rule):
 
     ## What it does
     Finds a model compiled, fitted, evaluated, saved, copied or asked for its weights under a strategy other than the
-    one that it was made under; an optimizer, metric or variable of one strategy that another one's replicas change,
-    or that is compiled into another one's model; a model that another one's replicas train; and a scope entered
-    inside another strategy's.
+    one it was created under; an optimizer, metric or variable of one strategy that another one's replicas change, or
+    that is compiled into another one's model; a model that another one's replicas train; and a scope entered inside
+    another strategy's.
 
     ## Why is this bad
     Variables belong to one strategy: TensorFlow raises ("Mixing different tf.distribute.Strategy objects",
@@ -57,12 +57,12 @@ class TwoStrategies(Rule):
     ```
 
     ## What is not reported
-    One strategy chosen by `if` or `try` among several constructors, nested use of the same one, the default
-    strategy; calling the model on data and running it in another one's replicas, which works; weights that are
-    taken outside every scope and set inside another one.
+    One strategy chosen by `if` or `try` among several constructors; nested use of the same one; the default strategy;
+    calling the model on data and running it in another one's replicas, which works; weights that are read outside every
+    scope and set inside another one.
 
     ## At run time
-    The error's text.
+    The error message.
     """
 
     code = "GPU210"
@@ -78,7 +78,7 @@ class TwoStrategies(Rule):
         self._applied: list[events.GradientsApplied] = []
         self._mixed: list[_Mixed] = []
         self._choices: dict[tuple[Site, int], set[values.Strategy]] = defaultdict(set)
-        """The strategies that one use of one run of a function can be of: the program has one of them."""
+        """Strategies that one use in one run of a function may refer to. The program has one of them."""
 
     def on_strategy_used(self, event: events.StrategyUsed, plan: Plan) -> None:
         self._choices[event.site, id(event.where.caller)].add(event.strategy)
@@ -137,7 +137,7 @@ class TwoStrategies(Rule):
                 )
 
     def _use(self, event: events.Event, used: values.Object, now: values.Strategy | None = None) -> bool:
-        """Whether something is used under another strategy than its own: by default the one in force."""
+        """Whether an object is used under a strategy other than its own; `now` is the one in force by default."""
         now = now or event.where.context.strategy
         made = used.where.context.strategy
         if made is None or now is None or not together(event.where, used.where):

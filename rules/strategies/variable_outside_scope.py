@@ -27,15 +27,15 @@ from gpulint.api import (
 
 
 class VariableOutsideScope(Rule):
-    """Variable made outside the scope, updated by replicas
+    """Variable created outside the scope, updated by replicas
 
     ## What it does
-    Finds a `tf.Variable` or metric that is made with no strategy in force and updated in a replica function. Metrics of
-    the program's own are found by the weights that they add.
+    Finds a `tf.Variable` or metric that is created with no strategy in force and updated in a replica function. Metric
+    classes of the program are recognised by the weights that they add.
 
     ## Why is this bad
-    No error: there is one copy, every replica reaches across to its device, and it is updated once per replica
-    (two replicas and `assign_add(1)` give 2.0; measured on TensorFlow 2.21).
+    There is no error: there is one copy, every replica accesses its device, and it is updated once per replica (two
+    replicas and `assign_add(1)` give 2.0; measured on TensorFlow 2.21).
 
     ## Example
     ```python
@@ -79,14 +79,13 @@ class VariableOutsideScope(Rule):
     ```
 
     ## What is not reported
-    Counters on the host, variables that are only read, metrics made in the scope, and what a comment
-    says is made outside on purpose.
+    Counters on the host, variables that are only read, metrics created in the scope, and variables that a comment says
+    are created outside on purpose.
 
     ## Fix
-    Unsafe: puts the statement into `with strategy.scope():`, where the strategy has a name there. A variable to
-    which replicas assign a number that stands in the source gets `aggregation=ONLY_FIRST_REPLICA`; one to which
-    they assign anything else, or that a helper or a constructor makes, has no fix, as only the author knows how their
-    values go together.
+    Unsafe: puts the statement into `with strategy.scope():`, if the strategy has a name there. A variable to which
+    replicas assign a literal number gets `aggregation=ONLY_FIRST_REPLICA`. There is no fix for one to which they assign
+    anything else, or that a helper or a constructor creates: only the author knows how the values are to be combined.
 
     ## At run time
     One copy with as many updates as there are replicas.
@@ -132,7 +131,7 @@ class VariableOutsideScope(Rule):
 
 
 def _in_scope(draft: Draft, place: Site, strategy: Site, update: Site | None) -> list[Edit]:
-    """In the scope; what every replica sets to the same needs to be told so."""
+    """Create the variable in the scope. If each replica assigns the same value, it needs an `aggregation`."""
     edits = scopes.in_scope(draft, place, strategy, ())
     if update is not None:
         given = calls.call_around(draft, update).arguments[:1]

@@ -12,7 +12,7 @@ class MalformedSuppression(Rule):
     Finds `# gpulint:` comments of another form than `ignore[…]`, `disable[…]`, `enable[…]` or `file-ignore[…]`.
 
     ## Why is this bad
-    It suppresses nothing, though somebody meant it to.
+    It suppresses nothing, although it was meant to.
 
     ## Example
     ```python

@@ -9,8 +9,9 @@ class UnreadableFile(Rule):
     """File that cannot be read
 
     ## What it does
-    Reports a file that cannot be read, decoded or parsed, once. The rest of the run goes on. It cannot be turned off.
-    In a notebook it is each cell, in a Markdown file each block, that is no Python; the others are checked.
+    Reports a file that cannot be read, decoded or parsed, once. The rest of the run continues. The rule cannot be
+    turned off. In a notebook it reports each cell, and in a Markdown file each block, that is not valid Python; the
+    others are checked.
 
     ## Why is this bad
     Nothing in the file was checked.

@@ -12,7 +12,7 @@ class UnmatchedSuppression(Rule):
     Finds `# gpulint: enable[…]` with no `disable[…]` of the same rules before it.
 
     ## Why is this bad
-    It switches nothing back on; often the two lists differ by a typing error.
+    It re-enables nothing. Often the two lists differ by a typo.
 
     ## Example
     ```python

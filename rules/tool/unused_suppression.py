@@ -12,7 +12,7 @@ class UnusedSuppression(Rule):
     Finds `# gpulint:` comments for rules that are on and find nothing there. Off by default.
 
     ## Why is this bad
-    It hides the next finding that somebody adds to the line.
+    It would hide the next finding on the line.
 
     ## Example
     ```python
@@ -29,7 +29,7 @@ class UnusedSuppression(Rule):
     ```
 
     ## Fix
-    Safe: takes the comment out. One that shares its row with another comment stays, and so do `disable` and `noqa`.
+    Safe: removes the comment. One that shares its line with another comment stays, and so do `disable` and `noqa`.
     """
 
     code = "GPU002"

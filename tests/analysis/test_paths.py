@@ -18,6 +18,7 @@ from gpulint.analysis.domain.path_conditions import (
     forget,
     is_complete,
     length_of,
+    literal_of,
     one_of,
 )
 from gpulint.analysis.domain.symbolic import Symbol, distance, symbol
@@ -27,7 +28,7 @@ TRAIN, EVAL = symbol(("external", "modes.Mode.TRAIN")), symbol(("external", "mod
 
 
 def path(*literals: tuple[str, object, bool]) -> Path:
-    return frozenset(Literal(Condition(sign, N, operand), holds) for sign, operand, holds in literals)
+    return frozenset(literal_of(Condition(sign, N, operand), holds) for sign, operand, holds in literals)
 
 
 @pytest.mark.parametrize(
@@ -53,9 +54,9 @@ def test_conditions_on_one_thing_can_exclude_each_other(
 
 
 def test_conditions_that_nobody_has_are_let_go() -> None:
-    part = Literal(Condition("truth", symbol(("name", "of nobody else"))), True)
-    whole = Literal(Condition("any", "", frozenset({frozenset({part})})), False)
-    assert Literal(whole.condition, False) is whole
+    part = literal_of(Condition("truth", symbol(("name", "of nobody else"))), True)
+    whole = literal_of(Condition("any", "", frozenset({frozenset({part})})), False)
+    assert literal_of(whole.condition, False) is whole
     known = weakref.ref(whole), weakref.ref(part)
     del part, whole
     gc.collect()
@@ -64,30 +65,30 @@ def test_conditions_that_nobody_has_are_let_go() -> None:
 
 def test_what_one_program_said_of_a_condition_is_not_known_in_the_next() -> None:
     condition = Condition("truth", symbol(("name", "asked in both")))
-    whole = one_of([frozenset({Literal(condition, True)}), frozenset({Literal(condition, False)})])
-    assert Literal(condition, True).compounds == [whole.negation]
+    whole = one_of([frozenset({literal_of(condition, True)}), frozenset({literal_of(condition, False)})])
+    assert literal_of(condition, True).compounds == [whole.negation]
     forget()
-    assert Literal(condition, True).compounds == []
+    assert literal_of(condition, True).compounds == []
 
 
 def test_a_program_of_another_thread_takes_nothing_away() -> None:
     condition = Condition("truth", symbol(("name", "asked in one thread")))
-    taken = frozenset({Literal(condition, True)})
+    taken = frozenset({literal_of(condition, True)})
     other = threading.Thread(target=forget)
     other.start()
     other.join()
-    assert not compatible(taken, frozenset({Literal(condition, False)}))
+    assert not compatible(taken, frozenset({literal_of(condition, False)}))
 
 
 def test_an_empty_list_has_no_second_element() -> None:
-    empty = frozenset({Literal(Condition("truth", N), False)})
-    several = frozenset({Literal(Condition(">", length_of(N), 1), True)})
+    empty = frozenset({literal_of(Condition("truth", N), False)})
+    several = frozenset({literal_of(Condition(">", length_of(N), 1), True)})
     assert not compatible(empty, several)
 
 
 def test_a_compound_condition_that_fails_excludes_all_its_parts_together() -> None:
     both = path((">", 1, True), ("==", 5, False))
-    neither = frozenset({Literal(Condition("any", "", frozenset({both})), False)})
+    neither = frozenset({literal_of(Condition("any", "", frozenset({both})), False)})
     assert not compatible(neither, both)
     assert compatible(neither, path((">", 1, True)))
 
@@ -111,7 +112,7 @@ SWITCHES = ("a", "b", "c", "d")
 
 
 def of_switch(name: str, holds: bool) -> Literal:
-    return Literal(Condition("truth", symbol(("parameter", name))), holds)
+    return literal_of(Condition("truth", symbol(("parameter", name))), holds)
 
 
 SIMPLE = st.dictionaries(st.sampled_from(SWITCHES), st.booleans(), max_size=4).map(
@@ -125,7 +126,7 @@ def ways(draw: st.DrawFn) -> Path:
     path = draw(SIMPLE)
     if draw(st.booleans()):
         parts = draw(st.frozensets(SIMPLE.filter(bool), min_size=1, max_size=3))
-        path |= {Literal(Condition("any", "", parts), draw(st.booleans()))}
+        path |= {literal_of(Condition("any", "", parts), draw(st.booleans()))}
     return path
 
 
@@ -141,8 +142,8 @@ def is_taken(path: Path, on: dict[str, bool]) -> bool:
 
 
 def test_a_path_that_contradicts_itself_is_not_taken() -> None:
-    left = Literal(Condition("truth", symbol(("parameter", "a"))), False)
-    taken = Literal(Condition("any", "", frozenset({frozenset({left})})), False)
+    left = literal_of(Condition("truth", symbol(("parameter", "a"))), False)
+    taken = literal_of(Condition("any", "", frozenset({frozenset({left})})), False)
     assert not is_complete([frozenset({taken}), frozenset({taken, left})])
 
 
@@ -184,7 +185,7 @@ def test_the_distance_of_the_bounds_of_a_batch() -> None:
     assert distance(start, symbol(("binary", "+", start, symbol(("name", "size"))))) is None
 
 
-A, B, C = (Literal(Condition("truth", symbol(("name", name))), True) for name in "abc")
+A, B, C = (literal_of(Condition("truth", symbol(("name", name))), True) for name in "abc")
 EITHER = one_of([frozenset({A}), frozenset({A.negation, B})])
 NESTED = one_of([frozenset({EITHER, C}), frozenset({EITHER.negation})])
 
@@ -232,9 +233,9 @@ class Colliding(frozenset[Path]):
 
 
 def test_conditions_of_one_hash_are_told_apart() -> None:
-    literals = [Literal(Condition("truth", symbol(("name", name))), True) for name in "abcd"]
+    literals = [literal_of(Condition("truth", symbol(("name", name))), True) for name in "abcd"]
     first, second = (Colliding([frozenset({one}), frozenset({other})]) for one, other in (literals[:2], literals[2:]))
-    kept = Literal(Condition("any", "", first), True), Literal(Condition("any", "", second), True)
+    kept = literal_of(Condition("any", "", first), True), literal_of(Condition("any", "", second), True)
     assert kept[0] is not kept[1]
-    assert Literal(Condition("any", "", first), True) is kept[0]
-    assert Literal(Condition("any", "", second), True) is kept[1]
+    assert literal_of(Condition("any", "", first), True) is kept[0]
+    assert literal_of(Condition("any", "", second), True) is kept[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.domain.path_conditions import Condition, Literal, Path
+from gpulint.analysis.domain.path_conditions import Condition, Path, literal_of
 from gpulint.analysis.domain.store import MAX_ALTERNATIVES, join
 from gpulint.analysis.domain.symbolic import symbol
 from gpulint.analysis.domain.values.base import Union, Unknown, Value
@@ -12,7 +12,7 @@ from gpulint.places import Site
 
 def of_branches(values: list[Value]) -> object:
     def path(number: int) -> Path:
-        return frozenset({Literal(Condition("==", symbol(("name", "n")), number), True)})
+        return frozenset({literal_of(Condition("==", symbol(("name", "n")), number), True)})
 
     return join([(path(number), value) for number, value in enumerate(values)], ("joined",))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gpulint.api import Plan, Report, Rule, Severity, Site
 from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
-from gpulint.linting.provenance import MadeFrom
+from gpulint.linting.provenance import Provenance
 from gpulint.linting.selection import Catalogue
 from gpulint.sources.modules import Lookup
 from tests.caching.projects import CALLERS, CATALOGUE, FILES, HELPERS, LIBRARY, MAIN, check, essence, make, write
@@ -108,7 +108,7 @@ class Explains(Rule):
     code, name, severity, why, instead = "TST001", "explains", Severity.WARNING, "none", "none"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for site in sorted(plan.borrowed):
+        for site in sorted(plan.called_elsewhere):
             yield Report(site, "explains", supersedes=(Site(plan.path, 1),))
 
 
@@ -157,10 +157,10 @@ def test_what_changes_while_it_is_checked_is_not_remembered_as_it_was(
 
 def test_answers_that_saw_different_contents_come_from_none() -> None:
     lookup = Lookup("helpers", "/p")
-    one = MadeFrom({"/p/a.py": "1"}, {("/p",): {lookup: None}})
-    assert MadeFrom.all_of([one, MadeFrom({"/p/b.py": "1"}, {("/q",): {lookup: "/q/helpers.py"}})]) is not None
-    assert MadeFrom.all_of([one, MadeFrom({"/p/a.py": "2"})]) is None
-    assert MadeFrom.all_of([one, MadeFrom({}, {("/p",): {lookup: "/p/helpers.py"}})]) is None
+    one = Provenance({"/p/a.py": "1"}, {("/p",): {lookup: None}})
+    assert Provenance.all_of([one, Provenance({"/p/b.py": "1"}, {("/q",): {lookup: "/q/helpers.py"}})]) is not None
+    assert Provenance.all_of([one, Provenance({"/p/a.py": "2"})]) is None
+    assert Provenance.all_of([one, Provenance({}, {("/p",): {lookup: "/p/helpers.py"}})]) is None
 
 
 def test_what_one_program_answers_for_another_is_remembered(tmp_path: Path) -> None:

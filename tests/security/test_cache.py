@@ -285,8 +285,8 @@ def test_a_place_behind_the_end_of_its_file_is_not_shown(
     assert cache is not None
     (store,) = cache._stores.values()
     for file in (project / ".gpulint_cache").rglob("*.z"):
-        made_from, content = store.get(file.stem)
+        provenance, content = store.get(file.stem)
         moved = json.loads(json.dumps(content).replace(f'["{path}", 3, 6, 3, 25', f'["{path}", {row}, 6, {row}, 25'))
-        store.put(file.stem, [made_from, moved])
+        store.put(file.stem, [provenance, moved])
     again = Checking(finder, finder.of_directory(str(project)), cache_directory="", edits=False)([path], {})
     assert [one.span.row for one in findings_of(again.result)] == [3]

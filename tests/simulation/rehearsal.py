@@ -81,9 +81,10 @@ class Stage:
 
 
 @contextmanager
-def stage() -> Iterator[Stage]:
-    """Starts a stage and stops it again."""
+def stage(**variables: str) -> Iterator[Stage]:
+    """Starts a stage, with some environment variables, and stops it again."""
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment |= variables
     environment.pop("TF_CONFIG", None)
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.simulation.stage"],

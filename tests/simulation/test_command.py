@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from gpulint.cli.probe import command
+from gpulint.probe.launch.command import Simulated
 
 
 def probe(directory: Path, *arguments: str, paths: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
@@ -157,3 +158,32 @@ def test_an_array_for_which_there_is_no_memory_raises_and_does_not_end_the_progr
     assert "ResourceExhaustedError OOM when allocating tensor with shape[64,262144] and type float on " in on_host
     assert on_host.endswith("device:CPU:0 by allocator bfc_cpu_allocator_for_gpu")
     assert done.returncode == 0
+
+
+POOL = """
+import tensorflow as tf
+
+@tf.function
+def gradient(x):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.nn.max_pool2d(x, 2, 2, "VALID")
+    return tape.gradient(y, x)
+
+print(gradient(tf.zeros((0, 16, 16, 8))).shape)
+"""
+
+
+@pytest.mark.tensorflow
+def test_max_pooling_of_an_empty_batch_does_not_end_the_process(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(POOL)
+    done = probe(tmp_path, "--simulate-gpus", "2", "train.py")
+    assert done.returncode == 0
+    assert done.stdout.startswith("(0, 16, 16, 8)\n")
+
+
+def test_the_environment_of_a_simulation_gives_way_to_the_users() -> None:
+    assert Simulated().environment({"A": "1"}) == {"A": "1"}
+    assert Simulated(2).environment({})["TF_ENABLE_ONEDNN_OPTS"] == "0"
+    assert Simulated(2).environment({"TF_ENABLE_ONEDNN_OPTS": "1"})["TF_ENABLE_ONEDNN_OPTS"] == "1"
+    assert Simulated(2, 1 << 30).environment({})["TF_CPU_BFC_MEM_LIMIT_IN_MB"] == "2048"

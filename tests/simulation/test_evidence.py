@@ -275,3 +275,25 @@ def test_what_xla_compiles_is_told_of_when_it_is_called(rehearse: Rehearse) -> N
     text = "import tensorflow as tf\n\n@tf.function(jit_compile=True)\ndef {name}(x):\n    return x + x\n"
     program = text.format(name="used") + text.format(name="unused") + "used(tf.ones(3))\n"
     assert set(rehearse(program, 1).capture.compiled) == {"used"}
+
+
+FAILS = """
+import tensorflow as tf
+
+@tf.function
+def multiply(x):
+    return tf.matmul(x, x)  # inside
+
+def main():
+    multiply(tf.ones((2, 3)))  # call
+
+main()
+"""
+
+
+def test_a_program_that_fails_is_told_of_by_its_own_frames(rehearse: Rehearse) -> None:
+    capture = rehearse(FAILS, 1, ends_well=False).capture
+    rows = [(where.row, function) for where, function in capture.error_frames]
+    inside, call = (FAILS[: FAILS.index(mark)].count("\n") + 1 for mark in ("# inside", "# call"))
+    assert rows[-3:] == [(call + 2, "<module>"), (call, "main"), (inside, "multiply")]
+    assert capture.error_at is not None and capture.error_at.row == inside

@@ -1,1 +1,1 @@
-"""What there is: symbols, conditions, values, contexts. Nothing here runs a program."""
+"""Terms of the analysis: symbols, conditions, values, contexts. Nothing here runs a program."""

@@ -1,11 +1,11 @@
-"""Ways in which abstract execution ends early."""
+"""How a block completes, and the exceptions that end abstract execution early."""
 
 from __future__ import annotations
 
 NORMAL = 0
-"""A block that falls through."""
+"""The block falls through to the next statement."""
 ABRUPT = 1
-"""A block that does not: it returned, raised, or left its loop."""
+"""The block does not fall through: it returned, raised an exception or left its loop."""
 
 
 class PathEnds(Exception):
@@ -13,4 +13,4 @@ class PathEnds(Exception):
 
 
 class Exhausted(Exception):
-    """A bound of the whole program or of one entry point was reached."""
+    """A limit for the whole program or for one entry point was reached."""

@@ -1,4 +1,4 @@
-"""Where execution stands: the scopes around a place, the loops, the way it was reached."""
+"""Program points: the scopes and loops around a statement, and the calls that lead to it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from gpulint.places import Site
 
 
 class DeviceScope(NamedTuple):
-    """An entered `tf.device`. `device` is None for `tf.device(None)` and where the name is not known;
-    `chosen` is true where the program picks it at run time (a loop, a flag, what the machine has)."""
+    """An entered `tf.device`.
+
+    `device` is None for `tf.device(None)` and for an unknown name. `chosen` is true if the program selects the device
+    at run time (by a loop, a flag or the devices of the machine).
+    """
 
     site: Site
     device: DeviceName | None
@@ -30,7 +33,7 @@ class StrategyScope(NamedTuple):
 
 
 class Replica(NamedTuple):
-    """The inside of a function that `strategy.run` was given."""
+    """The body of a function passed to `strategy.run`."""
 
     site: Site
     """The `run` call."""
@@ -38,13 +41,13 @@ class Replica(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A loop around the place.
+    """A loop around the present statement.
 
-    `unrolled`: its elements are known and it was gone through one by one. `names` are what its target binds;
-    `start` is the path at the start of the present round. A method that Keras calls for every batch counts as a
-    loop that `is_batches`. `entry` tells one run of the loop from the next, `turn` the rounds of it that are gone
-    through, of which there are `turns`; `flags` and `handlers` count what is around it; `is_traced`: it is inside a
-    `tf.function`.
+    `unrolled`: the elements are known and the loop is executed once per element. `names` are the variables that its
+    target binds. `start` is the path at the start of the present iteration. `is_batches`: the "loop" is a method that
+    Keras calls for every batch. `entry` identifies one execution of the loop. `turn` is the index of the present
+    iteration among the `turns` that are analysed. `flags` and `handlers` are how many of the context's flags and
+    handlers enclose the loop. `is_traced`: the loop is inside a `tf.function`.
     """
 
     site: Site
@@ -59,120 +62,127 @@ class Loop(NamedTuple):
     flags: int = 0
     handlers: int = 0
     is_traced: bool = False
-    goes_on: Sequence[tuple[int, Path]] = ()
-    """Turns and the paths on which they ended where another may follow."""
+    continuations: Sequence[tuple[int, Path]] = ()
+    """Iterations that another one may follow, each with the path on which it ended."""
 
 
 class Context(NamedTuple):
-    """What surrounds a place, outermost first. Immutable; entering something makes a new one."""
+    """Scopes, loops and conditions around a statement, outermost first. Immutable: entering a scope creates a new
+    context."""
 
     devices: tuple[DeviceScope, ...] = ()
     scopes: tuple[StrategyScope, ...] = ()
     replica: Replica | None = None
     traced: Site | None = None
-    """Where the function was wrapped in tf.function, inside a traced body."""
+    """Inside a traced body, the site where the function was wrapped in `tf.function`."""
     mapped: Site | None = None
-    """Where a pipeline was given the function, inside one of its functions."""
+    """Inside a function of a `tf.data` pipeline, the site where it was passed to the pipeline."""
     jitted: Site | None = None
-    """The same of the innermost function around the place that XLA compiles (`jit_compile=True`), with all that it
-    calls."""
+    """Inside a function that XLA compiles (`jit_compile=True`) or one that it calls, the site where the innermost such
+    function was wrapped."""
     maybe_traced: bool = False
-    """Inside a function behind a decorator that gpulint does not know."""
+    """Inside a function with an unknown decorator, which may trace it."""
     decorated: Site | None = None
-    """The innermost of these functions."""
+    """Definition of the innermost function with such a decorator."""
     maybe_scoped: bool = False
-    """Inside a context manager that is not known and may be a strategy's scope."""
+    """Inside an unknown context manager, which may be a strategy's scope."""
     loops: tuple[Loop, ...] = ()
     guards: tuple[Site, ...] = ()
-    """Conditions (`if`, conditional expressions) around the place whose outcome is unknown, within `loops`."""
+    """Conditions (`if` statements, conditional expressions) around the statement and within `loops` whose outcome is
+    unknown."""
     flags: tuple[Site, ...] = ()
-    """Conditions around the place of which the outcome is known, but only of this round or this setting: a mere name,
+    """Conditions around the statement whose outcome is known, but only for this iteration or this setting: a bare name,
     a remainder."""
     handlers: tuple[frozenset[str], ...] = ()
-    """Exception names that enclosing `try` statements catch, after which the program goes on."""
+    """Names of the exceptions caught by each enclosing `try` statement after which the program continues."""
 
     @property
     def may_be_traced(self) -> bool:
-        """Whether the place is inside a `tf.function`, or may be."""
+        """Whether the statement is, or may be, inside a `tf.function`."""
         return self.traced is not None or self.maybe_traced
 
     @property
     def may_be_eager(self) -> bool:
-        """Whether nothing but a decorator that is not known may trace what happens here."""
+        """Whether nothing traces this code, except perhaps an unknown decorator."""
         return self.traced is None and (self.decorated is not None or not self.maybe_traced)
 
     @property
     def strategy(self) -> Strategy | None:
-        """The strategy in force here, entered or through a replica function."""
+        """Strategy in force here, whether its scope was entered or this is a replica function."""
         if self.replica is not None:
             return self.replica.strategy
         return self.scopes[-1].strategy if self.scopes else None
 
     @property
     def is_outside(self) -> bool:
-        """Whether no strategy is in force for certain."""
+        """Whether no strategy can be in force."""
         return self.strategy is None and not self.maybe_scoped
 
     @property
     def device(self) -> DeviceScope | None:
-        """The innermost device scope."""
+        """Innermost device scope."""
         return self.devices[-1] if self.devices else None
 
     def catches(self, errors: Collection[str]) -> bool:
-        """Whether a handler around it names one of these errors, and the program goes on after it."""
+        """Whether an enclosing handler catches one of these errors, after which the program continues."""
         return any(not names.isdisjoint(errors) for names in self.handlers)
 
     @property
     def is_on_cpu(self) -> bool:
-        """Whether the innermost device scope names a CPU: what is called there, a `tf.function` too, is done there (run
-        on 2.21)."""
+        """Whether the innermost device scope names a CPU. Ops and `tf.function` calls inside it run on the CPU (run on
+        2.21)."""
         return self.device is not None and self.device.device is not None and self.device.device.is_cpu
 
 
 class Caller(NamedTuple):
-    """One call on the way to a place; a linked list that ends at the entry point with None."""
+    """One call in the call stack: a linked list from the innermost call to the entry point, whose `parent` is None."""
 
     site: Site | None
-    """The call, or None for an entry point."""
+    """The call expression; None for an entry point."""
     function: str
-    """Name of the function that was entered; "" for a module."""
+    """Name of the called function; "" for a module."""
     parent: Caller | None
     known: bool
-    """False where an entry point is a function that nobody in the program calls: what holds at its
-    start is not known."""
+    """False if the entry point is a function that the program itself never calls, so that the conditions at its start
+    are unknown."""
     depth: int = 0
     loops: int = 0
-    """How many loops are around the call."""
+    """Number of loops around the call."""
     definition: Site | None = None
-    """The function that was entered."""
+    """Definition of the called function."""
 
 
 class Where(NamedTuple):
-    """Everything about the moment of an event but its place."""
+    """Circumstances of an event except its site: context, path and caller."""
 
     context: Context
     path: Path
     caller: Caller
     graph_mode: bool = False
-    """In a file of TF1 graph-mode code."""
-    assured: Path = EVERYWHERE
-    """Conditions that held wherever the program, or the loop, went on: what `assert`, and branches that raise or end
-    the loop, have seen to so far."""
-    demands: frozenset[tuple[Path, Path]] = frozenset()
-    """What the program has demanded so far, or else it ends with an error: paths and what was demanded on each."""
+    """The file is TF1 graph-mode code."""
+    assumed: Path = EVERYWHERE
+    """Conditions that hold whenever the program, or the loop, continues to this point: established by `assert` and by
+    branches that raise or leave the loop."""
+    requirements: frozenset[tuple[Path, Path]] = frozenset()
+    """Conditions that the program has required so far, ending with an error otherwise: pairs of a path and what was
+    required on it."""
 
     @property
-    def demanded(self) -> Path:
-        """The conditions of the path without which the program has ended with an error: none of them chooses."""
-        return EVERYWHERE.union(*(what for path, what in self.demands if path <= self.path and what <= self.path))
+    def required(self) -> Path:
+        """Conditions of the path without which the program would have ended with an error. None of them is a choice
+        between two ways to continue."""
+        return EVERYWHERE.union(*(what for path, what in self.requirements if path <= self.path and what <= self.path))
 
 
 NOWHERE = Where(Context(), EVERYWHERE, Caller(None, "", None, True))
 
 
 def entry_point(where: Where, path: str) -> Site | None:
-    """The function that nobody in the file at `path` calls and that a moment is reached from; None where the file's own
-    body leads there. What another file wraps around it, or calls it from, is run for others as well."""
+    """Function in the file at `path` that the program itself never calls and through which this point is reached.
+
+    Functions of other files around it are skipped, since they run for other callers as well; without a function in that
+    file, the result is the outermost function. None if the point is reached from the body of a file.
+    """
     if where.caller.known:
         return None
     called = [one.definition for one in reversed(list(callers(where.caller))) if one.definition is not None]
@@ -180,16 +190,19 @@ def entry_point(where: Where, path: str) -> Site | None:
 
 
 def callers(caller: Caller | None) -> Iterator[Caller]:
-    """From the innermost call outwards, the entry point last."""
+    """Iterate over the call stack, from the innermost call to the entry point."""
     while caller is not None:
         yield caller
         caller = caller.parent
 
 
 class Object(Value):
-    """Something made at a place, with attributes. `cls` is the program's own class of it, if any;
-    `library` the canonical name of the library class it is an instance of, if any. `is_private`: that class is one of
-    TensorFlow's private copy of Keras 2; None where it is not known which of the two it is of."""
+    """An object created at a site, with attributes.
+
+    `cls` is its class if the program defines it. `library` is the canonical name of the library class that it is an
+    instance of, or "". `is_private`: that class belongs to TensorFlow's private copy of Keras 2; None if it is unknown
+    which of the two copies.
+    """
 
     __slots__ = ("attributes", "blame", "cls", "is_private", "library", "seen", "site", "where")
 
@@ -201,10 +214,10 @@ class Object(Value):
         self.is_private: bool | None = cls is not None and cls.is_private
         self.attributes: dict[str, Any] = {}
         self.blame: Site | None = None
-        """The call to change if it was made in the wrong place: in the innermost function around it that
-        could see a strategy. None where no function could."""
+        """The call to change if the object was created in the wrong place: the one in the innermost function around it
+        that could see a strategy. None if no function could."""
         self.seen: Strategy | None = None
-        """That strategy."""
+        """The strategy that this function could see."""
 
     @property
     def symbol(self) -> Symbol:
@@ -212,9 +225,12 @@ class Object(Value):
 
 
 class Strategy(Object):
-    """A `tf.distribute.Strategy`. `kind` as in the knowledge table; `devices` are the literal device
-    strings that it was given (None where unknown or left to TensorFlow). `alone`: the program leaves itself one
-    GPU, or gives it one device, so that there is one replica."""
+    """A `tf.distribute.Strategy`.
+
+    `kind` is a kind of the knowledge table. `devices` are the literal device strings passed to it, or None if they are
+    unknown or left to TensorFlow. `alone`: the program makes only one GPU visible or passes one device, so that there
+    is one replica.
+    """
 
     __slots__ = ("alone", "devices", "kind")
 
@@ -228,7 +244,7 @@ class Strategy(Object):
 
     @property
     def is_multi_replica(self) -> bool:
-        """Whether it is of a kind that trains on several replicas."""
+        """Whether strategies of this kind train on several replicas."""
         return self.kind in MULTI_REPLICA
 
 

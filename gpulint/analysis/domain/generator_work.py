@@ -1,4 +1,4 @@
-"""Work that a Python generator does for each of its elements."""
+"""Work of a Python generator per element."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpulint.places import Site
 
 
 class GeneratorWork:
-    """Slow calls and reads of a generator, each with the loops around it, beside the loops around its `yield`."""
+    """Slow calls and reads of a generator, each with its enclosing loops, and the loops around each `yield`."""
 
     def __init__(self) -> None:
         self._around_yields: set[Site] = set()
@@ -26,16 +26,17 @@ class GeneratorWork:
         self._calls.append((site, _sites(loops)))
 
     def has_read(self, loops: tuple[Loop, ...]) -> None:
-        """Record a call inside these loops that reads a file or computes."""
+        """Record a call inside these loops that reads a file or computes something."""
         self._reads.append(_sites(loops))
 
     def for_samples(self) -> Site | None:
-        """First slow call in a loop that runs within one element: over the samples of a batch."""
+        """First slow call in a loop that runs within one element, such as a loop over the samples of a batch."""
         return next((site for site, around in self._calls if not around <= self._around_yields), None)
 
     @property
     def reads(self) -> bool:
-        """Whether it reads or computes something in all the loops around one of its `yield`s: for each element."""
+        """Whether the generator reads or computes something in all loops around one of its `yield`s, that is, for each
+        element."""
         return any(around_yield and around_yield <= around for around_yield in self._yields for around in self._reads)
 
 

@@ -1,4 +1,4 @@
-"""The words of identifiers."""
+"""Words of identifiers."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*|\d+")
 
 @lru_cache(maxsize=8192)
 def words(name: str) -> frozenset[str]:
-    """The words of an identifier, lower case: `GLOBAL_batchSize` has global, batch and size."""
+    """Words of an identifier in lower case: "global", "batch" and "size" for `GLOBAL_batchSize`."""
     return frozenset(word.lower() for word in _WORD.findall(name))

@@ -1,4 +1,4 @@
-"""State of the libraries that a program uses: the process that it configures, and what its unknown objects are."""
+"""State of the libraries that a program uses: settings of the process, and what is inferred about unknown objects."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from gpulint.places import Site
 
 @dataclass(slots=True)
 class LibraryState:
-    """What the models of libraries remember while a program runs.
+    """State of the library models while a program is analysed.
 
     `runtime`, `environment`, `configuration` and `policy` belong to the process. They are written through the store, so
-    that branches can be undone; everything else only grows.
+    that branches can be undone. Everything else only grows.
     """
 
     runtime: dict[str, Any] = field(default_factory=lambda: {"state": Constant("no"), "since": Constant(None)})
-    """Whether TensorFlow's runtime is initialised ("no", "yes", "maybe"), and since which place."""
+    """Whether TensorFlow's runtime is initialised ("no", "yes", "maybe"), and the site that initialised it."""
 
     environment: dict[str, Any] = field(default_factory=dict)
-    """Environment variables that the program set, by name."""
+    """Environment variables set by the program, keyed by name."""
 
     configuration: dict[str, Any] = field(default_factory=dict)
-    """Settings of the runtime, by what they set."""
+    """Settings of the runtime, keyed by what they configure."""
 
     policy: dict[str, Any] = field(default_factory=lambda: {"global": Constant("float32")})
-    """Keras's global dtype policy, by name."""
+    """Name of Keras's global dtype policy."""
 
     imported_with: dict[str, Any] | None = None
-    """Configuration that an import of the file leaves: without what follows `if __name__ == "__main__":`."""
+    """Configuration that an import of the file leaves behind, without the code under `if __name__ == "__main__":`."""
 
     models: dict[Symbol, Model] = field(default_factory=dict)
     """Models inferred from a Keras-style `compile()` on an otherwise unknown object, keyed by its symbol."""
@@ -44,24 +44,24 @@ class LibraryState:
     """Optimizers inferred from `apply_gradients()` on an otherwise unknown object, keyed by the method's symbol."""
 
     tuners: dict[Symbol, Arguments] = field(default_factory=dict)
-    """Arguments of KerasTuner's constructors, keyed by the symbol of the tuner."""
+    """Arguments of KerasTuner's constructors, keyed by the tuner's symbol."""
 
     properties: dict[Symbol, Object] = field(default_factory=dict)
-    """Library objects of which a property was read that used to be a method, keyed by the symbol of the result."""
+    """Library objects from which a property was read that used to be a method, keyed by the symbol of the result."""
 
     options: dict[object, str | None] = field(default_factory=dict)
     """Types of command-line options, keyed by attribute name."""
 
     gradients_read: dict[Site, Gradient] = field(default_factory=dict)
-    """Gradients that the host reads, keyed by place."""
+    """Gradients that the host reads, keyed by site."""
 
     generator: GeneratorWork | None = None
-    """Work of the Python generator that is being run for a pipeline, if there is one."""
+    """Work of the Python generator that is presently run for a pipeline; None outside such a generator."""
 
     is_private: bool = False
     """Whether a name of TensorFlow's private copy of Keras 2 is being called."""
 
     @property
     def process(self) -> frozenset[int]:
-        """Identities of the dicts that belong to the process."""
+        """Identities (`id`) of the dicts that belong to the process."""
         return frozenset(map(id, (self.runtime, self.configuration, self.environment, self.policy)))

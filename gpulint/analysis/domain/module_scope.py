@@ -1,4 +1,4 @@
-"""A module of the project that is being run."""
+"""Modules of the project under analysis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpulint.syntax import ir
 
 
 class ModuleScope:
-    """A module being run: its syntax and its global names."""
+    """A module under analysis: its syntax and its global names."""
 
     __slots__ = ("globals", "graph_mode", "name", "path", "syntax")
 

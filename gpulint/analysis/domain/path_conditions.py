@@ -1,8 +1,8 @@
-"""Which way the program went: conditions, and whether two of them can hold together.
+"""Path conditions, and whether two of them can hold together.
 
-A `Path` is a set of literals, each a condition and whether it holds. Conditions are about *symbols*, structural
-names of unknown values (`("attribute", args, "multi_gpu")`), so that testing the same thing twice gives
-the same condition and facts of the two tests stay correlated.
+A `Path` is a set of literals, each a condition and whether it holds. Conditions are about *symbols*, structural names
+of unknown values (`("attribute", args, "multi_gpu")`). Testing the same value twice therefore yields the same
+condition, and what the program does under the two tests stays correlated.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from gpulint.analysis.domain.symbolic import Symbol, symbol
 
 
 class Condition(NamedTuple):
-    """`operator` is "truth", "==", ">", ">=", "is", "in", "isinstance", "completes", "handler" or "any".
+    """A test of a symbol. `operator` is "truth", "==", ">", ">=", "is", "in", "isinstance", "completes", "handler" or
+    "any".
 
-    For "any" the operand is a frozenset of paths, and the condition says that one of them holds. For "completes" and
-    "handler" it is a tuple of the names of the errors after which the program goes on, or that the handler is for.
+    For "any", the operand is a frozenset of paths, and the condition holds if one of them does. For "completes" and
+    "handler", it is a tuple of names of errors: those after which the program continues, or those that the handler
+    catches.
     """
 
     operator: str
@@ -31,34 +33,31 @@ class Condition(NamedTuple):
 
 
 class Literal:
-    """A condition and whether it holds. There is one object for each, so that paths are sets of identities."""
+    """A condition and whether it holds. Literals are interned by `literal_of`: paths are compared by identity."""
 
     __slots__ = ("__weakref__", "choices", "compounds", "condition", "group", "holds", "negation", "number", "ways")
 
-    condition: Condition
-    holds: bool
-    number: int
-    """A number that no other literal has or will have."""
-    negation: Literal
-    group: _Group
-    """All literals about its subject."""
-    compounds: list[Literal]
-    """Literals that say that no path of several holds, one of which this literal is part of."""
-    ways: tuple[Path, ...]
-    """The paths of which it says that none holds."""
-    choices: tuple[Path, ...]
-    """The paths of which it says that one holds."""
-
-    def __new__(cls, condition: Condition, holds: bool) -> Literal:
-        known = _known.literals.get((_key(condition), holds))
-        return known if known is not None else _made(condition, holds)
+    def __init__(self, condition: Condition, holds: bool, group: _Group, number: int) -> None:
+        self.condition = condition
+        self.holds = holds
+        self.number = number
+        """Serial number, never reused."""
+        self.negation = self
+        self.group = group
+        """All literals about the same subject."""
+        self.compounds: list[Literal] = []
+        """Literals that contain this one and state that none of several paths holds."""
+        self.ways: tuple[Path, ...] = ()
+        """The paths of which this literal states that none holds."""
+        self.choices: tuple[Path, ...] = ()
+        """The paths of which this literal states that at least one holds."""
 
     def __repr__(self) -> str:
         return f"Literal({self.condition!r}, {self.holds})"
 
 
 class _Group:
-    """The literals about one subject, or its length."""
+    """Literals about one subject or its length."""
 
     __slots__ = ("__weakref__", "literals")
 
@@ -67,7 +66,8 @@ class _Group:
 
 
 class _Known(threading.local):
-    """The literals and groups of the program that a thread runs: another thread may begin another program meanwhile."""
+    """Interned literals and groups of the program under analysis, per thread: each thread may analyse another
+    program."""
 
     def __init__(self) -> None:
         self.literals: WeakValueDictionary[tuple[Hashable, bool], Literal] = WeakValueDictionary()
@@ -79,31 +79,36 @@ _NUMBERS = count()
 
 
 def _key(condition: Condition) -> Hashable:
-    """Key of a condition in the table. It never holds literals, which would keep each other alive there."""
+    """Key of a condition in the table of literals. Contains no literals, which would keep each other alive there."""
     if condition.operator == "any" and isinstance(condition.operand, frozenset):
         return frozenset(frozenset([literal.number for literal in way]) for way in condition.operand)
     return condition
 
 
+def literal_of(condition: Condition, holds: bool) -> Literal:
+    """The literal of a condition."""
+    known = _known.literals.get((_key(condition), holds))
+    return known if known is not None else _made(condition, holds)
+
+
 def _made(condition: Condition, holds: bool) -> Literal:
-    """A new pair of literals for a condition; the one that is asked for."""
+    """Create both literals of a condition and return the requested one."""
     subject = condition.subject
     if condition.operator == "any":
         subject = _key(condition)
     elif isinstance(subject, Symbol) and subject.parts[0] == "len":
         subject = subject.parts[1]
     group = _known.groups.setdefault(subject, _Group())
-    pair = object.__new__(Literal), object.__new__(Literal)
-    for literal, value, other in ((pair[0], True, pair[1]), (pair[1], False, pair[0])):
-        literal.condition, literal.holds, literal.negation, literal.number = condition, value, other, next(_NUMBERS)
-        literal.group, literal.compounds, literal.ways, literal.choices = group, [], (), ()
-        _known.literals[_key(condition), value] = literal
-    group.literals += pair
+    yes, no = Literal(condition, True, group, next(_NUMBERS)), Literal(condition, False, group, next(_NUMBERS))
+    yes.negation, no.negation = no, yes
+    _known.literals[_key(condition), True] = yes
+    _known.literals[_key(condition), False] = no
+    group.literals += (yes, no)
     if condition.operator == "any" and isinstance(condition.operand, frozenset):
-        pair[0].choices = pair[1].ways = tuple(condition.operand)
+        yes.choices = no.ways = tuple(condition.operand)
         for part in frozenset().union(*condition.operand):
-            part.compounds.append(pair[1])
-    return pair[not holds]
+            part.compounds.append(no)
+    return yes if holds else no
 
 
 Path: TypeAlias = frozenset[Literal]
@@ -114,12 +119,12 @@ _WHOLE = (-math.inf, math.inf)
 
 
 def length_of(name: Hashable) -> Symbol:
-    """The symbol of `len(x)`."""
+    """Symbol of `len(x)`."""
     return symbol(("len", name))
 
 
 def _interval(literal: Literal) -> tuple[Hashable, float, float] | None:
-    """What a literal says of a number: (subject, least, greatest), or None. Integers are assumed."""
+    """Bounds that a literal sets on a number: (subject, least, greatest), or None. Assumes integers."""
     (operator, subject, operand), holds = literal.condition, literal.holds
     if operator == "truth":
         return length_of(subject), 1 if holds else 0, math.inf if holds else 0
@@ -135,13 +140,13 @@ def _interval(literal: Literal) -> tuple[Hashable, float, float] | None:
 
 
 def _are_two(a: Hashable, b: Hashable) -> bool:
-    """Whether things that are not the same are two values: constants, or names of a library as `Mode.TRAIN`."""
+    """Whether two unequal operands are certainly different values: constants, or library names such as `Mode.TRAIN`."""
     unknown = [one for one in (a, b) if isinstance(one, Symbol)]
     return not unknown or (len(unknown) == 2 and all(one.parts[0] == "external" for one in unknown))
 
 
 def _contradict(a: Literal, b: Literal) -> bool:
-    """Whether two literals about one subject, of different conditions, exclude each other."""
+    """Whether two literals with the same subject but different conditions exclude each other."""
     if a.condition.subject == b.condition.subject and a.condition.operator == b.condition.operator == "==":
         return a.holds and b.holds and _are_two(a.condition.operand, b.condition.operand)
     if a.condition.subject == b.condition.subject and {a.condition.operator, b.condition.operator} == {
@@ -157,7 +162,7 @@ def _contradict(a: Literal, b: Literal) -> bool:
 
 
 def _has_room(literals: tuple[Literal, ...]) -> bool:
-    """Whether a whole number can satisfy what all the literals say of it together."""
+    """Whether an integer can satisfy all these literals about it."""
     least, greatest = _WHOLE
     for literal in literals:
         if (said := _interval(literal)) is not None:
@@ -168,7 +173,7 @@ def _has_room(literals: tuple[Literal, ...]) -> bool:
 
 
 def compatible(a: Path, b: Path) -> bool:
-    """Whether one run of the program can take both."""
+    """Whether one run of the program can take both paths."""
     if not a or not b or a is b:
         return True
     return _agree(a, b) if len(a) <= len(b) else _agree(b, a)
@@ -191,7 +196,8 @@ def _agree(a: Path, b: Path) -> bool:
 
 @lru_cache(maxsize=32768)
 def _leaves_one(literal: Literal, a: Path, b: Path) -> bool:
-    """Whether one of the paths of a condition "any" can be taken with two others, each of them looked at by itself."""
+    """Whether one of the paths of an "any" condition is compatible with each of two other paths, each part being
+    checked by itself."""
     for choice in literal.choices:
         for part in choice:
             if part in a or part in b:
@@ -208,7 +214,7 @@ def _leaves_one(literal: Literal, a: Path, b: Path) -> bool:
 
 
 def _fits(literal: Literal, own: Path, other: Path) -> bool:
-    """Whether a literal of `own` agrees with what else is said of its subject."""
+    """Whether a literal of `own` is consistent with the other literals about its subject."""
     about = literal.group.literals
     there = (
         [one for one in about if one in other]
@@ -226,7 +232,8 @@ def _fits(literal: Literal, own: Path, other: Path) -> bool:
 
 @lru_cache(maxsize=16384)
 def has_one_replica(path: Path) -> bool:
-    """Whether a condition of the path says that a strategy has one replica, or the machine at most one GPU."""
+    """Whether a condition of the path implies that a strategy has one replica, or that the machine has at most one
+    GPU."""
     for literal in path:
         said = _interval(literal)
         if said is not None and said[2] <= 1 and isinstance(said[0], Symbol):
@@ -238,7 +245,7 @@ def has_one_replica(path: Path) -> bool:
 
 @lru_cache(maxsize=16384)
 def has_no_gpu(path: Path) -> bool:
-    """Whether a condition of the path says that the machine has no GPU."""
+    """Whether a condition of the path implies that the machine has no GPU."""
     for literal in path:
         said = _interval(literal)
         if said is not None and said[2] <= 0 and isinstance(said[0], Symbol) and said[0].parts[0] == "len":
@@ -249,9 +256,11 @@ def has_no_gpu(path: Path) -> bool:
 
 
 def forget() -> None:
-    """Let go of the conditions of the program that this thread ran, so that those of the next are made anew: a literal
-    that goes on living would know all that the programs before said of it. Paths made before cannot be held against
-    those made after."""
+    """Clear the interned literals of this thread, so that the next program starts with new ones.
+
+    A surviving literal would keep everything that earlier programs stated about its subject. Paths created before this
+    call must not be compared with paths created after it.
+    """
     _agree.cache_clear()
     has_one_replica.cache_clear()
     has_no_gpu.cache_clear()
@@ -268,7 +277,7 @@ def mentions(path: Path, word: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def words_of(path: Path) -> frozenset[str]:
-    """The strings in the symbols that the conditions of a path are about."""
+    """Strings in the symbols that the conditions of a path are about."""
     found: set[str] = set()
     for literal in path:
         condition = literal.condition
@@ -284,17 +293,17 @@ def words_of(path: Path) -> frozenset[str]:
 
 
 def one_of(paths: Collection[Path]) -> Literal:
-    """That one of several paths is taken; its negation, that none is."""
-    return Literal(Condition("any", "", frozenset(paths)), True)
+    """Literal stating that one of several paths is taken. Its negation states that none is."""
+    return literal_of(Condition("any", "", frozenset(paths)), True)
 
 
 MAX_CASES = 500
-"""Cases that are told apart to find out whether one of several paths is always taken."""
+"""Maximum number of cases distinguished to decide whether one of several paths is always taken."""
 
 
 def is_complete(ways: Collection[Path], given: Path = EVERYWHERE) -> bool:
-    """Whether one of several paths is taken whatever the conditions are, but that one of those paths is that each of
-    the `given` conditions "any" names. False where that takes too many cases."""
+    """Whether one of several paths is taken whatever the conditions are, given that each "any" condition in `given`
+    holds. False if this takes more than `MAX_CASES` cases."""
     cases = 0
 
     def always(case: Path, ways: list[Path]) -> bool:
@@ -325,7 +334,7 @@ def _is_possible(case: Path, way: Path) -> bool:
 
 
 def _follows(case: Path, way: Path) -> bool:
-    """Whether a path is taken in a case."""
+    """Whether a case implies that a path is taken."""
     return all(
         literal in case
         or (
@@ -341,7 +350,7 @@ def _follows(case: Path, way: Path) -> bool:
 
 
 def _undecided(case: Path, way: Path) -> Iterator[Literal]:
-    """The conditions of a path, those of its parts included, of which a case says nothing."""
+    """Literals of a path, including those of its parts, that a case leaves open."""
     for literal in way:
         if literal in case or literal.negation in case:
             continue
@@ -353,5 +362,5 @@ def _undecided(case: Path, way: Path) -> Iterator[Literal]:
 
 
 def _parts(literal: Literal) -> tuple[Path, ...]:
-    """The paths one of which is taken where a condition "any" holds."""
+    """Paths of an "any" condition, one of which is taken if it holds."""
     return (literal.negation if literal.holds else literal).ways

@@ -1,7 +1,7 @@
-"""Everything that changes while a program runs abstractly, with a trail to take changes back.
+"""Mutable state of abstract execution, with a trail to undo changes.
 
-A branch is run, its changes are taken back and kept aside, the other branch is run, and the two sets of
-changes are joined: the cost of a branch is what it changes, not what there is.
+A branch is run, its changes are undone and set aside, the other branch is run, and the two sets of changes are joined.
+The cost of a branch is therefore proportional to what it changes, not to the whole state.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gpulint.analysis.domain.values.objects import Model
 from gpulint.analysis.domain.values.tensors import Tensor, one_of_many
 
 MAX_ALTERNATIVES = 12
-"""A join of more alternatives than this is Unknown."""
+"""Maximum number of alternatives in a join. Beyond it the value is Unknown."""
 
 MAX_COMPARED = 100
-"""Alternatives of a join that are held against another: a loop may have a thousand ways out."""
+"""Maximum number of alternatives of a join that a new one is compared with: a loop may have a thousand exits."""
 
 
 class _Missing:
-    """Marks a key that a dict did not have."""
+    """Marker for a key that is not in a dict."""
 
 
 MISSING: Any = _Missing()
@@ -33,20 +33,23 @@ Changes: TypeAlias = dict[tuple[int, Any], tuple[Container, Any]]
 
 
 class Outcome(NamedTuple):
-    """The end of one branch: the path it ended on and what it changed."""
+    """End of one branch: its path and its changes."""
 
     path: Path
     changes: Changes
 
 
 def common_path(outcomes: list[Outcome]) -> Path:
-    """What the paths of several outcomes share."""
+    """Conditions common to the paths of several outcomes."""
     return frozenset.intersection(*(outcome.path for outcome in outcomes))
 
 
-def in_turn(outcomes: list[Outcome], base: Path) -> list[Outcome]:
-    """Ways out of something that started on `base`, in the order in which they are come to: each is taken only where
-    none before it was. So what a loop found is told from what it leaves where it finds nothing."""
+def make_exclusive(outcomes: list[Outcome], base: Path) -> list[Outcome]:
+    """Make the outcomes of a statement that started on `base` exclusive, in the order in which they are reached.
+
+    Each is taken only if none before it was. This distinguishes what a loop leaves behind when it finds something from
+    what it leaves when it finds nothing.
+    """
     if len(outcomes) > MAX_ALTERNATIVES:
         return outcomes
     exclusive: list[Outcome] = []
@@ -56,7 +59,7 @@ def in_turn(outcomes: list[Outcome], base: Path) -> list[Outcome]:
         for way in dict.fromkeys(ways):
             left = way - path
             if not left:
-                continue  # the same conditions, of things that may have changed between
+                continue  # the same conditions, about things that may have changed in between
             untaken = frozenset({next(iter(left)).negation if len(left) == 1 else one_of([left]).negation})
             if compatible(path, untaken):
                 path |= untaken
@@ -65,7 +68,7 @@ def in_turn(outcomes: list[Outcome], base: Path) -> list[Outcome]:
 
 
 class State:
-    """Writes to the dicts of frames and objects, remembered in order."""
+    """Writes to the dicts of frames and objects, recorded in order."""
 
     __slots__ = ("_trail",)
 
@@ -73,30 +76,30 @@ class State:
         self._trail: list[tuple[Container, Any, Any]] = []
 
     def write(self, container: Container, key: Any, value: Any) -> None:
-        """Set `container[key]`, so that it can be taken back."""
+        """Set `container[key]`, undoable by `take_back`."""
         self._trail.append((container, key, container.get(key, MISSING)))
         container[key] = value
 
     def delete(self, container: Container, key: Any) -> None:
-        """Remove `container[key]`, so that it can be put back."""
+        """Remove `container[key]`, undoable by `take_back`."""
         self._trail.append((container, key, container.pop(key, MISSING)))
 
     def mark(self) -> int:
-        """A moment to come back to."""
+        """Position in the trail, for `take_back` and `changes_since`."""
         return len(self._trail)
 
     def changes_since(self, mark: int) -> Changes:
-        """What has changed since `mark`, with the present values."""
+        """Changes since `mark`, with the present values."""
         return {
             (id(container), key): (container, container.get(key, MISSING)) for container, key, _ in self._trail[mark:]
         }
 
     def has_changed(self, mark: int, ignored: Container) -> bool:
-        """Whether anything but one scope has changed since `mark`."""
+        """Whether anything except one scope has changed since `mark`."""
         return any(container is not ignored for container, _, _ in self._trail[mark:])
 
     def take_back(self, mark: int) -> Changes:
-        """Undo everything since `mark` and return it."""
+        """Undo everything since `mark` and return the undone changes."""
         changes = self.changes_since(mark)
         trail = self._trail
         while len(trail) > mark:
@@ -115,7 +118,7 @@ class State:
                 self.write(container, key, value)
 
     def join(self, outcomes: list[Outcome], base: Path) -> None:
-        """Make the changes of several branches that started here on `base`, each on its own path."""
+        """Apply the changes of several branches that started here on `base`, each on its own path."""
         if len(outcomes) == 1:
             self.apply(outcomes[0].changes)
             return
@@ -144,8 +147,10 @@ class State:
 
 
 def _gradient(container: Container, outcomes: list[Outcome], items: Any, element: Any) -> Value | None:
-    """The gradient that stands for what a list holds where some branches put one into it and others nothing: a step
-    that leaves some variables out is a step. `items` and `element` are what it held before."""
+    """Gradient that represents the contents of a list to which some branches add a gradient and others nothing.
+
+    A training step that skips some variables still is a step. `items` and `element` are the list's previous contents.
+    """
     found: Value | None = None
     for outcome in outcomes:
         held = outcome.changes.get((id(container), "items"), (container, items))[1]
@@ -157,13 +162,14 @@ def _gradient(container: Container, outcomes: list[Outcome], items: Any, element
 
 
 def _has_gradient(value: Value) -> bool:
-    """Whether a value is a gradient, or a row with one."""
+    """Whether a value is a gradient, or a row that contains one."""
     row = value.items or () if isinstance(value, Items) else (value,)
     return any(isinstance(one, Tensor) and one.gradient is not None for one in row)
 
 
 def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
-    """One value for several, each on its path. Missing ones are left out: reading them would raise."""
+    """One value for several, each on its path. Missing ones are left out, since reading them would raise an
+    exception."""
     flat: list[tuple[Path, Any]] = []
     for path, value in alternatives:
         if value is MISSING:
@@ -192,7 +198,7 @@ def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:
 
 
 def _add(flat: list[tuple[Path, Any]], path: Path, value: Any) -> None:
-    """Add an alternative; two of one value become one where that says no more than both did."""
+    """Add an alternative. Merge it with an equal value if the merged path is exactly the union of the two."""
     for index, (other, present) in enumerate(flat[:MAX_COMPARED]):
         if same(present, value) and _is_exact(path, other):
             flat[index] = (path & other, present)
@@ -201,7 +207,7 @@ def _add(flat: list[tuple[Path, Any]], path: Path, value: Any) -> None:
 
 
 def _is_exact(a: Path, b: Path) -> bool:
-    """Whether what two paths share says the same as either of them."""
+    """Whether the common part of two paths covers exactly their union."""
     if a <= b or b <= a:
         return True
     only = tuple(a ^ b)
@@ -209,7 +215,7 @@ def _is_exact(a: Path, b: Path) -> bool:
 
 
 def _fewer(flat: list[tuple[Path, Any]]) -> list[tuple[Path, Any]]:
-    """One alternative for each value, on what all its paths share; as soon as they are too many, those so far."""
+    """Merge equal alternatives, each on the common part of its paths. Stops early beyond `MAX_ALTERNATIVES`."""
     merged: list[tuple[Path, Any]] = []
     for path, value in flat:
         for index, (other, present) in enumerate(merged):
@@ -224,19 +230,20 @@ def _fewer(flat: list[tuple[Path, Any]]) -> list[tuple[Path, Any]]:
 
 
 def _is_undecided(flat: list[tuple[Path, Any]]) -> bool:
-    """Whether no path says any more which of the two a truth value is: a condition on it would be one on nothing."""
+    """Whether the paths no longer distinguish True from False, so that a condition on the value would be
+    meaningless."""
     paths = {value.value: path for path, value in flat if isinstance(value, Constant) and type(value.value) is bool}
     return len(paths) == 2 and compatible(paths[True], paths[False])
 
 
 def _weakest(values: list[Any]) -> Any:
-    """State that is no value (contents of containers, flags): what all agree on, else None."""
+    """Joined state other than values (contents of containers, flags): what all branches agree on, else None."""
     first = values[0]
     return first if all(same(first, other) for other in values[1:]) else None
 
 
 def choose(value: Value, path: Path) -> Value:
-    """What of a value is possible on a path."""
+    """The alternatives of a value that are possible on a path."""
     if type(value) is not Union:
         return value
     chosen = value.chosen.get(path, MISSING)
@@ -253,6 +260,6 @@ def choose(value: Value, path: Path) -> Value:
 
 
 def alternatives(value: Value, path: Path) -> tuple[tuple[Path, Value], ...]:
-    """All that a value can be on a path, each with its own path."""
+    """All values that are possible on a path, each with its own path."""
     value = choose(value, path)
     return value.alternatives if isinstance(value, Union) else ((EVERYWHERE, value),)

@@ -1,4 +1,4 @@
-"""Structural names of values that are not known."""
+"""Structural names of unknown values."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import lru_cache
 from typing import Any
 
 MAX_WORDS = 24
-"""Words of a symbol that are kept for questions such as "does it speak of devices?"."""
+"""Maximum number of words kept per symbol, for queries such as "does it mention devices?"."""
 
 
 class Symbol:
-    """A name built of strings, numbers, places and other symbols: `("attribute", args, "multi_gpu")`.
+    """A name composed of strings, numbers, sites and other symbols: `("attribute", args, "multi_gpu")`.
 
-    Two symbols of the same parts are equal. A network of a hundred layers gives symbols whose written form would
-    be exponentially long, so equality is that of a 61-bit digest taken once, and parts are shared.
+    Symbols with the same parts are equal. The written form of a symbol can grow exponentially with the depth of the
+    program (a network of a hundred layers), so parts are shared and equality compares a 61-bit digest computed once.
     """
 
     __slots__ = ("_first", "_words", "digest", "parts")
@@ -27,21 +27,22 @@ class Symbol:
 
     @property
     def words(self) -> frozenset[str]:
-        """The strings in it, at any depth."""
+        """Strings in the symbol, at any depth."""
         if self._words is None:
             self._words = frozenset(self.first_words)
         return self._words
 
     @property
     def first_words(self) -> tuple[str, ...]:
-        """The same in their order, so that the same ones are kept in each run."""
+        """The same strings in order, so that the limit keeps the same ones in each run."""
         if self._first is None:
             self._first = tuple(dict.fromkeys(_words(self.parts)))[:MAX_WORDS]
         return self._first
 
     @property
     def package(self) -> str:
-        """The outermost package of the library, or what is taken for one, that gave what it names; "" for none."""
+        """Outermost package of the library, or of what is taken for one, that the named value comes from; "" if there
+        is none."""
         name = self
         while name.parts[0] in ("attribute", "call", "item"):
             inner = name.parts[1]
@@ -74,7 +75,7 @@ def _words(parts: tuple[Any, ...]) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def constants_in(name: Any) -> frozenset[object]:
-    """The constants in it, at any depth."""
+    """Constants in a symbol, at any depth."""
     if isinstance(name, Symbol) and name.parts[0] == "constant":
         return frozenset({name.parts[2]})
     if isinstance(name, Symbol) or (isinstance(name, tuple) and not hasattr(name, "_fields")):
@@ -84,13 +85,13 @@ def constants_in(name: Any) -> frozenset[object]:
 
 
 HOST_READ = "host read"
-"""The head of the symbol of what was read from a tensor."""
+"""Head of the symbol of a value that the host read from a tensor."""
 
 COUNTER = "counter"
-"""The head of the symbol of a number that a loop or an object counts with."""
+"""Head of the symbol of a number that a loop or an object increments."""
 
 ROWS = "rows"
-"""The head of the symbol of a slice among several indices; the last three parts are its bounds."""
+"""Head of the symbol of a slice among several indices. Its last three parts are the bounds."""
 
 
 def is_one_row(lower: Symbol, upper: Symbol, step: Symbol) -> bool:
@@ -104,8 +105,8 @@ def is_one_row(lower: Symbol, upper: Symbol, step: Symbol) -> bool:
 
 
 def distance(first: Symbol, second: Symbol) -> int | None:
-    """How much greater the second number is than the first, whatever the unknown ones are of which both are made by
-    adding and multiplying: 32 of `32 * i` and `32 * (i + 1)`. None where that depends on them."""
+    """Second number minus the first: 32 for `32 * i` and `32 * (i + 1)`. None if the difference depends on the
+    unknown numbers in them."""
     terms = _terms(second)
     for name, times in _terms(first).items():
         terms[name] = terms.get(name, 0) - times
@@ -114,7 +115,7 @@ def distance(first: Symbol, second: Symbol) -> int | None:
 
 
 def _terms(name: Symbol) -> dict[Symbol | None, int]:
-    """A number as a sum of multiples of unknown ones; None stands for 1."""
+    """A number as a linear combination of unknown ones, mapped to their coefficients. The key None stands for 1."""
     if name.parts[:2] == ("constant", "int"):
         return {None: name.parts[2]}
     if name.parts[0] != "binary" or name.parts[1] not in ("+", "-", "*"):
@@ -131,7 +132,7 @@ def _terms(name: Symbol) -> dict[Symbol | None, int]:
 
 
 def symbol(name: Any) -> Symbol:
-    """The symbol of these parts (a tuple), or of one."""
+    """Symbol with these parts (a tuple), or with one part."""
     if isinstance(name, Symbol):
         return name
     return Symbol(name if isinstance(name, tuple) else (name,))

@@ -1,4 +1,5 @@
-"""What changes from round to round of a loop, read off the symbols of values."""
+"""Properties of values read off their symbols: batches of one example, slices of data, numbers that change per
+iteration."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.places import Site
 
 _ROUND = frozenset({"item", "index", "turn"})
-"""Heads of the symbols of what a loop goes over."""
+"""Heads of the symbols of loop elements and indices."""
 
 _ADDS_AXIS = frozenset({"expand_dims", "atleast_2d"})
 _MAKES = frozenset({"zeros", "ones", "full", "empty", "normal", "uniform", "standard_normal", "random", "randint"})
@@ -26,7 +27,7 @@ _NUMERIC = frozenset({"min", "max", "abs", "round", "pow", "float", "int"})
 
 
 def varies(value: Value) -> bool:
-    """Whether a value is of the present round of a loop."""
+    """Whether a value depends on the present iteration of a loop."""
     if isinstance(value, Tensor):
         return value.from_data
     return type(value) is Unknown and not value.symbol.words.isdisjoint(_ROUND)
@@ -59,7 +60,7 @@ def _is_small_part(name: Symbol) -> bool:
 
 
 def _rows(first: Symbol, second: Symbol) -> int | None:
-    """Rows from the first number to the second, at most: `min(i + 32, count)` is no more than 32 behind `i`."""
+    """Maximum number of rows from the first index to the second: `min(i + 32, count)` is at most 32 above `i`."""
     if second.parts[0] == "call" and symbol(second.parts[1]).parts[-1] == "min":
         found = [rows for one in _call(second)[1] if (rows := distance(first, symbol(one))) is not None]
         return min(found, default=None)
@@ -67,18 +68,18 @@ def _rows(first: Symbol, second: Symbol) -> int | None:
 
 
 def _element(name: Symbol) -> Symbol | None:
-    """What stands for the elements of a list that a comprehension made, or an array of it."""
+    """Symbol of the elements of a list built by a comprehension, or of an array of such a list."""
     while name.parts[0] == "call" and _call(name)[0] in ("array", "asarray") and _call(name)[1]:
         name = symbol(_call(name)[1][0])
     return symbol(name.parts[2]) if name.parts[0] == "list" and len(name.parts) == 3 else None
 
 
 MAX_PART = 512
-"""Rows of a collection that are few for one call."""
+"""Maximum number of rows of a collection that count as few for one call."""
 
 
 def is_given(value: Value) -> bool:
-    """Whether a value is one example of a collection that a loop goes over, at most put in another shape."""
+    """Whether a value is one example of a collection that a loop iterates over, possibly reshaped."""
     return type(value) is Unknown and "used" not in value.symbol.words and _is_given(value.symbol)
 
 
@@ -137,8 +138,7 @@ def _is_single(name: Symbol) -> bool:
 
 
 def is_drawn(value: Value) -> bool:
-    """Whether a value is a part of one record among those that are drawn from a collection, as a state of a replay
-    memory is."""
+    """Whether a value is a field of one record sampled from a collection, such as a state from a replay buffer."""
     return type(value) is Unknown and _is_drawn(value.symbol)
 
 
@@ -158,14 +158,14 @@ def _is_constant(name: Any) -> bool:
 
 
 def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
-    """The last part of what is called and the symbols of its arguments, of the symbol of a call."""
+    """Last part of the callee's name and the symbols of the positional arguments, from the symbol of a call."""
     last = symbol(name.parts[1]).parts[-1]
     given = name.parts[2] if len(name.parts) > 2 and isinstance(name.parts[2], tuple) else ()
     return last.rpartition(".")[2] if isinstance(last, str) else "", given
 
 
 def count_of(name: Symbol) -> int | None:
-    """How many numbers `np.arange` of constants gives; None for anything else."""
+    """Number of elements of `np.arange` with constant arguments; None for anything else."""
     if name.parts[0] != "call" or _external(name) != "numpy.arange":
         return None
     given = [symbol(part).parts for part in _call(name)[1]]
@@ -176,7 +176,7 @@ def count_of(name: Symbol) -> int | None:
 
 
 def are_next(lower: Symbol, upper: Symbol, step: Symbol) -> bool:
-    """Whether a slice with these bounds gives several rows of which the present round of a loop is the turn."""
+    """Whether a slice with these bounds has several rows and moves with the iterations of a loop."""
     return not (lower.words | upper.words).isdisjoint(_OF_ROUND) and not is_one_row(lower, upper, step)
 
 
@@ -184,13 +184,14 @@ _OF_ROUND = _ROUND | {COUNTER}
 
 
 def is_array(value: Value) -> bool:
-    """Whether NumPy made a value of several numbers: `np.array(states)`, `np.random.normal(size=(64, 8))`."""
+    """Whether a value is an array with several elements created by NumPy: `np.array(states)`,
+    `np.random.normal(size=(64, 8))`."""
     return type(value) is Unknown and _is_array(value.symbol)
 
 
 def is_batch(value: Value) -> bool | None:
-    """Whether a value is several examples, in a tensor or in an array that NumPy made: rows that were drawn, the next
-    rows of a collection (`x[i : i + 32]`). False for numbers, and what is made of them; None where it is not known."""
+    """Whether a value holds several examples, as a tensor or NumPy array: sampled rows, or the next rows of a
+    collection (`x[i : i + 32]`). False for numbers and for containers of numbers; None if unknown."""
     if isinstance(value, Tensor):
         return value.rows
     if isinstance(value, Constant):
@@ -223,7 +224,7 @@ def _is_array(name: Symbol) -> bool:
 
 
 def _is_of_arrays(name: Symbol) -> bool:
-    """Whether a value is an array that NumPy made, or one of those that a data set of Keras is."""
+    """Whether a value is an array created by NumPy, or one of the arrays of a Keras data set."""
     while name.parts[0] in ("item", "binary"):
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
     made = _external(name) if name.parts[0] == "call" else ""
@@ -231,12 +232,12 @@ def _is_of_arrays(name: Symbol) -> bool:
 
 
 _KEEPS_ARRAY = frozenset({"astype", "copy"})
-"""Methods of arrays that give one of the same shape."""
+"""Array methods that return an array of the same shape."""
 
 _ARRAYS = frozenset(
     f"numpy.{name}" for name in ("array", "asarray", "concatenate", "hstack", "ones", "stack", "vstack", "zeros")
 )
-"""What makes arrays of something that is no number."""
+"""NumPy functions whose result counts as an array unless all arguments are constants."""
 
 
 def _adds_axis(key: Any) -> bool:
@@ -264,11 +265,11 @@ _ZERO = symbol(("constant", "int", 0))
 _ONE = symbol(("constant", "int", 1))
 
 MAX_CHOICES = 16
-"""Values that `i % n` can have for a call with it to count as one of a bounded set."""
+"""Maximum number of values of `i % n` for which calls with it count as having a bounded set of arguments."""
 
 
 def changing_number(value: Value, loop: Loop, counted: Mapping[int, Collection[Site]]) -> bool:
-    """Whether a value is a Python number that is another one in each round of a loop."""
+    """Whether a value is a Python number that differs in each iteration of a loop."""
     if type(value) is not Unknown or not _changes(value.symbol):
         return False
     counters = _counters(value.symbol)
@@ -277,7 +278,7 @@ def changing_number(value: Value, loop: Loop, counted: Mapping[int, Collection[S
 
 @lru_cache(maxsize=8192)
 def _counters(name: Any) -> frozenset[Site]:
-    """Where the numbers that a symbol is made of are counted."""
+    """Sites where the counters in a symbol are incremented."""
     if isinstance(name, Symbol):
         return frozenset({name.parts[2]}) if name.parts[0] == COUNTER else _counters(name.parts)
     return frozenset().union(*map(_counters, name)) if type(name) is tuple else frozenset()
@@ -321,7 +322,7 @@ def _external(name: Symbol) -> str:
 
 
 def _is_number(name: Any) -> bool:
-    """Whether a symbol can be a Python number: not a tensor, nothing of NumPy."""
+    """Whether a symbol may be a Python number: neither a tensor nor a NumPy value."""
     return isinstance(name, Symbol) and name.parts[0] not in ("tensor", "object") and "numpy" not in _external_of(name)
 
 
@@ -339,13 +340,15 @@ def _is_small(name: Any) -> bool:
 
 
 def differ_in_numbers(first: Any, second: Any) -> bool:
-    """Whether two symbols are the same computation with other numbers in it, as in two rounds of a loop that counts."""
+    """Whether two symbols are the same computation with different numbers, as in two iterations of a loop with a
+    counter."""
     return _alike(first, second) and first != second
 
 
 @lru_cache(maxsize=8192)
 def _alike(first: Any, second: Any, of_number: bool = False) -> bool:
-    """`of_number`: what is made of them is a Python number, whatever they are themselves."""
+    """Whether two symbols differ only in numbers. `of_number`: they are operands of a conversion to a Python number, so
+    that they need not be Python numbers themselves."""
     if isinstance(first, Symbol) and isinstance(second, Symbol):
         if first == second:
             return True
@@ -364,7 +367,7 @@ _NUMBERS = frozenset({"int", "float"})
 
 
 def _is_python(name: Symbol) -> bool:
-    """Whether a symbol stands for a Python number for certain, and not for what may be a tensor."""
+    """Whether a symbol certainly is a Python number, rather than possibly a tensor."""
     head, *rest = name.parts
     if head == "binary":
         return all(isinstance(part, Symbol) and _is_python(part) for part in rest[1:])
@@ -376,7 +379,7 @@ def _is_python(name: Symbol) -> bool:
 
 
 def is_observed(value: Value) -> bool:
-    """Whether a value is what an environment's `step` gave, or computed from it: what an agent sees."""
+    """Whether a value is the result of an environment's `step`, or computed from it: what an agent observes."""
     return type(value) is Unknown and _is_observed(value.symbol)
 
 
@@ -395,7 +398,7 @@ def _is_observed(name: Any) -> bool:
 
 
 def round_trip(value: Value) -> Iterator[Site]:
-    """Where the tensors were read of which NumPy, and nothing else, made a value."""
+    """Sites of the tensor reads from which NumPy alone computed a value."""
     if type(value) is Unknown:
         yield from _numpy_of(value.symbol)
 

@@ -1,6 +1,6 @@
-"""Values that hold values. Each is walked once, however often it stands somewhere, and if it stands in itself.
+"""Traversal of containers. Each is visited once, even if it is shared or contains itself.
 
-Thirty rows of `v = [v, v]` make a thousand million elements, in thirty lists.
+Thirty lines of `v = [v, v]` describe a thousand million elements in thirty lists.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpulint.analysis.domain.values.datasets import Dataset
 
 
 def each_once(value: Any, inner: Callable[[Any], Iterable[Any] | None]) -> Iterator[Any]:
-    """What stands in a value, depth first: `inner` gives what something holds, or None for what is no container."""
+    """Leaves of a value, depth first. `inner` returns the contents of a container, or None for a leaf."""
     seen: set[int] = set()
     pending = [value]
     while pending:
@@ -30,12 +30,12 @@ def each_once(value: Any, inner: Callable[[Any], Iterable[Any] | None]) -> Itera
 
 
 def leaves(value: Value) -> Iterator[Value]:
-    """What stands in lists and dicts, at any depth, and everything else as it is."""
+    """Leaves of lists and dicts, at any depth. Any other value is its own leaf."""
     return each_once(value, _elements)
 
 
 def leaves_on(path: Path, value: Value | None) -> Iterator[Value]:
-    """The leaves of all that a value can be on a path."""
+    """Leaves of all values that are possible on a path."""
 
     def inner(one: Value) -> Iterable[Value] | None:
         return [option for _, option in alternatives(one, path)] if type(one) is Union else _elements(one)
@@ -53,8 +53,8 @@ def _elements(value: Value) -> Iterable[Value] | None:
     return (value.element,) if value.element is not None else None
 
 
-def gone_over(value: Value | None) -> Iterator[Value]:
-    """What a loop goes over, on any path: that of which `enumerate`, `zip` and generators are made, at any depth."""
+def iterated_sources(value: Value | None) -> Iterator[Value]:
+    """Values that a loop iterates over, on any path: the sources of `enumerate`, `zip` and generators, at any depth."""
 
     def inner(one: Value | None) -> Iterable[Value] | None:
         if isinstance(one, Union):
@@ -64,18 +64,18 @@ def gone_over(value: Value | None) -> Iterator[Value]:
     return each_once(value, inner)
 
 
-def data_in(values: Iterable[Value]) -> tuple[Value, ...]:
-    """Those of some values that go over a dataset."""
-    return tuple(value for value in values if any(isinstance(one, Dataset) for one in gone_over(value)))
+def dataset_iterables(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Those of the values that iterate over a dataset."""
+    return tuple(value for value in values if any(isinstance(one, Dataset) for one in iterated_sources(value)))
 
 
-def datasets_over(iterables: Iterable[Value | None]) -> Iterator[Dataset]:
-    """The datasets that loops over these values go over."""
-    return (one for value in iterables for one in gone_over(value) if isinstance(one, Dataset))
+def iterated_datasets(iterables: Iterable[Value | None]) -> Iterator[Dataset]:
+    """Datasets that loops over these values iterate over."""
+    return (one for value in iterables for one in iterated_sources(value) if isinstance(one, Dataset))
 
 
-def counted_in(value: Value | None) -> Iterator[Value]:
-    """What a loop takes its rounds from: the parts of `enumerate` and `zip` whose own elements are not known."""
+def length_sources(value: Value | None) -> Iterator[Value]:
+    """Values that determine the elements of a loop: the parts of `enumerate` and `zip` whose elements are unknown."""
 
     def inner(one: Value | None) -> Iterable[Value] | None:
         if not isinstance(one, Items) or one.items is not None or one.kind == "generator":
@@ -85,8 +85,8 @@ def counted_in(value: Value | None) -> Iterator[Value]:
     return each_once(value, inner)
 
 
-def as_now(value: Value) -> Value:
-    """What a loop goes over, as it is when the loop begins: what is put into a list is taken back with its path."""
+def snapshot(value: Value) -> Value:
+    """Snapshot of what a loop iterates over when it begins: later changes to a list are undone with their path."""
     done: dict[int, Value] = {}
 
     def of(one: Value) -> Value:
@@ -105,7 +105,7 @@ def as_now(value: Value) -> Value:
 
 
 def datasets_in(dataset: Dataset) -> Iterator[Dataset]:
-    """A dataset, and each that it goes over."""
+    """A dataset and all its inputs, at any depth."""
     seen: dict[int, Dataset] = {}
     pending = [dataset]
     while pending:
@@ -116,8 +116,8 @@ def datasets_in(dataset: Dataset) -> Iterator[Dataset]:
     return iter(seen.values())
 
 
-def like(one: Items | Mapping, parts: tuple[Value, ...], name: tuple[Any, ...]) -> Value:
-    """A list, or a dict of a name, like another, with other elements."""
+def with_elements(one: Items | Mapping, parts: tuple[Value, ...], name: tuple[Any, ...]) -> Value:
+    """A list or dict like `one` with other elements; `name` is the name of a dict."""
     if isinstance(one, Items):
         return Items(one.kind, parts)
     return Mapping(dict(zip(one.entries, parts, strict=True)), bool(one.state["complete"]), name)
@@ -129,8 +129,11 @@ def rebuilt(
     made: Callable[[Any, tuple[Value, ...]], Value],
     kinds: tuple[type[Value], ...] = (Items,),
 ) -> Value:
-    """A value with each leaf of its lists and tuples changed, on whatever path; `made` gives what a list becomes of its
-    new elements. One that stands in itself stays there as it is, and so does one whose elements are not known."""
+    """Apply `change` to each leaf of a value's lists and tuples, on every path.
+
+    `made` creates the container from the old one and its new elements. A container that contains itself is kept
+    unchanged at the inner place, and so is one whose elements are unknown.
+    """
     done: dict[int, Value] = {}
 
     def of(one: Value) -> Value:

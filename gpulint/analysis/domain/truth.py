@@ -1,4 +1,4 @@
-"""Conditions: when a value counts as true, and what a comparison says."""
+"""Truth of values and results of comparisons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from gpulint.analysis.domain.context import Object
-from gpulint.analysis.domain.path_conditions import Condition, Literal, Path, compatible, length_of
+from gpulint.analysis.domain.path_conditions import Condition, Path, compatible, length_of, literal_of
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import HOST_READ, Symbol
 from gpulint.analysis.domain.values.base import FALSE, TRUE, Constant, LibraryName, Union, Unknown, Value, symbol_of
@@ -42,7 +42,7 @@ _FALSE = ("typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING")
 
 
 def truth(value: Value, path: Path) -> list[tuple[Path, bool | None]]:
-    """Each way the truth of a value can go on `path`: (guard, holds)."""
+    """Possible truth values of a value on `path`: pairs (guard, holds)."""
     ways: list[tuple[Path, bool | None]] = []
     for guard, option in alternatives(value, path):
         if not compatible(path, guard):
@@ -53,13 +53,13 @@ def truth(value: Value, path: Path) -> list[tuple[Path, bool | None]]:
         else:
             condition = Condition("truth", symbol_of(option))
             for outcome in (True, False):
-                if compatible(path, way := guard | {Literal(condition, outcome)}):
+                if compatible(path, way := guard | {literal_of(condition, outcome)}):
                     ways.append((way, outcome))
     return ways
 
 
 def certain_truth(value: Value) -> bool | None:
-    """Whether a value is true for certain."""
+    """Truth of a value, or None if it is uncertain."""
     if isinstance(value, Constant):
         return bool(value.value)
     if isinstance(value, Items):
@@ -76,22 +76,22 @@ def certain_truth(value: Value) -> bool | None:
 
 
 def _is_definition(value: LibraryName) -> bool:
-    """Whether a library name is a module, class or function for certain, not a flag or a setting."""
+    """Whether a library name certainly is a module, class or function rather than a flag or setting."""
     return value.name.startswith(("tensorflow.", "builtins."))
 
 
 def either(condition: Condition) -> Value:
-    """The value of a condition: true on the paths where it holds, false on the others."""
+    """Boolean value of a condition: True on the paths where it holds, False on the others."""
     return Union(
         (
-            (frozenset({Literal(condition, True)}), TRUE),
-            (frozenset({Literal(condition, False)}), FALSE),
+            (frozenset({literal_of(condition, True)}), TRUE),
+            (frozenset({literal_of(condition, False)}), FALSE),
         )
     )
 
 
 def negate(value: Value, path: Path) -> Value:
-    """`not value`."""
+    """Value of `not value`."""
     ways = truth(value, path)
     if len(ways) == 1:
         return FALSE if ways[0][1] else TRUE
@@ -99,7 +99,7 @@ def negate(value: Value, path: Path) -> Value:
 
 
 def compare(left: Value, sign: str, right: Value) -> Value:
-    """`left sign right` of two values that are no joins."""
+    """Value of `left sign right`. Neither operand may be a `Union`."""
     if isinstance(left, Constant) and isinstance(right, Constant) and sign in _COMPARE:
         try:
             return TRUE if _COMPARE[sign](left.value, right.value) else FALSE
@@ -125,7 +125,8 @@ def compare(left: Value, sign: str, right: Value) -> Value:
 
 
 def _simplest(condition: Condition) -> tuple[Condition, bool]:
-    """`len(x) > 0` and its like are the truth of x."""
+    """Reduce `len(x) > 0` and similar conditions to the truth of `x`. The second element is false if the result is
+    negated."""
     sign, subject, operand = condition
     if isinstance(subject, Symbol) and subject.parts[0] == "len":
         if (sign, operand) in ((">", 0), (">=", 1)):
@@ -140,14 +141,14 @@ def _holds(simplest: tuple[Condition, bool], holds: bool) -> Value:
     yes, no = (TRUE, FALSE) if holds == same_way else (FALSE, TRUE)
     return Union(
         (
-            (frozenset({Literal(condition, True)}), yes),
-            (frozenset({Literal(condition, False)}), no),
+            (frozenset({literal_of(condition, True)}), yes),
+            (frozenset({literal_of(condition, False)}), no),
         )
     )
 
 
 def _identity(left: Value, right: Value) -> bool | None:
-    """Whether two values are one: objects are never None."""
+    """Whether two values are the same object, or None if it is uncertain. Objects are never None."""
     for one, other in ((left, right), (right, left)):
         if isinstance(other, Constant) and isinstance(one, (Object, Function, UserClass, Items, Mapping)):
             return False
@@ -162,15 +163,15 @@ def _identity(left: Value, right: Value) -> bool | None:
 
 
 def _is_something(value: Value) -> bool:
-    """Whether a value that is no object of the program is not None for certain: a tensor, what was read from one, a
-    name of a library."""
+    """Whether a value other than an object of the program certainly is not None: a tensor, a value read from one, a
+    library definition."""
     if isinstance(value, LibraryName):
         return _is_definition(value)
     return isinstance(value, Tensor) or (isinstance(value, Unknown) and value.symbol.parts[0] == HOST_READ)
 
 
 _BUILT_IN = "builtins."
-"""What the names of Python's own types begin with: each is one object."""
+"""Prefix of the names of Python's built-in types. Each name is a single object."""
 
 
 def _membership(left: Value, sign: str, right: Value) -> Value:
@@ -190,5 +191,5 @@ def _membership(left: Value, sign: str, right: Value) -> Value:
 
 
 def length_symbol(value: Value) -> Symbol:
-    """The symbol of `len(value)`."""
+    """Symbol of `len(value)`."""
     return length_of(symbol_of(value))

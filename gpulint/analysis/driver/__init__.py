@@ -1,1 +1,1 @@
-"""Running files as programs."""
+"""Analysis of files as programs."""

@@ -1,4 +1,4 @@
-"""The functions of a file that are run by themselves, and in which order."""
+"""Entry points of a file and the order in which they are run."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gpulint.syntax import ir
 
 
 class Entry(NamedTuple):
-    """A function or method that nobody in the program may call."""
+    """A function or method that may have no caller in the program."""
 
     own: Function
-    """As the file defines it."""
+    """The function as defined in the file."""
     called: Function | Traced
-    """What stands in its place when all decorators have been applied."""
+    """The function that replaces it once all decorators are applied."""
     owner: UserClass | None
 
     @property
@@ -33,8 +33,10 @@ class Entry(NamedTuple):
 
 
 def entries(machine: Machine, scope: ModuleScope, relevant: Relevant | None) -> Iterator[tuple[Entry, bool]]:
-    """Functions of the file that have to do with what is relevant, and whether others need what they fill in. Those
-    first that no other one names: they are more likely callers than callees."""
+    """Relevant entry points of the file, and whether others depend on the names that they assign.
+
+    Functions that no other one names come first: they are more likely to be callers than callees.
+    """
     candidates = [entry for name, value in scope.globals.items() if (entry := _entry(name, value, None)) is not None]
     candidates = [entry for entry in candidates if entry.own.module is scope]
     for cls in machine.plan.classes.values():
@@ -51,12 +53,12 @@ def entries(machine: Machine, scope: ModuleScope, relevant: Relevant | None) -> 
         return mentions[entry.own.name] > own
 
     candidates.sort(key=is_named)
-    return fillers_first(machine, candidates, [id(one) in wanted for one in candidates])
+    return assigners_first(machine, candidates, [id(one) in wanted for one in candidates])
 
 
 def _is_relevant(entry: Entry, scope: ModuleScope, relevant: Relevant) -> bool:
-    """Whether a function, or what the class of a method does by itself, leads to something that is relevant. What is
-    inherited from another file was looked at there: here only what it does with the class counts."""
+    """Whether a function, or the class of a method, leads to something relevant. A method inherited from another file
+    is analysed there, so here only what it does through this file's class counts."""
     own, owner = entry.own, entry.owner
     if owner is None:
         node = (own.module.path, own.name)
@@ -74,13 +76,13 @@ def _is_relevant(entry: Entry, scope: ModuleScope, relevant: Relevant) -> bool:
 
 
 def _is_script(machine: Machine, scope: ModuleScope) -> bool:
-    """Whether to import the file would be to train: nobody does that for its functions."""
+    """Whether importing the file would train a model, so that no other program imports it for its functions."""
     trains = any(isinstance(event, (events.GradientsApplied, events.ModelFitted)) for event in machine.plan.events)
     return trains and "__name__" not in scope.syntax.words
 
 
 def _is_dead(machine: Machine, scope: ModuleScope, entry: Entry) -> bool:
-    """Whether nothing in the file names a function, or the class that it is of."""
+    """Whether no code in the file names a function, or the class of a method."""
     name = entry.owner.definition.name if entry.owner is not None else entry.own.name
     for statement in scope.syntax.body:
         if isinstance(statement, (ir.FunctionDef, ir.ClassDef)) and statement.name == name:
@@ -92,7 +94,7 @@ def _is_dead(machine: Machine, scope: ModuleScope, entry: Entry) -> bool:
 
 
 def _methods(cls: UserClass) -> Iterator[Entry]:
-    """The methods of a class: its own, and those of bases in other files, which may call its own."""
+    """Methods of a class: its own, and those of bases in other files, which may call its own."""
     for one in cls.classes:
         if one is cls or one.module is not cls.module:
             for name, value in one.namespace.items():
@@ -102,7 +104,7 @@ def _methods(cls: UserClass) -> Iterator[Entry]:
 
 
 def _entry(name: str, value: object, owner: UserClass | None) -> Entry | None:
-    """What a module or class has under a name, if that is a function."""
+    """Entry point for an attribute of a module or class, if it is a function."""
     if (function := _function_of(value)) is None:
         return None
     if isinstance(value, Descriptor):
@@ -113,7 +115,7 @@ def _entry(name: str, value: object, owner: UserClass | None) -> Entry | None:
 
 
 def _wrapped(function: Function) -> Iterator[Function]:
-    """A function, and those that it was given as the decorator that it is of."""
+    """A function and, if a decorator created it, the functions that it closes over."""
     seen: list[Function] = []
     pending = [function]
     while pending:
@@ -131,9 +133,9 @@ def _function_of(value: object) -> Function | None:
     return value if isinstance(value, Function) and isinstance(value.definition, ir.FunctionDef) else None
 
 
-def fillers_first(machine: Machine, entries: list[Entry], wanted: list[bool]) -> Iterator[tuple[Entry, bool]]:
-    """The entries that are wanted, each behind those that fill in what it reads and neither it nor the constructor
-    does, and whether it is such a one itself."""
+def assigners_first(machine: Machine, entries: list[Entry], wanted: list[bool]) -> Iterator[tuple[Entry, bool]]:
+    """The wanted entries, each after the entries that assign what it reads but neither it nor its constructor assigns.
+    Each comes with whether it assigns something for others."""
     uses = [_with_callees(machine, one) for one in entries]
     filling: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
     for number, (entry, own) in enumerate(zip(entries, uses, strict=True)):
@@ -160,12 +162,12 @@ def fillers_first(machine: Machine, entries: list[Entry], wanted: list[bool]) ->
 
 
 def _whose(entry: Entry, name: str) -> int:
-    """What a name belongs to: a class by its number, or the module."""
+    """Owner of a name: the serial number of a class, or 0 for the module."""
     return entry.owner.serial if name[0] == "." and entry.owner is not None else 0
 
 
 def _with_callees(machine: Machine, entry: Entry) -> Uses:
-    """What a function and the methods that it calls on its object fill in and read."""
+    """Names assigned and read by a function and the methods that it calls on its own object."""
     seen: dict[int, Uses] = {}
     pending = [entry.own.definition]
     while pending:
@@ -186,7 +188,7 @@ def _method(cls: UserClass, name: str) -> ir.FunctionDef | ir.Lambda | None:
 
 
 def _is_empty(machine: Machine, name: str, owner: UserClass | None) -> bool:
-    """Whether a name has no value yet, or None, when the functions are run by themselves."""
+    """Whether a name is unassigned or None when the entry points are run."""
     if name[0] != ".":
         value = machine.module_frame.locals.get(name, MISSING)
         return value is MISSING or (isinstance(value, Constant) and value.value is None)

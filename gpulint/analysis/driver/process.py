@@ -1,4 +1,4 @@
-"""What importing a module leaves in the process: the runtime's state and configuration, environment, policy."""
+"""Effects of importing a module on the process: state and configuration of the runtime, environment, dtype policy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpulint.places import Site
 
 
 def effects_of(machine: Machine) -> ImportEffects:
-    """What the module that was run has done to the process."""
+    """Effects on the process of the module that was run."""
     state, since = machine.library_state.runtime["state"], machine.library_state.runtime["since"]
     policy = machine.library_state.policy["global"]
     return ImportEffects(
@@ -29,8 +29,8 @@ def effects_of(machine: Machine) -> ImportEffects:
 
 
 def configure_as_imported(machine: Machine) -> None:
-    """Whoever calls a function that the program itself never calls imports the file: what the main program configures
-    is not configured there."""
+    """Reset the configuration to that of an imported file. A caller of a function that the program itself never calls
+    has imported the file, so the configuration made by the main program is missing there."""
     if machine.library_state.imported_with is None:
         return
     for what in machine.library_state.configuration:
@@ -40,13 +40,13 @@ def configure_as_imported(machine: Machine) -> None:
 
 
 def replay_initialisation(machine: Machine, left: ImportEffects, path: str) -> None:
-    """A module has been run, whenever that was: the runtime is as it left it."""
+    """Apply a module's initialisation of the runtime, whenever the module was run."""
     if left.state != "no":
         device_runtime.initialise(machine, left.state, left.since or Site(path, 0))
 
 
 def replay(machine: Machine, left: ImportEffects, site: Site) -> None:
-    """An import statement runs a module here: what that does to the process is done here."""
+    """Apply a module's other effects on the process at the import statement that runs it."""
     before = machine.where()
     where = before._replace(caller=Caller(site, "", before.caller, before.caller.known, before.caller.depth + 1))
     for event in left.environment:

@@ -1,4 +1,4 @@
-"""Running a file as a program: its body, then whatever nobody called."""
+"""Analysis of a file as a program: its body, then the functions that nothing in it calls."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def analyse(
     subjects: Iterable[Subject] | None = None,
     libraries: Callable[[Machine], LibrarySemantics] = Libraries,
 ) -> Plan:
-    """Run one file abstractly and say what it will do. Raises CannotParse.
+    """Run one file abstractly and return its plan. Raises `CannotParse`.
 
-    Where the program speaks of none of the subjects, or ends at its imports, nothing is run and the Plan is empty. None
-    runs everything. `libraries` says what names of libraries do.
+    Nothing is run and the plan is empty if the program is about none of the subjects, or fails at its imports. With
+    `subjects` None, everything is run. `libraries` creates the semantics of library names.
     """
     relevance = Relevance(project, source, subjects) if subjects is not None else None
     wanted = relevance.of() if relevance is not None else None
@@ -59,7 +59,7 @@ def analyse(
             return Plan(source.path, target, graph_mode=True)
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
     plan.texts = cache(lambda: tuple(texts(project, source)))
-    plan.is_passed_by = lambda definition: _has_with_not_reached(project, plan, definition)
+    plan.has_unreached_with = lambda definition: _has_with_not_reached(project, plan, definition)
     machine = Interpreter(project, scope, plan, libraries, _run_module)
     plan.release = machine.release
     _run_body(machine, syntax)
@@ -68,7 +68,7 @@ def analyse(
 
 
 def _has_with_not_reached(project: Project, plan: Plan, definition: Site | None) -> bool:
-    """As `Plan.is_passed_by`."""
+    """Implementation of `Plan.has_unreached_with`."""
     path = definition.path if definition is not None else plan.path
     syntax = project.syntax_of(path)
     if syntax is None:
@@ -85,7 +85,7 @@ def _has_with_not_reached(project: Project, plan: Plan, definition: Site | None)
 def _run_body(machine: Machine, syntax: ir.Module) -> None:
     try:
         if machine.execute(syntax.body) == NORMAL:
-            machine.plan.demanded = machine.path
+            machine.plan.required = machine.path
     except Exhausted:
         machine.plan.is_complete = False
         machine.plan.reached("steps", Site(syntax.path, 0))
@@ -93,7 +93,7 @@ def _run_body(machine: Machine, syntax: ir.Module) -> None:
 
 
 def _reset(machine: Machine) -> None:
-    """After an entry point: nothing is entered, no path is taken, its definitions stay."""
+    """Leave all scopes and paths after an entry point. Its definitions stay."""
     module = machine.module_frame
     machine.frame = module
     machine.join_diverged()
@@ -103,8 +103,8 @@ def _reset(machine: Machine) -> None:
 
 
 def _run_entries(machine: Machine, scope: ModuleScope, wanted: Relevant | None) -> None:
-    """Run functions and methods that the program itself never calls, with unknown arguments. What some of them fill in
-    is there for the others."""
+    """Run functions and methods that the program itself never calls, with unknown arguments. What some of them assign
+    for others is kept for these."""
     for entry, fills in entries(machine, scope, wanted):
         if id(entry.own.definition) in machine.entered:
             continue
@@ -147,11 +147,11 @@ def _run_entry(machine: Machine, entry: Entry) -> None:
 
 
 _TRACED_BY_KERAS = frozenset({"predict_step", "test_step", "train_step"})
-"""Methods of a model that Keras calls, compiled unless told otherwise."""
+"""Methods of a model that Keras calls, compiled by default."""
 
 
 def _run_module(machine: Machine, path: str, dotted: str, site: Site | None) -> ModuleScope | None:
-    """Import a module for a program; its effect on the process becomes the program's."""
+    """Import a module for a program and apply its effects on the process to the program."""
     run = run_import(machine.project, path, dotted, machine.plan.target, machine.import_depth + 1)
     if run is None:
         return None
@@ -162,9 +162,9 @@ def _run_module(machine: Machine, path: str, dotted: str, site: Site | None) -> 
 
 
 def run_import(project: Project, path: str, dotted: str, target: str, depth: int) -> ModuleRun | None:
-    """Run a module as an import does, once for the project: its scope, and what that did to the process.
+    """Run a module as an import does, once per project. Returns its scope and its effects on the process.
 
-    None when it cannot be read. A module that is being imported already is given as far as it got.
+    None if it cannot be read. If the module is already being imported, the result is its state so far.
     """
     if path not in project.runs:
         syntax = project.syntax_of(path)

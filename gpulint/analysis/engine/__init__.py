@@ -1,1 +1,1 @@
-"""Python's semantics. No library is named here."""
+"""Semantics of Python. No library is named here."""

@@ -1,4 +1,4 @@
-"""Activations: running the body of a function, or reusing what an earlier run gave."""
+"""Activations: running the body of a function, or reusing the result of an earlier run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from gpulint.analysis.domain.completion import NORMAL, Exhausted, PathEnds
 from gpulint.analysis.domain.context import Caller, Context
 from gpulint.analysis.domain.path_conditions import compatible
-from gpulint.analysis.domain.store import common_path, in_turn, join
+from gpulint.analysis.domain.store import common_path, join, make_exclusive
 from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.symbolic_patterns import differ_in_numbers
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt
@@ -27,19 +27,21 @@ from gpulint.syntax import ir
 from gpulint.syntax.endless import is_endless
 
 MAX_DEPTH = 12
-"""Calls inside calls; a deeper one gives Unknown."""
+"""Maximum call depth. A deeper call returns Unknown."""
 
 MAX_RECURSION = 2
-"""Activations of one function at the same time."""
+"""Maximum number of simultaneous activations of one function."""
 
 
 def _is_chosen(result: Value, arguments: Arguments) -> bool:
-    """Whether a result was one of several, perhaps by arguments that are not known: others choose for themselves."""
+    """Whether a result may have been selected by unknown arguments. Another call with unknown arguments makes its own
+    selection."""
     return type(result) is Union and any(type(value) is Unknown for value in arguments.all())
 
 
 def _identity(machine: Machine, function: Function) -> tuple[int, ...]:
-    """What tells a function from others: what a decorator puts in place of a function is another one for each."""
+    """Key of a function in the tables of runs. The wrappers that one decorator creates are distinguished by the
+    functions that they wrap."""
     around = function.closure[0] if function.closure else {}
     read = machine.project.words_of(function.definition) if around else frozenset()
     given = (value.definition for name, value in around.items() if name in read and isinstance(value, Function))
@@ -86,10 +88,15 @@ def call_function(
     definition_site = Site(function.module.path, definition.number)
     is_borrowed = function.module.path != machine.plan.path and (caller.known or caller.depth > 0)
     if is_borrowed:
-        machine.plan.borrowed.add(definition_site)
+        machine.plan.called_elsewhere.add(definition_site)
     history.runs += 1
     base = machine.path
-    noted, happened, effects, operations = machine.noted, machine.happened, len(machine.effects), machine.operations
+    noted, happened, effects, operations = (
+        machine.event_count,
+        machine.significant_event_count,
+        len(machine.effects),
+        machine.operations,
+    )
     frame = machine.frame_for(
         function,
         Caller(
@@ -124,22 +131,23 @@ def call_function(
         if function.memoized:
             machine.context = machine.context._replace(loops=before.loops)
     if is_borrowed and not frame.is_given_up:
-        machine.plan.followed.add(definition_site)
+        machine.plan.completed.add(definition_site)
     did = effects_within(machine.effects[effects:], base)
     run = CallSummary(machine.path, result, did, machine.operations - operations, _turn(machine))
     machine.executions[key].append(run)
     is_plain = all(leaf.is_plain for leaf in leaves_on(machine.path, result))
-    did_nothing = machine.noted == noted and result.is_plain
+    did_nothing = machine.event_count == noted and result.is_plain
     history.idle += did_nothing and not machine.state.has_changed(mark, frame.locals)
     history.makes |= not is_plain or any(isinstance(value, (Function, UserClass)) for value in arguments.all())
-    history.computes &= is_plain and machine.happened == happened
+    history.computes &= is_plain and machine.significant_event_count == happened
     history.last = run
     return result
 
 
 def _turn(machine: Machine) -> int:
-    """The round of the loop around one whose rounds are gone through one by one: those alone would use up the runs that
-    all rounds of the outer one have."""
+    """Index of the present iteration of the nearest enclosing loop that is not unrolled, if the innermost loop is
+    unrolled; else 0. The iterations of the unrolled loop alone would otherwise use up the runs meant for all iterations
+    of the outer one."""
     loops = machine.context.loops
     if not loops or not loops[-1].unrolled:
         return 0
@@ -147,7 +155,7 @@ def _turn(machine: Machine) -> int:
 
 
 def _as_before(machine: Machine, run: CallSummary | None) -> Value | None:
-    """What a function gave in an earlier run; its operations happen again."""
+    """Result of an earlier run, whose ops and effects are recorded once more."""
     if run is None:
         return None
     machine.effects += effects_on(run.effects, machine.path)
@@ -156,8 +164,11 @@ def _as_before(machine: Machine, run: CallSummary | None) -> Value | None:
 
 
 def _is_idle(machine: Machine, history: FunctionProfile, function: Function, arguments: Arguments) -> bool:
-    """Whether running a function is of no use: its body names nothing that is tracked, its last runs did nothing of
-    note, and it is given nothing that could change that. Constructors are always run."""
+    """Whether a further run of a function would add nothing.
+
+    This is so if its last runs had no effect of interest, its body names nothing that is tracked, and none of its
+    arguments could change that. Constructors are always run.
+    """
     definition = function.definition
     return (
         history.idle >= MAX_IDLE_RUNS
@@ -169,7 +180,8 @@ def _is_idle(machine: Machine, history: FunctionProfile, function: Function, arg
 
 
 def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.Lambda) -> Value:
-    """Run a body in a new frame; its changes to the rest of the world stay. Raises Halts if no path returns."""
+    """Run a body in a new frame. Its changes to state outside the frame persist. Raises `PathEnds` if no path
+    returns."""
     outer, base, context = machine.frame, machine.path, machine.context
     loops, machine.loops = machine.loops, []
     machine.frame = frame
@@ -187,7 +199,7 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
     except PathEnds:
         pass
     except Exhausted:
-        if not machine.goes_on(machine.steps - started, frame.caller.site):
+        if not machine.may_continue_after(machine.steps - started, frame.caller.site):
             raise
         machine.state.take_back(frame.mark)
         machine.path, machine.context, machine.branches, machine.diverged = base, context, frame.branches, []
@@ -206,7 +218,7 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
     machine.path, machine.context = base, context
     if not frame.exits:
         raise PathEnds
-    outcomes = in_turn([outcome for outcome, _, _ in frame.exits], base)
+    outcomes = make_exclusive([outcome for outcome, _, _ in frame.exits], base)
     machine.path = common_path(outcomes)
     contexts = [_after(machine, frame, context, left) for _, _, left in frame.exits]
     if any(one != contexts[0] for one in contexts):
@@ -221,7 +233,7 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
 
 
 def _after(machine: Machine, frame: Frame, before: Context, end: Context) -> Context:
-    """The context after a call: as before, unless the function entered something by hand and left it open."""
+    """Context after a call: that before it, unless the function entered scopes by hand and left them open."""
     if not frame.enters:
         return before
     machine.frame.enters = True
@@ -229,17 +241,17 @@ def _after(machine: Machine, frame: Frame, before: Context, end: Context) -> Con
 
 
 def _result(frame: Frame, definition: ir.FunctionDef | ir.Lambda, value: Value) -> Value:
-    """What a call gives for what its body returned: a generator gives what it yields."""
+    """Result of a call whose body returned `value`. For a generator function, this is a generator."""
     if isinstance(definition, ir.FunctionDef) and definition.is_generator:
         symbol = ("result", frame.caller.site, id(definition))
-        generator = Items("generator", None, _yielded(frame, symbol), symbol, frame.goes_over)
+        generator = Items("generator", None, _yielded(frame, symbol), symbol, frame.yield_sources)
         generator.is_endless = is_endless(definition)
         return generator
     return value
 
 
 def _yielded(frame: Frame, symbol: Any) -> Value | None:
-    """What stands for all that a generator yields: the first of them where they are alike."""
+    """Value that represents everything a generator yields: the first yielded value if all have the same structure."""
     if not frame.yielded:
         return None
     first = frame.yielded[0][1]
@@ -252,7 +264,7 @@ def _yielded(frame: Frame, symbol: Any) -> Value | None:
 
 
 def _shape(value: Value) -> Symbol:
-    """The kinds of values that stand in a value, as they stand there."""
+    """Structure of a value: the kinds of its leaves, at their positions."""
 
     def made(items: Items, parts: tuple[Value, ...]) -> Value:
         return Unknown((items.kind, *(symbol_of(part) for part in parts)))
@@ -268,7 +280,8 @@ def _keys(arguments: Arguments) -> Any:
 
 
 def _key(value: Value) -> Any:
-    """What of an argument can change what a function does: the content of constants, the identity of objects."""
+    """The part of an argument that can change what a function does: the content of constants, the identity of
+    objects."""
     if isinstance(value, Unknown):
         return "?"
     return value.call_key or symbol_of(value)

@@ -13,7 +13,7 @@ from gpulint.places import Site
 
 
 def of_those_that_fit(function: Union, arguments: Arguments) -> Value:
-    """Of many functions and classes, those that can be called with these arguments, if any can."""
+    """Those of many functions and classes that can be called with these arguments; all of them if none can."""
     if len(function.alternatives) <= MAX_TRIED:
         return function
     fitting = tuple(one for one in function.alternatives if _fits(one[1], arguments))
@@ -21,7 +21,7 @@ def of_those_that_fit(function: Union, arguments: Arguments) -> Value:
 
 
 MAX_TRIED = 8
-"""Functions of which one is called: so many are tried without a look at what they take."""
+"""Maximum number of alternative callees that are all called without checking their parameters."""
 
 
 def _fits(function: Value, arguments: Arguments) -> bool:
@@ -44,7 +44,7 @@ def _fits(function: Value, arguments: Arguments) -> bool:
 
 
 def bind(names: dict[str, Value], function: Function, arguments: Arguments, symbol: Any, machine: Machine) -> None:
-    """Give a call's arguments to the parameters; what is missing is its default, or Unknown."""
+    """Bind a call's arguments to the parameters. A missing argument is the default, or Unknown."""
     positional = list(arguments.positional)
     rest = dict(arguments.keywords)
     for parameter in function.definition.parameters:
@@ -64,7 +64,7 @@ def bind(names: dict[str, Value], function: Function, arguments: Arguments, symb
         if value is None:
             value = function.defaults.get(name) if not arguments.open else None
             if function.injected and not isinstance(value, (LibraryName, Function, Traced, UserClass)):
-                value = None  # what is configured is mostly a number, or a name
+                value = None  # a configured value is mostly a number or a name
             if type(value) is Constant and type(value.value) is str:
                 value = Constant(value.value, value.origin, value.named, True)
             if value is None:

@@ -1,4 +1,4 @@
-"""Assignment to any kind of target."""
+"""Assignment to targets of any kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpulint.syntax import ir
 
 
 def assign(machine: Machine, target: ir.Expr, value: Value) -> None:
-    """Give a value to any kind of target."""
+    """Assign a value to a target of any kind."""
     if isinstance(target, ir.Name):
         _replaced(machine, machine.frame.locals.get(target.id), target)
         store(machine, target.id, value)
@@ -31,7 +31,7 @@ def assign(machine: Machine, target: ir.Expr, value: Value) -> None:
 
 
 def _replaced(machine: Machine, before: Any, target: ir.Expr) -> None:
-    """Something else is put where a value was: in a loop, a container is given up so."""
+    """Report that a value is overwritten. In a loop, this releases a container."""
     if machine.context.loops and isinstance(before, (Items, Mapping, Union)):
         for _, option in alternatives(before, machine.path):
             if isinstance(option, (Items, Mapping)):
@@ -50,7 +50,7 @@ def _unpack(machine: Machine, target: ir.Sequence_, value: Value) -> None:
 
 
 def _part(machine: Machine, value: Value, index: int, count: int, element: ir.Expr) -> Value:
-    """The part of a value with `count` parts that goes to the target `element`."""
+    """The element of a value with `count` elements that is assigned to the target `element`."""
     if isinstance(value, Items):
         items = value.items
         if items is not None and len(items) == count:
@@ -83,7 +83,7 @@ def _assign_attribute(machine: Machine, target: ir.Attribute, value: Value) -> N
 
 
 def _setter(receiver: Object, name: str) -> Value | None:
-    """The setter of a property of the program's class."""
+    """Setter of a property of the program's class."""
     found = receiver.cls.find(name) if receiver.cls is not None else None
     return found[0].setter if found and isinstance(found[0], Descriptor) else None
 

@@ -1,4 +1,4 @@
-"""Attribute access, by the rules of Python's classes."""
+"""Attribute access, following the rules of Python's classes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from gpulint.syntax import ir
 
 
 def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Value:
-    """`receiver.name` of a value that is no join. Raises Halts for None, which has none."""
+    """Value of `receiver.name`, where the receiver is not a `Union`. Raises `PathEnds` for None, which has no such
+    attribute."""
     if isinstance(receiver, Constant) and receiver.value is None:
         raise PathEnds
     if isinstance(receiver, LibraryName):
@@ -74,7 +75,7 @@ def _object_attribute(machine: Machine, receiver: Object, name: str, node: ir.No
 
 
 def bind(machine: Machine, value: Value, receiver: Value, node: ir.Node) -> Value:
-    """What a class attribute is when it is read from an instance."""
+    """Value of a class attribute read from an instance."""
     if isinstance(value, (Function, Traced)):
         return Bound(receiver, value)
     if isinstance(value, Descriptor):

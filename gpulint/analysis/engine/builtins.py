@@ -1,4 +1,4 @@
-"""Python's builtin functions, and methods of its builtin types."""
+"""Built-in functions, and methods of built-in types."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.path_conditions import Condition
-from gpulint.analysis.domain.traversal import data_in
+from gpulint.analysis.domain.traversal import dataset_iterables
 from gpulint.analysis.domain.truth import either, length_symbol
 from gpulint.analysis.domain.values.base import (
     FALSE,
@@ -32,11 +32,11 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 MAX_SPLITS = 2
-"""Arguments of one builtin call whose alternatives are tried one by one."""
+"""Maximum number of arguments of one built-in call whose alternatives are evaluated separately."""
 
 
 def call_builtin(machine: Machine, name: str, arguments: Arguments, site: Site, splits: int = 0) -> Value:
-    """A call of the builtin `name`."""
+    """Result of calling the built-in function `name`."""
     if handler := _FUNCTIONS.get(name):
         values = [machine.choose(value) for value in arguments.positional]
         joined = next((position for position, value in enumerate(values) if isinstance(value, Union)), None)
@@ -57,7 +57,7 @@ def call_builtin(machine: Machine, name: str, arguments: Arguments, site: Site, 
 
 
 def _with(arguments: Arguments, position: int, value: Value) -> Arguments:
-    """The arguments with another value at a position."""
+    """The arguments with one positional argument replaced."""
     positional = arguments.positional
     return arguments._replace(positional=(*positional[:position], value, *positional[position + 1 :]))
 
@@ -119,7 +119,7 @@ def _range(machine: Machine, values: list[Value], arguments: Arguments, site: Si
     bounds = [value.value for value in values if isinstance(value, Constant) and isinstance(value.value, int)]
     if len(bounds) == len(values) and 0 < len(bounds) < 4 and (len(bounds) < 3 or bounds[2] != 0):
         numbers = range(*bounds)
-        if not numbers[sequences.MAX_ITEMS :]:  # the length of a long one is no C integer
+        if not numbers[sequences.MAX_ITEMS :]:  # `len()` of a huge range overflows a C integer
             return Items("range", tuple(Constant(number) for number in numbers), None, name)
     return Items("range", None, None, name)
 
@@ -130,7 +130,7 @@ def _copy(kind: str) -> Callable[..., Value]:
             return values[0]
         if values:
             items, element = elements(machine, values[0], site)
-            made = Items(kind, items, element, (kind, symbol_of(values[0])), data_in(values[:1]))
+            made = Items(kind, items, element, (kind, symbol_of(values[0])), dataset_iterables(values[:1]))
         else:
             made = Items(kind, (), None, (kind, site))
         made.around = machine.context.loops
@@ -189,14 +189,14 @@ def _map(machine: Machine, values: list[Value], arguments: Arguments, site: Site
     )
     if given is rows:
         return Items("list", made)
-    return Items("list", None, made[0] if made else None, ("map", site), data_in(values[1:]))
+    return Items("list", None, made[0] if made else None, ("map", site), dataset_iterables(values[1:]))
 
 
 def _ordered(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if not values:
         return _unknown("sorted", arguments)
     _, element = elements(machine, values[0], site)
-    return Items("list", None, element, ("sorted", symbol_of(values[0])), data_in(values[:1]))
+    return Items("list", None, element, ("sorted", symbol_of(values[0])), dataset_iterables(values[:1]))
 
 
 def _sorted(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -288,7 +288,7 @@ def _getattr(machine: Machine, values: list[Value], arguments: Arguments, site: 
 
 
 def _names(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
-    """`globals()`, `vars()`, `vars(module)`."""
+    """Result of `globals()`, `vars()` or `vars(module)`."""
     if not values:
         return Namespace(machine.frame.module)
     return Namespace(values[0].scope) if isinstance(values[0], ModuleValue) else _unknown("vars", arguments)
@@ -334,7 +334,7 @@ def _isinstance(machine: Machine, values: list[Value], arguments: Arguments, sit
 
 
 def _is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
-    """Whether an object is of a class; None where that is not known."""
+    """Whether an object is an instance of a class; None if it is unknown."""
     if not isinstance(value, Object):
         return None
     if isinstance(kind, UserClass) and value.cls is not None:
@@ -418,11 +418,11 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
 }
 
 _ITERATES = frozenset({"list", "tuple", "set", "enumerate", "zip", "map", "sorted", "filter", "sum", "iter"})
-"""Builtins that go over what they are given."""
+"""Built-in functions that iterate over their arguments."""
 
 
 def builtin_method(machine: Machine, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
-    """A method of a string, list, tuple, set, dict, range or generator."""
+    """Result of a method of a string, list, tuple, set, dict, range or generator."""
     if isinstance(receiver, Items):
         return sequences.sequence_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, Mapping):

@@ -1,4 +1,4 @@
-"""How often functions are run, and what stands for a further run."""
+"""Limits on the runs of a function, and the summaries of earlier runs that replace further ones."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from gpulint.analysis.domain.values.base import Union, Value
 from gpulint.analysis.domain.values.effects import Effect
 
 MAX_IDLE_RUNS = 2
-"""Runs of a function that does nothing of note, after which it is not run again."""
+"""Number of runs without an effect of interest after which a function is not run again."""
 
 MAX_FORMULA_RUNS = 200
-"""Runs of a function that does nothing but arithmetic: what it gives changes with the numbers that it is given."""
+"""Maximum number of runs of a function that only does arithmetic. Its result changes with its arguments."""
 
 MAX_RUNS = 10
-"""Runs of one function in one program; later calls give Unknown, or the tensors that earlier ones gave."""
+"""Maximum number of runs of one function in one program. Later calls return Unknown, or the tensors of earlier runs."""
 
 MAX_MAKING_STEPS = 1_000
-"""Steps of all runs of a function that makes objects or functions, until which there may be more of them."""
+"""Total number of steps up to which a function that creates objects or functions may exceed `MAX_RUNS`."""
 
 MAX_COMPUTING_STEPS = 1_500
-"""Steps after which a function that does nothing but compute tensors is taken to give later what it gave before."""
+"""Total number of steps after which a function that only computes tensors is assumed to return the same as before."""
 
 
 class CallSummary(NamedTuple):
-    """One run of a function: the path after it, its result, the stateful operations in it, how many there were in all,
-    and the round of the loop around those that were gone through one by one."""
+    """One run of a function.
+
+    `path` is the path after it, `effects` are the stateful ops in it, and `operations` is the number of all ops. `turn`
+    is the iteration that it ran in: that of the nearest loop outside unrolled ones.
+    """
 
     path: Path
     result: Value
@@ -38,38 +41,38 @@ class CallSummary(NamedTuple):
 
 @dataclass(slots=True)
 class FunctionProfile:
-    """The runs of one function in a program so far."""
+    """The runs so far of one function in a program."""
 
     runs: int = 0
 
     steps: int = 0
-    """What they took together."""
+    """Total number of steps of the runs."""
 
     idle: int = 0
-    """Those that did nothing of note."""
+    """Number of runs without an effect of interest."""
 
     makes: bool = False
-    """One gave something else than tensors, numbers and what is not known."""
+    """Whether a run returned something other than tensors, numbers and unknown values."""
 
     computes: bool = True
-    """None did more than compute tensors."""
+    """Whether all runs only computed tensors."""
 
     last: CallSummary | None = None
 
     @property
     def may_go_on(self) -> bool:
-        """Whether it may be run with other arguments."""
+        """Whether it may be run again with different arguments."""
         makes_more = self.makes and self.runs < MAX_FORMULA_RUNS and self.steps < MAX_MAKING_STEPS
         return self.runs < MAX_RUNS or makes_more
 
     @property
     def is_settled(self) -> bool:
-        """Whether it was run long enough to tell what it gives."""
+        """Whether it has run for long enough to predict its result."""
         return self.computes and self.steps >= MAX_COMPUTING_STEPS
 
     def alike(self, earlier: list[CallSummary]) -> CallSummary | None:
-        """The run that stands for another one: the last of those like it, or the last of one that only computes, unless
-        that gave something under conditions of its own."""
+        """The run that represents another one: the last equivalent run. Failing that, the last run of a function that
+        only computes, unless its result depended on conditions."""
         if earlier:
             return earlier[-1]
         return self.last if self.computes and self.last is not None and type(self.last.result) is not Union else None

@@ -1,4 +1,4 @@
-"""Calls of any value, and definitions of classes."""
+"""Calls of values of any kind, and class definitions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gpulint.syntax import ir
 
 
 def call_value(machine: Machine, function: Value, arguments: Arguments, site: Site) -> Value:
-    """What calling a value that is no join gives. Raises Halts where no path returns."""
+    """Result of calling a value that is not a `Union`. Raises `PathEnds` if no path returns."""
     if isinstance(function, Constant):
         raise PathEnds
     if isinstance(function, LibraryName):
@@ -54,7 +54,7 @@ def call_value(machine: Machine, function: Value, arguments: Arguments, site: Si
 
 
 def call_method(machine: Machine, receiver: Value, method: Value, arguments: Arguments, site: Site) -> Value:
-    """Call a function of a class with its receiver first."""
+    """Result of calling a function of a class with its receiver as the first argument."""
     if isinstance(method, Traced):
         return machine.library.call_traced(method, arguments, site, receiver)
     if isinstance(method, Function):
@@ -65,8 +65,8 @@ def call_method(machine: Machine, receiver: Value, method: Value, arguments: Arg
     return call_value(machine, method, arguments.with_receiver(receiver), site)
 
 
-def handed_on(machine: Machine, args: Value | None, kwargs: Value | None) -> Arguments:
-    """What a function is called with that something else is given with its `args` and `kwargs`."""
+def arguments_from(machine: Machine, args: Value | None, kwargs: Value | None) -> Arguments:
+    """Arguments of a call that is described by its `args` and `kwargs`."""
     positional = machine.choose(args or Items("tuple", ()))
     named = machine.choose(kwargs or Mapping({}, True, None))
     values = positional.items if isinstance(positional, Items) else None
@@ -79,7 +79,7 @@ def handed_on(machine: Machine, args: Value | None, kwargs: Value | None) -> Arg
 
 
 def define_class(machine: Machine, node: ir.ClassDef) -> UserClass:
-    """Run a class body and make the class."""
+    """Run a class body and create the class."""
     bases = tuple(machine.choose(machine.evaluate(base)) for base in node.bases)
     for keyword in node.keywords:
         machine.evaluate(keyword.value)

@@ -1,4 +1,4 @@
-"""Context managers: what `with` and `enter_context` enter."""
+"""Context managers: entering and leaving by `with` statements and `enter_context`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpulint.syntax import ir
 
 
 def enter_all(machine: Machine, items: Sequence[tuple[ir.Expr, ir.Expr | None]], body: Sequence[ir.Statement]) -> int:
-    """Enter managers one inside the other, run the body, and leave them."""
+    """Enter nested managers, run the body, and leave them."""
     if not items:
         return machine.execute(body)
     (expression, target), *rest = items
@@ -43,7 +43,7 @@ def enter_all(machine: Machine, items: Sequence[tuple[ir.Expr, ir.Expr | None]],
 
 
 def inside(machine: Machine, manager: Value, site: Site, run: Callable[[Value], int]) -> int:
-    """Enter a manager that is no join, run what is inside, and leave it."""
+    """Enter a manager that is not a `Union`, run the body, and leave it."""
     before = machine.context
     if isinstance(manager, GeneratorManager):
         return _generator(machine, manager, run)
@@ -66,27 +66,27 @@ def inside(machine: Machine, manager: Value, site: Site, run: Callable[[Value], 
 
 
 def push(machine: Machine, manager: Manager, site: Site) -> Value:
-    """Make what a manager does part of the present context; what `as` would bind."""
+    """Apply a manager's effect to the present context. Returns the value that `as` would bind."""
     if isinstance(manager, NullManager):
         return manager.value
     return machine.library.enter(manager, site)
 
 
 def opened(machine: Machine, stack: Manager) -> None:
-    """Something is entered on an ExitStack: remember what was around it, for its end."""
+    """Save the context around the first manager entered on an `ExitStack`, to restore it when the stack is closed."""
     if "outer" not in stack.state:
         machine.state.write(stack.state, "outer", Constant(machine.context))
 
 
 def close(machine: Machine, stack: Manager) -> None:
-    """An ExitStack leaves what was entered on it."""
+    """Leave the managers that were entered on an `ExitStack`."""
     outer = stack.state.get("outer")
     if isinstance(outer, Constant) and isinstance(outer.value, Context):
         machine.context = machine.context._replace(scopes=outer.value.scopes, devices=outer.value.devices)
 
 
 def enter_by_hand(machine: Machine, manager: Value, site: Site) -> Value:
-    """`manager.__enter__()` or `stack.enter_context(manager)`: stays entered."""
+    """Enter a manager by `manager.__enter__()` or `stack.enter_context(manager)`. It stays entered."""
     machine.frame.enters = True
     if isinstance(manager, GeneratorManager):
         function, arguments = manager.function, manager.arguments
@@ -110,7 +110,7 @@ def enter_by_hand(machine: Machine, manager: Value, site: Site) -> Value:
 
 
 def _generator(machine: Machine, manager: GeneratorManager, run: Callable[[Value], int]) -> int:
-    """A `contextlib.contextmanager` function: its body is run, and the `with` body where it yields."""
+    """Run a function decorated with `contextlib.contextmanager`, and the `with` body at its `yield`."""
     function, arguments = manager.function, manager.arguments
     outer, before = machine.frame, machine.context
     completions: list[int] = []
@@ -146,7 +146,7 @@ def _generator(machine: Machine, manager: GeneratorManager, run: Callable[[Value
 
 
 def manager_method(machine: Machine, receiver: Manager, name: str, arguments: Arguments, site: Site) -> Value:
-    """`manager.name(…)`."""
+    """Result of `manager.name(…)`."""
     if name == "__enter__":
         return enter_by_hand(machine, receiver, site)
     if name == "__exit__":

@@ -1,11 +1,11 @@
-"""Dicts: looking something up, and their methods."""
+"""Dicts: lookup and methods."""
 
 from __future__ import annotations
 
 from itertools import islice
 from typing import Any
 
-from gpulint.analysis.domain.path_conditions import Condition, Literal, Path, one_of
+from gpulint.analysis.domain.path_conditions import Condition, Path, literal_of, one_of
 from gpulint.analysis.domain.store import MISSING, join
 from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.values.base import (
@@ -25,18 +25,18 @@ from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
 
 MAX_CHOICES = 8
-"""Entries of a dict that a key which is not known chooses between. The first ones stand for all in a larger dict of
-functions and classes; in another the entry is unknown."""
+"""Maximum number of entries of a dict among which an unknown key selects. In a larger dict of functions and classes,
+the first ones represent all; in any other, the entry is unknown."""
 
 MAX_CALLED = 32
-"""The same for a dict of the program's own classes and functions: a call tells which of them can be meant."""
+"""The same maximum for a dict of the program's own classes and functions, since a call rules out some of them."""
 
 _CALLABLE = (Bound, LibraryName, Function, Imported, Partial, Traced, UserClass)
 
 
 def key_of(key: Value) -> Any:
-    """What stands for a key in `Mapping.entries`: the constant itself, those of a tuple, or the symbol of one that is
-    not known."""
+    """Representation of a key in `Mapping.entries`: the constant, a tuple of constants, or the symbol of an unknown
+    key."""
     if isinstance(key, Items) and is_known(key):
         return tuple(one.value for one in key.items or () if isinstance(one, Constant))
     return key.value if isinstance(key, Constant) else symbol_of(key)
@@ -50,11 +50,11 @@ def is_known(key: Value) -> bool:
 
 
 def entry(machine: Machine, container: Mapping, key: Value, default: Value | None = None) -> Value | None:
-    """What a dict holds under a key; `default` where it certainly holds nothing, None where that is not known.
+    """Value in a dict under a key. `default` if the key is certainly missing, None if the value is unknown.
 
-    A key that is not known gives one of the entries, each on the path on which the key is the one: where the program
-    goes on, it was one of those. Numbers and strings are not told apart like that: which of them it is, is the
-    caller's choice.
+    An unknown key selects one of the entries, each on the path on which the key equals its own: where the program
+    continues, it was one of them. If an entry is a number or a string, the result is None, since which of those applies
+    is the caller's choice.
     """
     entries = container.entries
     complete = container.state["complete"]
@@ -82,7 +82,7 @@ def entry(machine: Machine, container: Mapping, key: Value, default: Value | Non
     subject = symbol_of(key)
     own = all(isinstance(value, (Function, UserClass)) for value in entries.values())
     meant = list(islice(entries.items(), MAX_CALLED if own else MAX_CHOICES))
-    chosen = [Literal(Condition("==", subject, one), True) for one, _ in meant]
+    chosen = [literal_of(Condition("==", subject, one), True) for one, _ in meant]
     ways: list[tuple[Path, Value]] = [
         (frozenset({literal}), machine.choose(value)) for literal, (_, value) in zip(chosen, meant, strict=True)
     ]
@@ -95,7 +95,7 @@ def entry(machine: Machine, container: Mapping, key: Value, default: Value | Non
 
 
 def _may_be(parts: tuple[Value, ...], key: Any) -> bool:
-    """Whether a tuple of values may be this key."""
+    """Whether a tuple of values may equal this key."""
     return (
         isinstance(key, tuple)
         and len(key) == len(parts)
@@ -104,7 +104,7 @@ def _may_be(parts: tuple[Value, ...], key: Any) -> bool:
 
 
 def one_of_unknown_keys(container: Mapping) -> Value | None:
-    """What stands for all entries of a dict that a comprehension makes under keys that are not known."""
+    """Value that represents all entries of a dict that a comprehension creates under unknown keys."""
     if container.state["complete"] or len(container.entries) != 1:
         return None
     ((key, value),) = container.entries.items()
@@ -112,7 +112,7 @@ def one_of_unknown_keys(container: Mapping) -> Value | None:
 
 
 def dict_method(machine: Machine, receiver: Mapping, name: str, arguments: Arguments, site: Site) -> Value:
-    """`receiver.name(…)` of a dict."""
+    """Result of `receiver.name(…)` for a dict."""
     key = arguments.get("", 0)
     complete = receiver.state["complete"]
     if name in ("get", "pop", "setdefault") and key is not None:

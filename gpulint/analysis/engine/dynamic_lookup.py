@@ -1,5 +1,5 @@
-"""What a program picks by a name that is known only when it runs: `getattr(nets, name)`, `globals()["get_" + name]`,
-`eval(f"make_{kind}")`. It is one of those that can be meant, each on the path on which the name is its own."""
+"""Lookup by names that are known only at run time: `getattr(nets, name)`, `globals()["get_" + name]`,
+`eval(f"make_{kind}")`. The result is one of the candidates, each on the path on which the name equals its own."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
 
 MIN_KNOWN = 3
-"""Fewest letters of a name that must be known to look for it among all that a program or a class has."""
+"""Minimum number of known letters of a name to search for it among all names of a program or class."""
 
 
 def of_module(machine: Machine, scope: ModuleScope, name: Value, least: int = 0) -> Value | None:
-    """One of the functions and classes that a module has of the project; None where it is not known which can be meant.
-    At least so many letters of the name must be known."""
+    """One of the functions and classes of a project module; None if the candidates are unknown. At least `least`
+    letters of the name must be known."""
     names = (
         one
         for one, value in scope.globals.items()
@@ -31,7 +31,7 @@ def of_module(machine: Machine, scope: ModuleScope, name: Value, least: int = 0)
 
 
 def of_namespace(machine: Machine, names: Namespace, key: Value) -> Value | None:
-    """What stands under a key in the names of a module."""
+    """Value under a key among the names of a module."""
     if isinstance(key, Constant) and isinstance(key.value, str):
         return imports.module_attribute(machine, ModuleValue(names.scope), key.value)
     own = names.scope is machine.frame.module
@@ -39,7 +39,7 @@ def of_namespace(machine: Machine, names: Namespace, key: Value) -> Value | None
 
 
 def module_of(machine: Machine, dotted: PartialString, site: Site) -> Value | None:
-    """One of the modules of a package: `import_module("nets." + name)`; None where the package is not known."""
+    """One of the modules of a package: `import_module("nets." + name)`; None if the package is unknown."""
     project, importer = machine.project, machine.frame.module.path
     package, _, beginning = (dotted.parts[0] or "").rpartition(".")
     ending, dot, below = (dotted.parts[-1] or "").partition(".")
@@ -52,7 +52,7 @@ def module_of(machine: Machine, dotted: PartialString, site: Site) -> Value | No
 
 
 def of_object(machine: Machine, owner: Object, name: Value, read: Callable[[str], Value]) -> Value | None:
-    """One of the methods of an object whose name begins or ends so."""
+    """One of the methods of an object whose names match the known parts."""
     if owner.cls is None:
         return None
     names = (one for cls in owner.cls.classes for one, value in cls.namespace.items() if isinstance(value, Function))
@@ -60,7 +60,7 @@ def of_object(machine: Machine, owner: Object, name: Value, read: Callable[[str]
 
 
 def evaluated(machine: Machine, text: Value, load: Callable[[str], Value]) -> Value | None:
-    """What `eval` of a name gives: `eval("make_" + kind)`, `eval(f"nets.{name}")`."""
+    """Result of `eval` of a name: `eval("make_" + kind)`, `eval(f"nets.{name}")`."""
     first, *rest = text.parts if isinstance(text, PartialString) else (known(text),)
     if not isinstance(first, str):
         return of_module(machine, machine.frame.module, text, MIN_KNOWN)
@@ -90,7 +90,7 @@ def _one_of(
 
 
 def _has_parts(name: str, parts: Sequence[str | None]) -> bool:
-    """Whether a name is these parts one after the other, where None is any text."""
+    """Whether a name is the concatenation of these parts, where None matches any text."""
     pieces = [""]
     for part in parts:
         if part is None:

@@ -1,4 +1,4 @@
-"""What each kind of expression stands for."""
+"""Evaluation of each kind of expression."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.store import MISSING, alternatives, join
 from gpulint.analysis.domain.symbolic import Symbol
-from gpulint.analysis.domain.traversal import as_now, data_in, datasets_over
+from gpulint.analysis.domain.traversal import dataset_iterables, iterated_datasets, snapshot
 from gpulint.analysis.domain.truth import compare, negate, truth
 from gpulint.analysis.domain.values.base import (
     NONE,
@@ -74,10 +74,10 @@ _METHODS = {
     "<<": "__lshift__",
     ">>": "__rshift__",
 }
-"""Methods with which a class of the program defines an operator."""
+"""Special methods with which a class of the program overloads an operator."""
 
 MAX_FACTOR = 10**8
-"""Largest factor with which constant folding multiplies."""
+"""Largest operand of a multiplication, power or left shift that constant folding computes."""
 
 
 def eval_name(machine: Machine, node: ir.Name) -> Value:
@@ -103,14 +103,14 @@ def eval_fstring(machine: Machine, node: ir.FString) -> Value:
 
 
 def string_of(parts: tuple[str | None, ...], values: list[Value], node: ir.Node, machine: Machine) -> Value:
-    """A string of these parts: a constant when all are known."""
+    """A string composed of parts; a constant if all parts are known."""
     if None not in parts:
         return strings.string(parts, machine.site(node), strings.names_of(values))
     return PartialString(parts, ("text", parts, tuple(named for value in values for named in _symbols(value))))
 
 
 def _symbols(value: Value) -> Iterator[Symbol]:
-    """The symbol of a value; of one that conditions choose, those of what it can be and of the conditions."""
+    """Symbol of a value. For a `Union`, the symbols of its alternatives and of the conditions that select them."""
     if isinstance(value, Union):
         for guard, option in value.alternatives:
             yield symbol_of(option)
@@ -155,7 +155,7 @@ def eval_slice(machine: Machine, node: ir.Slice) -> Value:
 
 
 def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
-    """Evaluate what a call passes."""
+    """Evaluate the arguments of a call."""
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     sites: dict[Any, Any] = {}
@@ -188,8 +188,11 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
 
 
 def _filled_in(machine: Machine, node: ir.Expr, value: Value) -> Value:
-    """What is used of an object or a module that has None for it. In a function that nobody calls, somebody has filled
-    it in before: used as None, it would raise."""
+    """Value that is called or whose attribute is read, where it is None so far.
+
+    In a function that the program itself never calls, a None in an object or a module has been initialised before: used
+    as None, it would raise an exception.
+    """
     if isinstance(value, Constant) and value.value is None:
         name = node.name if isinstance(node, ir.Attribute) else None
         if isinstance(node, ir.Name) and node.id not in machine.frame.locals:
@@ -223,7 +226,7 @@ def eval_unary(machine: Machine, node: ir.Unary) -> Value:
 
 
 def _signed(machine: Machine, operand: Value, node: ir.Unary) -> Value:
-    """`-operand`, `+operand` or `~operand` of a value that is no join."""
+    """Value of `-operand`, `+operand` or `~operand`, where the operand is not a `Union`."""
     if isinstance(operand, Constant):
         try:
             if node.operator == "-":
@@ -251,7 +254,7 @@ def eval_binary(machine: Machine, node: ir.Binary) -> Value:
 
 
 def operate(machine: Machine, left: Value, sign: str, right: Value, node: ir.Node) -> Value:
-    """`left sign right` of two values that are no joins."""
+    """Value of `left sign right`. Neither operand may be a `Union`."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _fold(machine, left, sign, right, node)
     if isinstance(left, Instance) and left.cls is not None and (own := left.cls.find(_METHODS.get(sign, ""))):
@@ -305,7 +308,7 @@ def _concatenate_text(machine: Machine, left: Value, right: Value, node: ir.Node
 
 
 def eval_boolean(machine: Machine, node: ir.Boolean) -> Value:
-    """`and` / `or`: the right side is evaluated only on paths where the left one lets it."""
+    """Value of `and` or `or`: the right side is evaluated only on paths where the left side does not decide."""
     left = machine.choose(machine.evaluate(node.left))
     machine.library.value_read(left, "bool", node.left)
     flags = machine.context.flags
@@ -326,7 +329,7 @@ def _decides(machine: Machine, left: Value, sign: str) -> bool:
 
 
 def _short_circuit(machine: Machine, left: Value, sign: str, right: Callable[[], Value]) -> Value:
-    """`left and right` or `left or right`. Raises Halts where no path goes on."""
+    """Value of `left and right` or `left or right`. Raises `PathEnds` if no path continues."""
     wanted = sign == "and"
     results: list[tuple[Path, Value]] = []
     decided: list[tuple[Path, Value]] = []
@@ -359,20 +362,20 @@ def _short_circuit(machine: Machine, left: Value, sign: str, right: Callable[[],
 
 
 def _nothing() -> int:
-    """The path on which the right side of `and` or `or` is not evaluated."""
+    """The arm on which the right side of `and` or `or` is not evaluated."""
     return NORMAL
 
 
 def eval_comparison(machine: Machine, node: ir.Compare) -> Value:
-    """`a < b`, and `a < b < c`, which is `a < b and b < c` with `b` evaluated once."""
+    """Value of `a < b`, or of `a < b < c`, which is `a < b and b < c` with `b` evaluated once."""
     return _compared(machine, machine.choose(machine.evaluate(node.left)), node.left, node.rest, node)
 
 
 def _compared(
     machine: Machine, left: Value, left_node: ir.Expr, rest: Sequence[tuple[str, ir.Expr]], node: ir.Compare
 ) -> Value:
-    """The comparison of `left` with what follows it. To compare a tensor with None reads nothing and makes no tensor
-    (run on 2.21)."""
+    """Value of a comparison of `left` with the operands after it. Comparing a tensor with None by `is` neither reads it
+    nor creates a tensor (run on 2.21)."""
     (sign, right_node), *more = rest
     right = machine.choose(machine.evaluate(right_node))
     of_values = sign not in ("is", "is not", "in", "not in")
@@ -458,7 +461,7 @@ def eval_starred(machine: Machine, node: ir.Starred) -> Value:
 
 
 def eval_comprehension(machine: Machine, node: ir.Comprehension) -> Value:
-    """Runs its clauses as loops; a name that it binds is put back afterwards."""
+    """Run the clauses as loops. Outer variables with the names that the comprehension binds are restored afterwards."""
     collected: list[Value] = []
     keys: list[Value] = []
     names = {bound for clause in node.clauses for bound in name_lookup.bound_names(clause.target)}
@@ -495,8 +498,11 @@ def _clauses(
     keys: list[Value],
     data: list[Value],
 ) -> bool:
-    """Go through clause `depth` and those inside; whether `collected` holds exactly the elements, and `keys` those of a
-    dict. `data` is what they go over that goes over a dataset."""
+    """Run clause `depth` and those inside it.
+
+    Returns whether `collected` has exactly the elements, and `keys` the keys of a dict. `data` collects the iterables
+    that iterate over a dataset.
+    """
     if depth == len(node.clauses):
         if node.key is not None:
             keys.append(machine.choose(machine.evaluate(node.key)))
@@ -507,11 +513,11 @@ def _clauses(
     iterable = machine.choose(machine.evaluate(clause.iterable))
     iterable = special_methods.iter_of(machine, iterable, machine.site(clause.iterable))
     each, exact = iterate(machine, iterable, clause)
-    data += data_in([iterable])
+    data += dataset_iterables([iterable])
     before = machine.context
     loop = Loop(
         machine.site(clause),
-        as_now(iterable),
+        snapshot(iterable),
         exact,
         tuple(name_lookup.bound_names(clause.target)),
         machine.path,
@@ -555,7 +561,9 @@ def eval_yield(machine: Machine, node: ir.Yield) -> Value:
     site = machine.site(node)
     frame = machine.frame
     around = machine.context.loops[frame.caller.loops :]
-    frame.goes_over = tuple(dict.fromkeys((*frame.goes_over, *datasets_over(loop.iterable for loop in around))))
+    frame.yield_sources = tuple(
+        dict.fromkeys((*frame.yield_sources, *iterated_datasets(loop.iterable for loop in around)))
+    )
     for part in _delegated(machine, machine.choose(value), site) if node.delegates else (value,):
         frame.yielded.append((machine.path - frame.path, part))
         machine.library.yielded(part, site)
@@ -565,7 +573,7 @@ def eval_yield(machine: Machine, node: ir.Yield) -> Value:
 
 
 def _delegated(machine: Machine, value: Value, site: Site) -> tuple[Value, ...]:
-    """What `yield from value` yields."""
+    """Values that `yield from value` yields."""
     items, element = elements(machine, special_methods.iter_of(machine, value, site), site)
     return items if items is not None else (element or Unknown(("item", symbol_of(value), site)),)
 

@@ -1,4 +1,4 @@
-"""Imports: of libraries by name, of the project's own modules by reading them."""
+"""Imports: libraries by name, the project's own modules by running them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 STAR = "*"
-"""Where a module's globals keep the libraries that were imported with a star."""
+"""Key in a module's globals for the libraries imported with `*`."""
 
 
 def exec_import(machine: Machine, node: ir.Import) -> int:
@@ -33,7 +33,7 @@ def exec_import(machine: Machine, node: ir.Import) -> int:
 
 
 def _outermost(machine: Machine, dotted: str, site: Site) -> Value:
-    """What `import a.b.c` binds: `a`."""
+    """The value that `import a.b.c` binds: `a`."""
     top = dotted.partition(".")[0]
     found = module(machine, top, site)
     is_folder = isinstance(found, LibraryName) and machine.project.find(dotted, machine.frame.module.path) is not None
@@ -41,7 +41,7 @@ def _outermost(machine: Machine, dotted: str, site: Site) -> Value:
 
 
 def folder_attribute(machine: Machine, folder: Folder, name: str, site: Site) -> Value:
-    """A module in a package that is a folder, or a folder in it."""
+    """A module in a namespace package, or a folder in it."""
     dotted = f"{folder.dotted}.{name}"
     found = loaded(machine, dotted, site)
     if isinstance(found, LibraryName):
@@ -55,11 +55,12 @@ def _bind(machine: Machine, name: str, value: Value) -> None:
 
 
 MAX_EAGER_DEPTH = 3
-"""Imports inside imports that are run at once, for what they do to the runtime; deeper ones when they are used."""
+"""Maximum depth of nested imports that are run at once, for their effect on the runtime. Deeper ones are run when they
+are used."""
 
 
 def _run_now(machine: Machine, path: str, dotted: str, site: Site) -> None:
-    """Importing a module runs it. One that only defines things is left until it is used."""
+    """Run a module on import. A module that only defines things is left until it is used."""
     if machine.import_depth < MAX_EAGER_DEPTH and path not in machine.imported:
         machine.imported.add(path)
         if calls_at_import(machine.project, path, MAX_EAGER_DEPTH - machine.import_depth):
@@ -67,7 +68,7 @@ def _run_now(machine: Machine, path: str, dotted: str, site: Site) -> None:
 
 
 def _run_packages(machine: Machine, dotted: str, site: Site) -> None:
-    """Importing a module runs the packages that it is in, the outermost first."""
+    """Run the packages that contain an imported module, the outermost first."""
     parts = dotted.split(".")
     for depth in range(1, len(parts)):
         package = ".".join(parts[:depth])
@@ -77,7 +78,7 @@ def _run_packages(machine: Machine, dotted: str, site: Site) -> None:
 
 
 def module(machine: Machine, dotted: str, site: Site) -> Value:
-    """The module of that name, of the project or of a library."""
+    """The module with this name, of the project or of a library."""
     path = machine.project.find(dotted, machine.frame.module.path)
     if path is not None:
         _run_packages(machine, dotted, site)
@@ -87,7 +88,7 @@ def module(machine: Machine, dotted: str, site: Site) -> Value:
 
 
 def loaded(machine: Machine, dotted: str, site: Site) -> Value:
-    """The module of that name; one of the project has been run."""
+    """The module with this name. A module of the project is run."""
     found = module(machine, dotted, site)
     return resolve(machine, found) if isinstance(found, Imported) else found
 
@@ -136,8 +137,8 @@ def _member(machine: Machine, node: ir.ImportFrom, path: str | None, name: str) 
 
 
 def _binds(machine: Machine, path: str, name: str) -> bool:
-    """Whether a package itself has a name that one of its modules has, too: `from .UNet import UNet` in it. Its
-    importers get what has that name in it, and not the module."""
+    """Whether a package binds a name that one of its modules also has, as by `from .UNet import UNet`. Its importers
+    get the bound value and not the module."""
     project = machine.project
     if path == machine.frame.module.path or (outline := project.outline_of(path)) is None:
         return False
@@ -160,7 +161,8 @@ def _star(machine: Machine, path: str, dotted: str) -> None:
 
 
 def from_star(machine: Machine, name: str) -> Value | None:
-    """A name that one of the star imports of libraries brought: one that the library is known to have, or any has."""
+    """Value of a name that a star import of a library bound: of a library known to have it, or of any that may have
+    it."""
     stars = machine.frame.module.globals.get(STAR)
     if isinstance(stars, Constant) and isinstance(stars.value, tuple):
         return machine.library.from_star(stars.value, name)
@@ -168,7 +170,7 @@ def from_star(machine: Machine, name: str) -> Value | None:
 
 
 def resolve(machine: Machine, imported: Imported) -> Value:
-    """Read and run the module that was imported, and give what was asked of it."""
+    """Load and run an imported module, and return the requested module or attribute."""
     scope = machine.run_module(imported.path, imported.dotted)
     if scope is None:
         return Unknown(("import", imported.path, imported.attribute))

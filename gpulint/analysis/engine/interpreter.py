@@ -1,4 +1,4 @@
-"""Python's semantics on the abstract machine."""
+"""Semantics of Python on the abstract machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 Importer: TypeAlias = Callable[[Machine, str, str, Site | None], ModuleScope | None]
-"""Runs a module of the project, by path and dotted name, for the statement at a place."""
+"""Runs a module of the project, given its path, its dotted name and the site of the import."""
 
 
 class Interpreter(Machine):
@@ -47,8 +47,8 @@ class Interpreter(Machine):
     def execute(self, block: Sequence[ir.Statement]) -> int:
         """Run statements until one does not fall through.
 
-        Where a statement leaves different scopes open on different paths (a conditional `enter_context`), the
-        rest of the block is run on each.
+        If a statement leaves different scopes open on different paths (a conditional `enter_context`), the rest of the
+        block is run on each path.
         """
         for index, statement in enumerate(block):
             self.steps += 1

@@ -1,4 +1,4 @@
-"""Iteration: what loops, comprehensions and builtins get from a value."""
+"""Iteration: the elements that loops, comprehensions and built-in functions get from a value."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 MAX_UNROLL = 8
-"""Longest sequence of known elements that a loop or comprehension goes through one by one."""
+"""Maximum length of a sequence of known elements for which a loop or comprehension is unrolled."""
 
 
 def iterate(machine: Machine, iterable: Value, node: ir.Node) -> tuple[list[Value], bool]:
-    """What a loop over a value goes through: (elements, whether these are exactly all of them)."""
+    """Elements of a loop over a value, and whether these are exactly all elements."""
     if isinstance(iterable, Items):
         if iterable.items is not None and len(iterable.items) <= MAX_UNROLL:
             return list(iterable.items), True
@@ -39,13 +39,14 @@ def iterate(machine: Machine, iterable: Value, node: ir.Node) -> tuple[list[Valu
 
 
 def _are_alike(elements: Sequence[Value]) -> bool:
-    """Whether the first of several elements can stand for all of them."""
+    """Whether the first of several elements can represent all of them."""
     first = elements[0]
     return not isinstance(first, Constant) and all(type(one) is type(first) for one in elements)
 
 
 def _any_of(machine: Machine, iterable: Union, node: ir.Node) -> Value:
-    """What stands for the elements of whichever of several values a loop goes over: none of an empty one."""
+    """Value that represents the elements of whichever alternative a loop iterates over. An empty one contributes
+    none."""
     unknown = Unknown(("item", symbol_of(iterable), machine.site(node)))
     ways: list[tuple[Path, Value]] = []
     for guard, option in iterable.alternatives:
@@ -57,7 +58,7 @@ def _any_of(machine: Machine, iterable: Union, node: ir.Node) -> Value:
 
 
 def elements(machine: Machine, value: Value, site: Site) -> tuple[tuple[Value, ...] | None, Value | None]:
-    """(all elements if known, else None; one that stands for all if known)."""
+    """All elements of a value, or None if they are unknown; and one value that represents all of them, or None."""
     if isinstance(value, Items):
         items = value.items
         element = value.element

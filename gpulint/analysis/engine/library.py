@@ -1,4 +1,4 @@
-"""What libraries do with values, as the engine asks for it."""
+"""Interface of the engine to the semantics of libraries."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from gpulint.syntax import ir
 
 
 class LibrarySemantics(ABC):
-    """What names, objects and operators of libraries do.
+    """Effects and results of names, objects and operators of libraries.
 
-    The first group of methods gives values, or None where the libraries have nothing to say of such a value; the second
-    only observes what the program does.
+    Methods in the first group return values, or None if no library determines the value. Methods in the second group
+    only observe what the program does.
     """
 
     words: frozenset[str]
-    """Words in the names of what libraries do that is worth following."""
+    """Words in the names of library functions that are worth following."""
 
     # ------------------------------------------------------------------------- values
 
     @abstractmethod
     def name(self, dotted: str, package: str = "") -> LibraryName:
-        """A name of a library by its canonical dotted name; `package` is the one that the program has it from, by
+        """The library name for a canonical dotted name. `package` is the package that the program imported it from, by
         default the outermost of `dotted`."""
 
     @abstractmethod
@@ -38,11 +38,11 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def call_method(self, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
-        """Result of `receiver.name(…)`, where no class of the program defines the method."""
+        """Result of `receiver.name(…)`, if no class of the program defines the method."""
 
     @abstractmethod
     def call_value(self, function: Value, arguments: Arguments, site: Site) -> Value:
-        """Result of calling an object, or a value of which nothing is known."""
+        """Result of calling an object or an unknown value."""
 
     @abstractmethod
     def call_traced(self, function: Traced, arguments: Arguments, site: Site, receiver: Value | None = None) -> Value:
@@ -50,59 +50,59 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def instantiate(self, cls: UserClass, arguments: Arguments, site: Site) -> Value:
-        """Instance of a class of the program, which may derive from one of a library."""
+        """Instance of a class of the program, which may derive from a library class."""
 
     @abstractmethod
     def instance_of(self, cls: LibraryName, site: Site) -> Value | None:
-        """What stands for an instance of a library's class that was created elsewhere."""
+        """Value that represents an instance of a library class that was created elsewhere."""
 
     @abstractmethod
     def is_instance(self, value: Object, kind: Value) -> bool | None:
-        """Whether a library's object is of a class; None where that is not known."""
+        """Whether a library object is an instance of a class; None if it is unknown."""
 
     @abstractmethod
     def get_attribute(self, receiver: Value, name: str, node: ir.Node) -> Value | None:
-        """`receiver.name` of a value that is neither Python's own nor an object."""
+        """Value of `receiver.name`, where the receiver is neither a built-in value nor an object."""
 
     @abstractmethod
     def get_object_attribute(self, receiver: Object, name: str, node: ir.Node) -> Value:
-        """`receiver.name` of an object, where neither it nor a class of the program has the attribute."""
+        """Value of `receiver.name` for an object, if neither it nor a class of the program has the attribute."""
 
     @abstractmethod
     def get_item(self, container: Value, key: Value, node: ir.Node) -> Value | None:
-        """`container[key]`."""
+        """Value of `container[key]`."""
 
     @abstractmethod
     def get_slice(self, container: Value, bounds: tuple[Value, ...], node: ir.Node) -> Value | None:
-        """`container[lower:upper:step]`."""
+        """Value of `container[lower:upper:step]`."""
 
     @abstractmethod
     def set_item(self, container: Value, key: Value, value: Value, site: Site) -> Value | None:
-        """What a container is after `container[key] = value`; None where it is what it was."""
+        """The container after `container[key] = value`; None if it is unchanged."""
 
     @abstractmethod
     def unpack(self, value: Value, index: int, site: Site) -> Value | None:
-        """Part of a value that goes to a target of an assignment to several."""
+        """Element of a value that is assigned to one of several targets."""
 
     @abstractmethod
     def iterate(self, iterable: Value, node: ir.Node) -> Value | None:
-        """What stands for the elements of a loop over a value."""
+        """Value that represents the elements of a loop over a value."""
 
     @abstractmethod
     def element_of(self, value: Value, site: Site) -> Value | None:
-        """What stands for the elements of a value that a builtin iterates over."""
+        """Value that represents the elements of a value that a built-in function iterates over."""
 
     @abstractmethod
     def generated(self, element: Value) -> Value:
-        """What a loop gets of an element that a generator of the program yields."""
+        """Loop element for an element that a generator of the program yields."""
 
     @abstractmethod
-    def in_turn(self, element: Value, turn: int) -> Value:
-        """What stands for an element of a loop in one of its iterations."""
+    def in_iteration(self, element: Value, turn: int) -> Value:
+        """Value that represents an element of a loop in one of its iterations."""
 
     @abstractmethod
     def comprehended(self, element: Value) -> Value | None:
-        """A list of all that an element stands for."""
+        """A list of all values that an element represents."""
 
     @abstractmethod
     def operate(self, sign: str, operands: tuple[Value, ...], node: ir.Node) -> Value | None:
@@ -110,7 +110,7 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def update_in_place(self, target: Value, sign: str, value: Value, node: ir.Node) -> bool:
-        """Whether `target += value` and its like change the target itself."""
+        """Whether an augmented assignment such as `target += value` changes the target in place."""
 
     @abstractmethod
     def compare(self, left: Value, sign: str, right: Value, node: ir.Node) -> Value | None:
@@ -118,19 +118,20 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def as_array(self, value: Value) -> Value:
-        """A value of which the program asks what only an array has: a comparison of arrays is no bool."""
+        """A value as an array, if the program uses it as only an array can be used: a comparison of arrays is no
+        bool."""
 
     @abstractmethod
     def convert(self, kind: str, value: Value, site: Site) -> Value | None:
-        """Result of `int(value)` and `float(value)`."""
+        """Result of `int(value)` or `float(value)`."""
 
     @abstractmethod
     def total(self, first: Value, values: tuple[Value, ...], site: Site) -> Value | None:
-        """Result of `sum()` over several values; `first` stands for all of them."""
+        """Result of `sum()` over several values, which `first` represents."""
 
     @abstractmethod
     def decorate(self, decorator: Value, defined: Value, node: ir.Expr) -> Value:
-        """What a decorator makes of a function or a class."""
+        """Result of applying a decorator to a function or a class."""
 
     @abstractmethod
     def has_name(self, dotted: str, package: str) -> bool:
@@ -138,19 +139,19 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def any_member(self, module: LibraryName) -> LibraryName | None:
-        """What stands for whichever member of a module the program picks at run time."""
+        """Value that represents the member of a module that the program selects at run time."""
 
     @abstractmethod
     def from_star(self, modules: Sequence[str], name: str) -> Value | None:
-        """What a name is that star imports of these modules may have bound."""
+        """Value of a name that star imports of these modules may have bound."""
 
     @abstractmethod
     def enter(self, manager: Manager, site: Site) -> Value:
-        """Make what a manager does part of the present context; what `as` binds."""
+        """Apply a manager's effect to the present context. Returns the value that `as` binds."""
 
     @abstractmethod
     def enter_unknown(self, manager: Value, site: Site) -> Value:
-        """The same of a value that is no known manager."""
+        """The same as `enter` for a value that is not a known manager."""
 
     @abstractmethod
     def leave(self, manager: Manager) -> None:
@@ -162,15 +163,15 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def is_first(self, manager: Value) -> bool:
-        """Whether a manager is the one to follow first of several that the program may enter."""
+        """Whether to follow this manager first, if the program may enter one of several."""
 
     @abstractmethod
     def is_tracked(self, value: Value) -> bool:
-        """Whether a function that is given such a value may do something of note with it."""
+        """Whether a function may do something of interest with an argument of this kind."""
 
     @abstractmethod
     def is_same_for_all(self, value: Value) -> bool:
-        """Whether a list that gets such a value at one place gets one at each."""
+        """Whether a list that gets such a value at one index gets one at each index."""
 
     # ----------------------------------------------------------------------- observers
 
@@ -180,11 +181,11 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def imported(self, dotted: str, site: Site) -> None:
-        """A module of a library, or a name of one, is imported."""
+        """A library module, or a name in one, is imported."""
 
     @abstractmethod
     def function_called(self, name: str, owner: str, arguments: Arguments, site: Site) -> None:
-        """A function of the program is called; `owner` is the name of its class."""
+        """A function of the program is called. `owner` is the name of its class."""
 
     @abstractmethod
     def method_called(self, receiver: Value, method: Value, arguments: Arguments, site: Site) -> None:
@@ -192,19 +193,19 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def bound(self, value: Value) -> None:
-        """A value becomes a parameter of a function of the program."""
+        """A value is bound to a parameter of a function of the program."""
 
     @abstractmethod
     def value_read(self, value: Value, how: str, place: ir.Node | Site) -> None:
-        """The program looks at the content of a value."""
+        """The program reads the content of a value."""
 
     @abstractmethod
     def value_used(self, value: Value, site: Site) -> None:
-        """A value decides what the program does next, as an index does."""
+        """A value affects what the program does next, as an index does."""
 
     @abstractmethod
     def loop_decided(self, guard: Path, site: Site) -> None:
-        """Conditions decide whether a loop goes on."""
+        """Conditions decide whether a loop continues."""
 
     @abstractmethod
     def iterated(self, iterable: Value, how: str, site: Site, loop: Site | None) -> None:
@@ -220,7 +221,7 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def escaped(self, value: Value, how: str, site: Site) -> None:
-        """A value goes where it is not followed."""
+        """A value escapes to where it is not followed."""
 
     @abstractmethod
     def attribute_set(self, receiver: Object, name: str, value: Value, site: Site) -> None:
@@ -228,7 +229,7 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def container_grown(self, container: Items | Mapping, value: Value, site: Site) -> None:
-        """A value is put into a container."""
+        """A value is added to a container."""
 
     @abstractmethod
     def container_cleared(self, container: Items | Mapping, site: Site) -> None:
@@ -236,12 +237,12 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def collected(self, value: Value, site: Site) -> None:
-        """A value becomes an element of what a comprehension makes."""
+        """A value becomes an element of a comprehension."""
 
     @abstractmethod
     def dropped(self, value: Value, site: Site) -> None:
-        """Nobody uses the result of a call."""
+        """The result of a call is not used."""
 
     @abstractmethod
     def main_program_reached(self) -> None:
-        """The program comes to `if __name__ == "__main__":`."""
+        """The program reaches `if __name__ == "__main__":`."""

@@ -1,4 +1,4 @@
-"""Numbers that a loop or an object counts with: no run of the program sees more than their first few values."""
+"""Counters of loops and objects: the analysis sees no more than their first few values."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gpulint.syntax import ir
 
 
 def attribute_as_counter(machine: Machine, receiver: Object, name: str, value: Value, site: Site) -> Value:
-    """What an attribute is known as after `receiver.name = value`: nothing is known of a number that a method of the
-    class counts up or down, so that `if self.size < 64: return` is not taken for the end of the matter."""
+    """Value of an attribute after `receiver.name = value`: a counter if a method of the class increments or decrements
+    it. Otherwise `if self.size < 64: return` would look as if it always returned."""
     if receiver.cls is None or name not in counted(receiver.cls.definition):
         return value
     is_number = isinstance(value, Constant) and type(value.value) is int
@@ -25,8 +25,8 @@ def attribute_as_counter(machine: Machine, receiver: Object, name: str, value: V
 
 
 def variable_as_counter(machine: Machine, target: ir.Expr, before: Value, value: Value, site: Site) -> Value:
-    """What a variable is known as after `n += 1` in a loop whose rounds are not gone through one by one, so that
-    `if n > 1000` is not taken for something that never holds."""
+    """Value of a variable after `n += 1` in a loop: a counter unless the loop is unrolled. Otherwise `if n > 1000`
+    would look as if it never held."""
     if not isinstance(target, ir.Name) or not machine.loops or machine.context.loops[-1].unrolled:
         return value
     is_number = isinstance(before, Constant) and isinstance(value, Constant) and type(value.value) is int
@@ -43,7 +43,7 @@ def _counter(machine: Machine, name: str, site: Site) -> Unknown:
 
 @lru_cache(maxsize=256)
 def counted(definition: ir.ClassDef) -> frozenset[str]:
-    """The attributes that the methods of a class count with: `self.n += 1`, `self.n = self.n + 1`."""
+    """Attributes that the methods of a class increment or decrement: `self.n += 1`, `self.n = self.n + 1`."""
     return frozenset(_counted(definition))
 
 

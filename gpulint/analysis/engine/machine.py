@@ -1,6 +1,6 @@
-"""The abstract machine: frames, paths, forks, bounds and events.
+"""The abstract machine: frames, paths, forks, limits and events.
 
-It knows neither Python's syntax nor any library. `Interpreter` adds Python; `LibrarySemantics` adds the libraries.
+It depends on neither Python's syntax nor any library. `Interpreter` adds Python; `LibrarySemantics` adds the libraries.
 """
 
 from __future__ import annotations
@@ -38,25 +38,26 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 MAX_STEPS = 30_000
-"""Expressions and statements evaluated for one program before the rest of it is given up."""
+"""Maximum number of expressions and statements evaluated for one program. The rest of it is abandoned."""
 
 MAX_ENTRY_STEPS = 20_000
-"""The same for one entry point that nobody calls."""
+"""The same maximum for one entry point, that is, a function without a caller in the program."""
 
 MAX_STEPS_OF_ALL = 120_000
-"""The same for a program and all its entry points."""
+"""The same maximum for a program and all its entry points."""
 
 MAX_CALL_STEPS = 2_000
-"""Steps of one call that are too many once the program's are used up: the call is given up in place of the program."""
+"""Number of steps from which a call counts as long. When the program's steps are used up, a long call is abandoned
+instead of the program."""
 
 EXTENSION = 5_000
-"""Steps that the program gets then, or where no call took many."""
+"""Number of steps that are added then, or if no call was long."""
 
 MAX_EXTENSIONS = 10
-"""Extensions for one program."""
+"""Maximum number of extensions for one program."""
 
 MAX_FORKS = 8
-"""Ways in which one statement is run separately; the others are taken as one."""
+"""Maximum number of alternatives for which one statement is run separately. The others are treated as one."""
 
 
 class Frame:
@@ -71,7 +72,6 @@ class Frame:
         "definition",
         "enters",
         "exits",
-        "goes_over",
         "is_given_up",
         "locals",
         "mark",
@@ -81,6 +81,7 @@ class Frame:
         "path",
         "receiver",
         "returns_here",
+        "yield_sources",
         "yielded",
     )
 
@@ -108,23 +109,23 @@ class Frame:
         self.context = Context()
         self.branches = 0
         self.enters = False
-        """It enters context managers by hand, which stay entered after it."""
+        """Whether it enters context managers by hand, which stay entered after it."""
         self.is_given_up = False
-        """It took too many steps: the rest of it was not run."""
+        """Whether it took too many steps, so that the rest of it was not run."""
         self.returns_here = False
-        """It has one way out, and the present state is the one there."""
+        """Whether it has a single exit, whose state is the present one."""
         self.on_yield: Callable[[Value], None] | None = None
         self.yielded: list[tuple[Path, Value]] = []
-        self.goes_over: tuple[Value, ...] = ()
-        """The datasets that loops go over around what it yields."""
+        self.yield_sources: tuple[Value, ...] = ()
+        """Datasets that the loops around its `yield` expressions iterate over."""
 
     def entry(self) -> Frame:
-        """This module's frame as the start of a call chain of which nothing is known."""
+        """This module's frame as the start of a call chain without known callers."""
         return Frame(self.module, self.locals, (), Caller(None, "", None, False), None)
 
 
 class LoopRecord:
-    """Ways out of the loop being run."""
+    """Exits of the loop that is being run."""
 
     __slots__ = ("breaks", "continues", "mark")
 
@@ -135,7 +136,7 @@ class LoopRecord:
 
 
 class Machine(ABC):
-    """Runs one program (a file as it would be run or imported) and writes its events to a Plan."""
+    """Runs one program (a file as it would be run or imported) and writes its events to a `Plan`."""
 
     def __init__(
         self, project: Project, scope: ModuleScope, plan: Plan, library: Callable[[Machine], LibrarySemantics]
@@ -146,44 +147,44 @@ class Machine(ABC):
         self.library_state = LibraryState()
         self.state = State()
         self.path: Path = EVERYWHERE
-        self.assured: Path = EVERYWHERE
-        self.demands: frozenset[tuple[Path, Path]] = frozenset()
+        self.assumed: Path = EVERYWHERE
+        self.requirements: frozenset[tuple[Path, Path]] = frozenset()
         self.context = Context()
         self.steps = 0
         self.step_limit = MAX_STEPS
         self.extensions = MAX_EXTENSIONS
         self.started: list[int] = []
-        """For each call that is being run, the steps before it."""
+        """For each active call, the number of steps before it."""
         self.effects: list[Effect] = []
-        """Stateful operations so far."""
+        """Stateful ops so far."""
         self.loops: list[LoopRecord] = []
         self.active: list[object] = []
         self.entered: set[int] = set()
         self.executions: dict[Any, list[CallSummary]] = {}
         self.branches = 0
-        """Forks and loops around the present place: a state inside is taken back at their end."""
+        """Number of forks and loops around the present statement. State changes inside one are undone at its end."""
         self.diverged: list[tuple[Outcome, Context]] = []
         """Paths that ended with different scopes open and are not joined yet."""
         self.import_depth = 0
         self.imported: set[str] = set()
         self.histories: defaultdict[tuple[int, ...], FunctionProfile] = defaultdict(FunctionProfile)
-        """The runs of each function definition, by id."""
-        self.noted = 0
-        """Events so far, other than that a function is entered or handed over."""
-        self.happened = 0
-        """Those of them that say more than that an operation is called or a loop is entered."""
+        """Runs of each function definition, keyed by id."""
+        self.event_count = 0
+        """Number of events so far, without those for functions entered or handed over."""
+        self.significant_event_count = 0
+        """Number of these events without those for ops called and loops entered."""
         self.operations = 0
-        """Operations so far that were called."""
+        """Number of ops called so far."""
         self.instances: dict[int, tuple[Value, Changes]] = {}
-        """For each class that only entry points use, the instance that they share and what making it changed."""
+        """For each class that only entry points use, the shared instance and the changes made by creating it."""
         self.filled: Changes = {}
-        """What entry points changed that others read."""
+        """Changes by entry points that others depend on."""
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
         self.frame = self.module_frame
 
     def release(self) -> None:
-        """Take back what the program changed in modules that others share, and let go of what only the garbage
-        collector would find: functions know the scopes that they are in."""
+        """Undo the program's changes to shared modules, and clear references that form cycles: functions refer to the
+        scopes that contain them, and only the garbage collector could free them."""
         self.state.take_back(0)
         self.plan.events.clear()
         self.instances.clear()
@@ -201,14 +202,14 @@ class Machine(ABC):
 
     def where(self) -> Where:
         graph_mode = self.frame.module.graph_mode
-        return Where(self.context, self.path, self.frame.caller, graph_mode, self.assured, self.demands)
+        return Where(self.context, self.path, self.frame.caller, graph_mode, self.assumed, self.requirements)
 
     def emit(self, event: Event) -> None:
         self.plan.events.append(event)
         if type(event) not in (FunctionEntered, FunctionHandedOver):
-            self.noted += 1
+            self.event_count += 1
             self.operations += type(event) is OpCalled
-            self.happened += type(event) not in (OpCalled, LoopEntered)
+            self.significant_event_count += type(event) not in (OpCalled, LoopEntered)
 
     # --------------------------------------------------------------------- running syntax
 
@@ -222,11 +223,11 @@ class Machine(ABC):
 
     @abstractmethod
     def call(self, function: Value, arguments: Arguments, site: Site) -> Value:
-        """Result of calling a value that is no join. Raises Halts where no path returns."""
+        """Result of calling a value that is not a `Union`. Raises `PathEnds` if no path returns."""
 
     @abstractmethod
     def call_method(self, receiver: Value, method: Value, arguments: Arguments, site: Site) -> Value:
-        """Result of calling a function of a class with its receiver first."""
+        """Result of calling a function of a class with its receiver as the first argument."""
 
     @abstractmethod
     def call_function(
@@ -236,7 +237,8 @@ class Machine(ABC):
 
     @abstractmethod
     def get_attribute(self, receiver: Value, name: str, node: ir.Node) -> Value:
-        """`receiver.name` of a value that is no join. Raises Halts for None, which has none."""
+        """Value of `receiver.name`, where the receiver is not a `Union`. Raises `PathEnds` for None, which has no such
+        attribute."""
 
     @abstractmethod
     def instantiate_unknown(self, owner: UserClass, site: Site) -> Value:
@@ -244,15 +246,15 @@ class Machine(ABC):
 
     @abstractmethod
     def run_module(self, path: str, dotted: str, site: Site | None = None) -> ModuleScope | None:
-        """Import a module of the project; None where it cannot be read.
+        """Import a module of the project; None if it cannot be read.
 
-        Its effect on the process becomes the program's, where the statement that first imports it stands at `site`.
+        Its effects on the process are applied to the program if the statement that first imports it is at `site`.
         """
 
-    def goes_on(self, taken: int, site: Site | None) -> bool:
-        """Whether the program goes on after a call that took too many steps: what the call gives is not known then.
+    def may_continue_after(self, taken: int, site: Site | None) -> bool:
+        """Whether the program continues after a call that took too many steps, with an unknown result.
 
-        So a network that is built at length does not hide the loop that trains it.
+        This way, a network whose construction takes many steps does not hide the loop that trains it.
         """
         if taken < MAX_CALL_STEPS or not self.extensions:
             return False
@@ -266,7 +268,8 @@ class Machine(ABC):
         self.plan.reached("steps", site)
 
     def run_out(self) -> None:
-        """The steps are used up: go on if no single call took many of them. Raises Exhausted."""
+        """Handle the exhaustion of steps: extend the limit if no single call took many of them. Raises `Exhausted`
+        otherwise."""
         first = self.started[0] if self.started else 0
         one = any(
             self.steps - started >= MAX_CALL_STEPS and started - first >= MAX_CALL_STEPS for started in self.started
@@ -277,7 +280,7 @@ class Machine(ABC):
 
     @contextmanager
     def within(self, context: Context) -> Iterator[None]:
-        """Run something in another context: where a path ends in it, nothing around it does."""
+        """Run a block in another context. A path that ends in the block does not end around it."""
         before, self.context = self.context, context
         try:
             yield
@@ -287,7 +290,8 @@ class Machine(ABC):
 
     @contextmanager
     def speculate(self, steps: int) -> Iterator[None]:
-        """Run something for what it shows: it may take so many steps, which count for nobody, and changes nothing."""
+        """Run a block to see what it does, for at most `steps` steps. They do not count towards the limit, and changes
+        of state are undone."""
         path, context, branches, active = self.path, self.context, self.branches, len(self.active)
         limit, extensions, started = self.step_limit, self.extensions, self.steps
         self.step_limit, self.extensions = min(limit, self.steps + steps), 0
@@ -302,13 +306,13 @@ class Machine(ABC):
         self.step_limit, self.extensions = limit + self.steps - started, extensions
 
     def join_diverged(self) -> None:
-        """Join paths that left different scopes open, at the end of what the scopes belong to."""
+        """Join paths that left different scopes open, at the end of the function or block that the scopes belong to."""
         if self.diverged:
             diverged, self.diverged = self.diverged, []
             self.state.join([outcome for outcome, _ in diverged], self.path)
 
     def made_since(self, mark: int) -> Changes:
-        """What has changed since a mark, but for the process: that is as whoever calls has it."""
+        """Changes since a mark, except those to the process, whose state is the caller's."""
         process = self.library_state.process
         return {key: one for key, one in self.state.changes_since(mark).items() if key[0] not in process}
 
@@ -317,7 +321,7 @@ class Machine(ABC):
         return Frame(function.module, {}, function.closure, caller, self.frame, function.definition, receiver)
 
     def owner_of(self, frame: Frame) -> UserClass | None:
-        """The class whose body defined the function of a frame, looked for through the frames around it."""
+        """The class whose body defines the function of a frame."""
         if not isinstance(frame.receiver, Object) or frame.receiver.cls is None:
             return None
         return _defining_class(frame.receiver.cls, frame.definition)
@@ -325,24 +329,24 @@ class Machine(ABC):
     # --------------------------------------------------------------------- paths and forks
 
     def choose(self, value: Value) -> Value:
-        """What of a value is possible on the present path."""
+        """The alternatives of a value that are possible on the present path."""
         return value if type(value) is not Union else choose(value, self.path)
 
     def assume(self, guard: Path) -> None:
-        """Remember what holds wherever the loop goes on, unless an exception is caught inside it."""
+        """Record conditions that hold wherever the loop continues, unless an exception is caught inside it."""
         loops = self.context.loops
         if guard and len(self.context.handlers) == (loops[-1].handlers if loops else 0):
-            self.assured |= guard
+            self.assumed |= guard
 
     def require(self, path: Path, guard: Path) -> None:
-        """Remember what the program ends with an error without on a path, unless that may be caught."""
+        """Record a condition without which the program ends with an error on a path, unless a handler may catch it."""
         if not guard <= path and not self.context.handlers:
-            self.demands |= {(path, guard - path)}
+            self.requirements |= {(path, guard - path)}
 
     def fork(self, arms: list[tuple[Path, Callable[[], int]]]) -> int:
-        """Run each arm from the present state on its own path, then join what they changed.
+        """Run each arm from the present state on its own path, then join the changes.
 
-        Arms whose path contradicts the present one are not run. Falls through when an arm does.
+        Arms whose path contradicts the present one are not run. Falls through if an arm does.
         """
         base, before = self.path, self.context
         possible = [(guard, run) for guard, run in arms if compatible(base, guard)]
@@ -379,7 +383,8 @@ class Machine(ABC):
         return NORMAL
 
     def _runs(self, run: Callable[[], int]) -> bool:
-        """Run one arm; whether it falls through. What it left entered is left again."""
+        """Run one arm and return whether it falls through. If the arm's path ends inside an expression, its frames,
+        calls and loops are removed."""
         frame, active, loops, branches = self.frame, len(self.active), len(self.loops), self.branches
         self.branches += 1
         try:
@@ -392,7 +397,7 @@ class Machine(ABC):
             self.branches = branches
 
     def return_value(self, value: Value) -> None:
-        """Return from the present function with a value."""
+        """Return a value from the present function."""
         frame = self.frame
         always = not frame.exits and self.branches == frame.branches
         changes = {} if always else self.state.changes_since(frame.mark)
@@ -400,7 +405,7 @@ class Machine(ABC):
         frame.returns_here = always
 
     def split(self, test: Value) -> tuple[Path | None, Path | None]:
-        """The paths on which a test holds and fails; None where it cannot."""
+        """The paths on which a test holds and on which it fails; None for one that is impossible."""
         yes: list[Path] = []
         no: list[Path] = []
         for guard, holds in truth(test, self.path):
@@ -415,7 +420,7 @@ class Machine(ABC):
     def each(self, value: Value, use: Callable[[Value], Value], place: ir.Node | Site) -> Value:
         """Apply `use` to each alternative of a value on its own path, and join the results.
 
-        Raises Halts when it ends every path.
+        Raises `PathEnds` if it ends every path.
         """
         if type(value) is Union:
             value = choose(value, self.path)
@@ -428,7 +433,7 @@ class Machine(ABC):
             ways = _grouped(value, same)
         if len(ways) > MAX_FORKS:
             ways = _grouped(value, _are_of_one_kind)
-        if len(ways) > MAX_FORKS:  # the last that is run stands for the others
+        if len(ways) > MAX_FORKS:  # the last one that is run represents the others
             before, (_, last) = ways[: MAX_FORKS - 1], ways[MAX_FORKS - 1]
             ways = [*before, (frozenset({one_of([guard for guard, _ in before]).negation}), last)]
         base = self.path
@@ -438,7 +443,7 @@ class Machine(ABC):
         return joined
 
     def either(self, arms: Sequence[tuple[Path, Callable[[], Value]]], name: tuple[Any, ...]) -> Value:
-        """What each of several arms gives on its own path, joined. Raises Halts when it ends every path."""
+        """Joined results of several arms, each on its own path. Raises `PathEnds` if every path ends."""
         results: list[tuple[Path, Value]] = []
 
         def arm(guard: Path, value: Callable[[], Value]) -> Callable[[], int]:
@@ -454,12 +459,12 @@ class Machine(ABC):
         return joined if isinstance(joined, Value) else Unknown(name)
 
     def fresh(self, name: str, site: Site) -> Condition:
-        """A condition of its own for something that can go either way at `site`."""
+        """A condition for a choice at `site` about which nothing is known."""
         return Condition(name, site)
 
 
 def _nothing() -> None:
-    """A program that was released has nothing to release."""
+    """Replacement of `Plan.release` after the release."""
 
 
 def _defining_class(cls: UserClass, definition: object) -> UserClass | None:
@@ -477,7 +482,7 @@ def _are_of_one_kind(one: Value, other: Value) -> bool:
 
 
 def _grouped(value: Union, are_alike: Callable[[Value, Value], bool]) -> list[tuple[Path, Value]]:
-    """The alternatives of a value, those that are alike as one."""
+    """Alternatives of a value, with those that are alike merged."""
     groups: list[tuple[list[Path], Value]] = []
     for path, option in value.alternatives:
         paths = next((paths for paths, other in groups if are_alike(other, option)), None)

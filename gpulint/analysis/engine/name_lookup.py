@@ -1,4 +1,4 @@
-"""Names: looking them up in the scopes of a frame, and binding them."""
+"""Names: lookup in the scopes of a frame, and binding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def load(machine: Machine, name: str, node: ir.Node) -> Value:
-    """The value of a name: local, enclosing, global, builtin."""
+    """Value of a name in the local, enclosing, global or built-in scope."""
     frame = machine.frame
     scopes = (frame.declared[name],) if name in frame.declared else (frame.locals, *frame.closure, frame.module.globals)
     for scope in scopes:
@@ -46,7 +46,7 @@ def store(machine: Machine, name: str, value: Value) -> None:
 
 
 def enclosing(machine: Machine) -> tuple[dict[str, Value], ...]:
-    """The scopes that a function defined here closes over."""
+    """Scopes that a function defined here closes over."""
     frame = machine.frame
     if frame.locals is frame.module.globals:
         return ()
@@ -56,7 +56,7 @@ def enclosing(machine: Machine) -> tuple[dict[str, Value], ...]:
 
 
 def defaults(machine: Machine, parameters: tuple[ir.Parameter, ...]) -> dict[str, Value]:
-    """The values of parameter defaults, evaluated where the function is defined."""
+    """Default values of parameters, evaluated where the function is defined."""
     return {
         parameter.name: machine.choose(machine.evaluate(parameter.default))
         for parameter in parameters
@@ -65,7 +65,7 @@ def defaults(machine: Machine, parameters: tuple[ir.Parameter, ...]) -> dict[str
 
 
 def bound_names(target: ir.Expr) -> Iterator[str]:
-    """The names that assigning to a target binds."""
+    """Names that an assignment to a target binds."""
     if isinstance(target, ir.Name):
         yield target.id
     elif isinstance(target, ir.Starred):

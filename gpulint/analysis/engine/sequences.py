@@ -1,4 +1,4 @@
-"""Lists, tuples and sets: growing, clearing, and their methods."""
+"""Lists, tuples and sets: adding and removing elements, and other methods."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
 
 MAX_ITEMS = 256
-"""Longest sequence that is kept element by element."""
+"""Maximum length of a sequence whose elements are kept individually."""
 
 
 def clear(machine: Machine, receiver: Items, site: Site) -> None:
-    """A list loses its elements, or some of them."""
+    """Record that a list loses its elements, or some of them."""
     machine.library.container_cleared(receiver, site)
     machine.state.write(receiver.state, "items", None if receiver.items else receiver.items)
     machine.state.write(receiver.state, "element", None)
@@ -36,12 +36,12 @@ def extend(machine: Machine, receiver: Items, value: Value, site: Site) -> None:
 
 
 def _comes_again(machine: Machine, receiver: Items) -> bool:
-    """Whether the present place is in a loop of which nobody knows the rounds, and the list is from outside."""
+    """Whether the present statement is in a loop that is not unrolled, and the list was created outside it."""
     return any(not loop.unrolled for loop in loops_since(receiver.around or (), machine.context.loops))
 
 
 def rebound(machine: Machine, value: Value, site: Site) -> None:
-    """A list becomes `itself + more`: it holds what that adds, as if it were appended."""
+    """Treat `itself + more`, assigned to a list, as if `more` were appended."""
     for _, option in alternatives(value, machine.path):
         if isinstance(option, Items) and option.joined is not None:
             before, more = option.joined
@@ -52,7 +52,7 @@ def rebound(machine: Machine, value: Value, site: Site) -> None:
 
 
 def one_of(items: Sequence[Value] | None, element: Value | None) -> Value | None:
-    """What stands for each of several elements: the first, unless they are different constants."""
+    """Value that represents each of several elements: the first, unless they are different constants."""
     if element is not None or not items:
         return element
     constants = [item.value for item in items if isinstance(item, Constant)]
@@ -69,7 +69,7 @@ def append(machine: Machine, receiver: Items, value: Value, site: Site) -> None:
 
 
 def loops_since(before: tuple[Loop, ...], present: tuple[Loop, ...]) -> tuple[Loop, ...]:
-    """The loops that were entered, or came to another round, since those were the present ones."""
+    """Loops that were entered, or reached another iteration, since the loops `before`."""
     same = 0
     for one, other in zip(before, present, strict=False):
         if (one.entry, one.turn) != (other.entry, other.turn):
@@ -79,7 +79,7 @@ def loops_since(before: tuple[Loop, ...], present: tuple[Loop, ...]) -> tuple[Lo
 
 
 def _blur(machine: Machine, receiver: Items, value: Value | None) -> None:
-    """From now on the list holds an unknown number of elements, each like `value` if they are of one kind."""
+    """Reduce a list to an unknown number of elements, each like `value` if they are of one kind."""
     before = receiver.element if receiver.items is None else (receiver.items[0] if receiver.items else value)
     alike = before is not None and value is not None and type(before) is type(value)
     if alike and isinstance(before, Constant) and isinstance(value, Constant):
@@ -132,7 +132,7 @@ def sequence_method(machine: Machine, receiver: Items, name: str, arguments: Arg
 
 
 def concatenate(left: Items, right: Items) -> Items:
-    """`left + right` of two sequences."""
+    """Value of `left + right` for two sequences."""
     name = ("+", symbol_of(left), symbol_of(right))
     if left.items is not None and right.items is not None and len(left.items) + len(right.items) <= MAX_ITEMS:
         made = Items(left.kind, left.items + right.items, None, name)
@@ -143,7 +143,7 @@ def concatenate(left: Items, right: Items) -> Items:
 
 
 def repeat(left: Items, count: object) -> Items:
-    """`left * count`."""
+    """Value of `left * count` for a sequence."""
     if left.items is not None and isinstance(count, int) and 0 <= len(left.items) * count <= MAX_ITEMS:
         return Items(left.kind, left.items * count, None, ("*", symbol_of(left), count))
     return Items(left.kind, None, left.items[0] if left.items else left.element, ("*", symbol_of(left)))

@@ -1,4 +1,4 @@
-"""Special methods that the program's own classes have, and how their objects are gone over by them."""
+"""Special methods of the program's own classes, and iteration by means of them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ T = TypeVar("T")
 
 
 def call_special(machine: Machine, value: Value, name: str, given: tuple[Value, ...], site: Site) -> Value | None:
-    """What a special method of an object gives; None where no class of the program has it for that object."""
+    """Result of a special method of an object; None if no class of the program defines it for that object."""
     found = value.cls.find(name) if isinstance(value, Object) and value.cls is not None else None
     return machine.call(Bound(value, found[0]), Arguments(given), site) if found else None
 
 
 def iter_of(machine: Machine, value: Value, site: Site) -> Value:
-    """What iteration over a value goes over: of an object with `__iter__` what that gives."""
+    """The iterator over a value: the result of `__iter__` for an object that has it, else the value itself."""
     made = call_special(machine, value, "__iter__", (), site)
     return value if made is None else machine.choose(made)
 
 
 def next_of(machine: Machine, value: Value, site: Site, otherwise: T) -> Value | T:
-    """The next element of an iterator, or of a sequence, of a class of the program; `otherwise` of anything else."""
+    """Next element of an iterator, or of a sequence, of a class of the program; `otherwise` for any other value."""
     if not isinstance(value, Object):
         return otherwise
     made = call_special(machine, value, "__next__", (), site)

@@ -1,4 +1,4 @@
-"""What each kind of statement does."""
+"""Execution of each kind of statement."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
 from gpulint.analysis.domain.context import Loop, Object
-from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Literal, Path, compatible
-from gpulint.analysis.domain.store import Outcome, in_turn
-from gpulint.analysis.domain.traversal import as_now, rebuilt
+from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path, compatible, literal_of
+from gpulint.analysis.domain.store import Outcome, make_exclusive
+from gpulint.analysis.domain.traversal import rebuilt, snapshot
 from gpulint.analysis.domain.truth import compare, truth
 from gpulint.analysis.domain.values.base import NONE, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
@@ -34,8 +34,8 @@ from gpulint.analysis.plan.events import LoopEntered
 from gpulint.syntax import endings, ir
 
 MAX_ROUND_DEPTH = 2
-"""Loops nested deeper than this are gone through once; the others twice, so that what one round leaves
-behind is seen by the next."""
+"""Maximum nesting depth of loops whose body is run for two iterations, so that the second one sees the effects of the
+first. Deeper loops are run for one."""
 
 
 def exec_expression(machine: Machine, node: ir.ExpressionStatement) -> int:
@@ -62,7 +62,7 @@ def exec_assign(machine: Machine, node: ir.Assign) -> int:
 
 
 def exec_augmented(machine: Machine, node: ir.AugAssign) -> int:
-    """`a += b`: lists grow in place, everything else is `a = a + b`."""
+    """Run `a += b`: a list grows in place, everything else is `a = a + b`."""
     before = machine.choose(machine.evaluate(node.target))
     value = machine.choose(machine.evaluate(node.value))
     if isinstance(before, Items) and before.kind == "list" and node.operator == "+":
@@ -189,7 +189,7 @@ def exec_if(machine: Machine, node: ir.If) -> int:
 
 
 def _is_of_main_program(machine: Machine, test: ir.Expr) -> bool:
-    """Whether a statement of the module asks for `__name__`: what it guards is not run where others import the file."""
+    """Whether a module-level test is on `__name__`. The code under it is not run when other files import this one."""
     return (
         machine.frame is machine.module_frame
         and isinstance(test, ir.Compare)
@@ -199,7 +199,8 @@ def _is_of_main_program(machine: Machine, test: ir.Expr) -> bool:
 
 
 def _branch(machine: Machine, block: Sequence[ir.Statement], other: Path) -> int:
-    """Run one branch. Where it raises or ends the loop, whatever comes after has taken the other one."""
+    """Run one branch. If it raises an exception or leaves the loop's body, everything after the `if` has taken the
+    other one."""
     skipped = _skipped(machine)
     try:
         completion = machine.execute(block)
@@ -212,7 +213,7 @@ def _branch(machine: Machine, block: Sequence[ir.Statement], other: Path) -> int
 
 
 def _is_error(block: Sequence[ir.Statement]) -> bool:
-    """Whether a block does nothing but raise what tells that something is wrong, and is no mere end of the program."""
+    """Whether a block does nothing but raise an error, as opposed to ending the program or an iteration."""
     *before, last = block or (None,)
     if not isinstance(last, ir.Raise) or last.value is None or not all(isinstance(one, _PLAIN) for one in before):
         return False
@@ -221,19 +222,20 @@ def _is_error(block: Sequence[ir.Statement]) -> bool:
 
 
 _ENDS = frozenset({"KeyboardInterrupt", "StopIteration", "SystemExit"})
-"""Exceptions that are no errors."""
+"""Exceptions that are not errors."""
 
 _PLAIN = (ir.Assign, ir.AugAssign, ir.ExpressionStatement)
-"""Statements that only lead on to the next one."""
+"""Statements that always fall through."""
 
 
 def _skipped(machine: Machine) -> int:
-    """How many ways so far leave out the rest of the loop's body, or of a function without one, and no more."""
+    """Number of exits so far that only skip the rest of the loop's body, or of the function outside loops."""
     return len(machine.loops[-1].continues if machine.loops else machine.frame.exits)
 
 
 def _is_unused(machine: Machine, node: ir.If, block: Sequence[ir.Statement]) -> bool:
-    """Whether a block is what happens without the option of the running function that its test asks for."""
+    """Whether a block is run if an option is not used: its test is on a parameter of the running function, and holds or
+    fails as for the parameter's default."""
     test, definition = node.test, machine.frame.definition
     name = test.left if isinstance(test, ir.Compare) else test
     if not isinstance(name, ir.Name) or not isinstance(definition, ir.FunctionDef):
@@ -249,7 +251,7 @@ def _is_unused(machine: Machine, node: ir.If, block: Sequence[ir.Statement]) -> 
 
 
 def _changes(block: Sequence[ir.Statement], test: ir.Expr) -> bool:
-    """Whether a block counts what its test compares, as in `if count < limit: count += 1`."""
+    """Whether a block assigns what its test compares, as in `if count < limit: count += 1`."""
     if not isinstance(test, ir.Compare):
         return False
     targets = [
@@ -270,7 +272,7 @@ def exec_for(machine: Machine, node: ir.For) -> int:
     iterable = machine.choose(machine.evaluate(node.iterable))
     iterable = special_methods.iter_of(machine, iterable, machine.site(node.iterable))
     elements, exact = iterate(machine, iterable, node.iterable)
-    loop = Loop(machine.site(node), as_now(iterable), exact, tuple(name_lookup.bound_names(node.target)))
+    loop = Loop(machine.site(node), snapshot(iterable), exact, tuple(name_lookup.bound_names(node.target)))
     machine.library.iterated(iterable, "loop", machine.site(node.iterable), loop.site)
     rounds: list[Value] = elements
     if not exact:
@@ -287,15 +289,15 @@ def exec_for(machine: Machine, node: ir.For) -> int:
 
 
 def _of_turn(machine: Machine, element: Value, turn: int) -> Value:
-    """What stands for the elements of a loop in one round: another value than in the round before, so that
-    conditions about the two do not meet."""
+    """Value that represents the elements of a loop in one iteration. It differs from that of the iteration before, so
+    that conditions on the two are independent."""
     if turn == 0:
         return element
 
     def change(one: Value) -> Value:
         if isinstance(one, Unknown):
             return Unknown(("turn", turn, one.symbol))
-        return machine.library.in_turn(one, turn)
+        return machine.library.in_iteration(one, turn)
 
     def made(value: Value) -> Value:
         return rebuilt(value, change, lambda items, parts: Items(items.kind, parts))
@@ -321,14 +323,14 @@ def exec_while(machine: Machine, node: ir.While) -> int:
 
 
 def _conjuncts(test: ir.Expr) -> list[ir.Expr]:
-    """The parts of a test that all have to hold, in their order: no round is without the later ones."""
+    """Operands of a conjunction, in order. Each iteration has passed all of them."""
     if isinstance(test, ir.Boolean) and test.operator == "and":
         return [*_conjuncts(test.left), *_conjuncts(test.right)]
     return [test]
 
 
 def _is_met(machine: Machine, test: ir.Expr, *, is_read: bool) -> bool:
-    """Go on where a part of the test of a loop holds; whether it can."""
+    """Continue on the path where an operand of a loop's test holds. Returns whether there is one."""
     value = machine.evaluate(test)
     if is_read:
         machine.library.value_read(machine.choose(value), "bool", test)
@@ -341,16 +343,16 @@ def _is_met(machine: Machine, test: ir.Expr, *, is_read: bool) -> bool:
 
 
 def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Callable[[], bool]]) -> int:
-    """Run the body once for each round, then the `else` part, then join the ways out."""
+    """Run the body once per iteration, then the `else` part, then join the exits."""
     before, base = machine.context, machine.path
-    goes_on: list[tuple[int, Path]] = []
+    continuations: list[tuple[int, Path]] = []
     loop = loop._replace(
         entry=machine.steps,
         turns=len(rounds),
         flags=len(before.flags),
         handlers=len(before.handlers),
         is_traced=before.traced is not None,
-        goes_on=goes_on,
+        continuations=continuations,
     )
     machine.context = before._replace(loops=(*before.loops, loop), guards=())
     machine.emit(LoopEntered(loop.site, machine.where(), loop))
@@ -379,7 +381,7 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Ca
         ends = list(record.continues)
         if completion == NORMAL:
             ends.append(Outcome(machine.path, changes))
-        goes_on += [(turn, end.path) for end in ends]
+        continuations += [(turn, end.path) for end in ends]
         machine.path = base
         sofar = machine.state.changes_since(outermost)
         breaks += [Outcome(out.path, {**sofar, **out.changes}) for out in record.breaks]
@@ -389,7 +391,7 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Ca
             break
         machine.state.join(ends, base)
         if all(_is_after_error(end.path - base) for end in ends):
-            break  # it tries until it succeeds once
+            break  # the loop retries until it succeeds once
     machine.context, machine.path = before, base
     if falls and isinstance(node, ir.While):
         _narrow(machine, node.test)
@@ -399,13 +401,13 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Ca
         changes = machine.state.take_back(outermost)
         ends = [*breaks, Outcome(machine.path, changes)] if falls else breaks
         machine.path = base
-        machine.state.join(in_turn(ends, base), base)
+        machine.state.join(make_exclusive(ends, base), base)
         return NORMAL
     return NORMAL if falls else ABRUPT
 
 
 def _narrow(machine: Machine, test: ir.Expr) -> None:
-    """Where the test of a loop has failed, its variables are nothing that makes it hold: `while line is None`."""
+    """Remove alternatives of variables for which the failed test of a loop would hold: `while line is None`."""
     below = [test, *ir.below(test)]
     if any(isinstance(node, ir.Call) for node in below):
         return
@@ -420,7 +422,7 @@ def _narrow(machine: Machine, test: ir.Expr) -> None:
 
 
 def _is_after_error(path: Path) -> bool:
-    """Whether a path leads through an `except`."""
+    """Whether a path leads through an `except` clause."""
     return any(literal.holds and literal.condition.operator == "handler" for literal in path)
 
 
@@ -429,8 +431,8 @@ def exec_with(machine: Machine, node: ir.With) -> int:
 
 
 def exec_try(machine: Machine, node: ir.Try) -> int:
-    """The body with its `else`, or one of the handlers from the state before the body. Where no handler lets the
-    program go on, the body is run as if there was no `try`."""
+    """Run the body with its `else`, or one of the handlers from the state before the body. If no handler lets the
+    program continue, the body is run as if there were no `try`."""
     guarding = _guarding(machine, node)
     caught = frozenset(name for handler in guarding for name in _exception_names(handler.type))
     if endings.swallows(node):
@@ -453,12 +455,12 @@ def exec_try(machine: Machine, node: ir.Try) -> int:
 
         return run
 
-    completes = frozenset({Literal(condition, True)}) if caught else EVERYWHERE
+    completes = frozenset({literal_of(condition, True)}) if caught else EVERYWHERE
     arms: list[tuple[Path, Callable[[], int]]] = [(completes, body)]
-    failed = frozenset({Literal(condition, False)})
+    failed = frozenset({literal_of(condition, False)})
     for handler in node.handlers:
         which = Condition("handler", machine.site(handler), tuple(_exception_names(handler.type)))
-        arms.append((failed | {Literal(which, True)}, handle(handler)))
+        arms.append((failed | {literal_of(which, True)}, handle(handler)))
     completion = machine.fork(arms) if node.handlers else body()
     if node.finalbody:
         return machine.execute(node.finalbody) or completion
@@ -466,14 +468,14 @@ def exec_try(machine: Machine, node: ir.Try) -> int:
 
 
 def _guarding(machine: Machine, node: ir.Try) -> list[ir.Handler]:
-    """The handlers by which the program goes on. One that raises what another `try` around it may catch leaves that
-    open; what it only raises again is as it was."""
+    """Handlers after which the program may continue. Inside another `try`, these include handlers that raise a
+    different error, which that `try` may catch; handlers that only re-raise do not count."""
     is_inside = bool(machine.context.handlers)
     return [one for one in node.handlers if endings.goes_on(one) or (is_inside and endings.turns_error(one))]
 
 
 def _exception_names(node: ir.Expr | None) -> list[str]:
-    """What a handler catches, by name; "" for what is computed."""
+    """Names of the exceptions that a handler catches; "" for a computed one."""
     if node is None:
         return ["BaseException"]
     if isinstance(node, ir.Sequence_):
@@ -493,7 +495,8 @@ def exec_match(machine: Machine, node: ir.Match) -> int:
 
 
 MAX_CASES = 200
-"""Cases of a `match` each of which rules out the others: more are taken for another `match` behind the first."""
+"""Maximum number of cases of a `match` each of which excludes the later ones. Further cases are treated as another
+`match` after the first."""
 
 
 def _cases(machine: Machine, subject: Value, cases: tuple[ir.Case, ...], index: int) -> int:
@@ -509,7 +512,7 @@ def _cases(machine: Machine, subject: Value, cases: tuple[ir.Case, ...], index: 
         yes, no = machine.split(test)
     else:
         condition = machine.fresh("case", machine.site(case))
-        yes, no = frozenset({Literal(condition, True)}), frozenset({Literal(condition, False)})
+        yes, no = frozenset({literal_of(condition, True)}), frozenset({literal_of(condition, False)})
 
     def body() -> int:
         for name in case.binds:

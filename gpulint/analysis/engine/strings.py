@@ -13,14 +13,14 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 MAX_STRING = 10_000
-"""Longest string that is kept as it is."""
+"""Maximum length of a string that is kept."""
 
 _FIELD = re.compile(r"\{([^{}:!]*)((?:[:!][^{}]*)?)\}")
 
 _PERCENT = re.compile(r"%%|%(?:\((\w+)\))?([-+ #0]*(?:[1-9]\d*)?(?:\.\d+)?[a-zA-Z])")
 
 _WIDE = re.compile(r"\d{4}")
-"""A field so wide that it is not written out."""
+"""Matches a format field too wide to be written out."""
 
 
 def formatted(template: str, arguments: Arguments, site: Site) -> Value:
@@ -39,17 +39,17 @@ def formatted(template: str, arguments: Arguments, site: Site) -> Value:
 
 
 def written(value: Value | None) -> str | None:
-    """`str(value)` where it is known."""
+    """`str(value)` if it is known, else None."""
     if not isinstance(value, Constant):
         return None
     try:
         return str(value.value)
-    except ValueError:  # an integer of more digits than Python converts
+    except ValueError:  # an integer with more digits than Python converts
         return None
 
 
 def _spelled(value: Value | None, field: str, spell: Callable[[str, object], str]) -> str | None:
-    """A value in a field of a template, where it is known."""
+    """A value formatted by a field of a template, or None if it is unknown."""
     if not isinstance(value, Constant) or _WIDE.search(field):
         return None
     try:
@@ -59,7 +59,7 @@ def _spelled(value: Value | None, field: str, spell: Callable[[str, object], str
 
 
 def format_percent(machine: Machine, template: str, value: Value, node: ir.Node) -> Value:
-    """`template % value`."""
+    """Value of `template % value`."""
     if len(template) > MAX_STRING:
         return Unknown(("binary", "%", symbol_of(value)))
     values = list(value.items) if isinstance(value, Items) and value.items is not None else [value]
@@ -83,12 +83,12 @@ def format_percent(machine: Machine, template: str, value: Value, node: ir.Node)
 
 
 def names_of(values: Iterable[Value]) -> tuple[str, ...]:
-    """The variables that the parts of a string went through."""
+    """Variables that the parts of a string passed through."""
     return tuple(name for value in values if isinstance(value, Constant) for name in value.named)[:8]
 
 
 def string(parts: Iterable[str | None], site: Site, named: tuple[str, ...] = ()) -> Value:
-    """The string of these parts, unless it is too long."""
+    """The string composed of these parts, unless it is too long."""
     pieces = [part for part in parts if part]
     if sum(map(len, pieces)) > MAX_STRING:
         return Unknown(("string", site))

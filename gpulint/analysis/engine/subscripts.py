@@ -13,13 +13,13 @@ from gpulint.syntax import ir
 
 
 def _is_class(name: str) -> bool:
-    """Whether a library's name is that of a class: `typing.Optional`, `builtins.list`, and not `sys.argv`."""
+    """Whether a library name is that of a class, such as `typing.Optional` or `builtins.list` but not `sys.argv`."""
     home, _, last = name.rpartition(".")
     return last[:1].isupper() or home == "builtins"
 
 
 def item(machine: Machine, container: Value, key: Value, node: ir.Node) -> Value:
-    """`container[key]` of values that are no joins."""
+    """Value of `container[key]`. Neither may be a `Union`."""
     index = key.value if isinstance(key, Constant) else None
     if isinstance(container, Items):
         items = container.items
@@ -49,7 +49,7 @@ def item(machine: Machine, container: Value, key: Value, node: ir.Node) -> Value
 
 
 def sliced(machine: Machine, container: Value, bounds: tuple[Value, ...], node: ir.Node) -> Value:
-    """`container[lower:upper:step]`."""
+    """Value of `container[lower:upper:step]`."""
     known: list[Any] = [bound.value if isinstance(bound, Constant) else ... for bound in bounds]
     lower, upper, step = known
     exact = all(bound is None or isinstance(bound, int) for bound in (lower, upper, step))

@@ -1,4 +1,4 @@
-"""Tests of which the outcome is known, but only of this round of a loop or of this setting of the program."""
+"""Tests whose outcome is known, but only for this iteration of a loop or for this configuration of the program."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from gpulint.syntax import ir
 
 
 def is_of_moment(test: ir.Expr) -> bool:
-    """Whether a test with a known outcome can have another one in the next round (a remainder, what is made when it is
-    first needed), or with another setting."""
+    """Whether a test with a known outcome can have another one in the next iteration (a remainder, something created on
+    first use) or with another configuration."""
     if isinstance(test, (ir.Name, ir.Attribute)):
         return True
     if isinstance(test, ir.Unary):
@@ -26,15 +26,15 @@ def is_of_moment(test: ir.Expr) -> bool:
 
 
 def is_present(machine: Machine, test: ir.Expr) -> bool:
-    """Whether a test that holds asks for an object that the program made: `if self.critic`, `if clip is not None`."""
+    """Whether a test that holds is on an object that the program created: `if self.critic`, `if clip is not None`."""
     if isinstance(test, ir.Compare) and test.rest[0][0] == "is not":
         test = test.left
     return isinstance(test, (ir.Name, ir.Attribute)) and isinstance(machine.choose(machine.evaluate(test)), Object)
 
 
 def is_option(machine: Machine, node: ir.Boolean) -> bool:
-    """Whether the left side of `and` or `or`, which lets the right one be evaluated, does so only at this moment. What
-    is asked for something that is there (`best is None or loss < best`) lets it from then on."""
+    """Whether the left side of `and` or `or` lets the right side be evaluated only at this moment. A test for something
+    that exists (`best is None or loss < best`) does so from then on."""
     test = node.left
     if isinstance(test, ir.Compare) and test.rest[0][0] == ("is not" if node.operator == "and" else "is"):
         return isinstance(machine.choose(machine.evaluate(test.left)), Constant)

@@ -1,5 +1,5 @@
-"""What annotations say of values that are not known otherwise: parameters of functions that nobody calls, and results
-of calls that are not followed."""
+"""Values from type annotations, where nothing else is known: parameters of functions that the program itself never
+calls, and results of calls that are not followed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gpulint.syntax import ir
 
 
 def value(machine: Machine, annotation: ir.Expr | None, module: ModuleScope, site: Site) -> Value | None:
-    """What stands for a value with this annotation; None where the annotation says nothing of use."""
+    """Value that represents one with this annotation; None if the annotation does not help."""
     return _instance(machine, _meant(machine, annotation, module), site)
 
 
 def parameter(machine: Machine, annotation: ir.Expr | None, module: ModuleScope, site: Site) -> Value | None:
-    """The same for a parameter of a function that nobody calls. An instance of a class of the project is made of
-    unknown arguments."""
+    """The same for a parameter of a function that the program itself never calls. An instance of a project class is
+    constructed from unknown arguments."""
     meant = _meant(machine, annotation, module)
     if isinstance(meant, UserClass) and not any(meant in one.classes[1:] for one in machine.plan.classes.values()):
         return machine.instantiate_unknown(meant, site)
@@ -31,7 +31,7 @@ def _instance(machine: Machine, meant: Value | None, site: Site) -> Value | None
 
 
 def _meant(machine: Machine, annotation: ir.Expr | None, module: ModuleScope) -> Value | None:
-    """The class that an annotation names: `a.B`, `"a.B"`. One of several (`Optional[a.B]`) is not known."""
+    """The class that an annotation names: `a.B`, `"a.B"`. A choice of several (`Optional[a.B]`) is unknown."""
     if isinstance(annotation, ir.Constant) and isinstance(annotation.value, str):
         return _named(machine, annotation.value.split("."), module)
     names: list[str] = []

@@ -1,1 +1,1 @@
-"""What libraries do with values."""
+"""Semantics of libraries."""

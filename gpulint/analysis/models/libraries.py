@@ -1,4 +1,4 @@
-"""The libraries that gpulint knows, as the engine asks for them."""
+"""Implementation of `LibrarySemantics`: the libraries that gpulint models."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from gpulint.syntax import ir
 
 
 class Libraries(LibrarySemantics):
-    """TensorFlow, Keras, and what programs use beside them."""
+    """TensorFlow, Keras and the libraries that programs use with them."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -125,7 +125,7 @@ class Libraries(LibrarySemantics):
             environment_set(self._machine, key, value, site)
             return None
         if isinstance(container, PerReplica):
-            # What `run` gave is a dict of such values, and no longer that.
+            # A dict of per-replica values that `run` returned is no longer one after the write.
             return Unknown(("updated", symbol_of(container), symbol_of(value)))
         escape.escape(self._machine, value, "stored", site)
         if host_sync.is_array(container):
@@ -164,7 +164,7 @@ class Libraries(LibrarySemantics):
     def generated(self, element: Value) -> Value:
         return tensors.as_data(element)
 
-    def in_turn(self, element: Value, turn: int) -> Value:
+    def in_iteration(self, element: Value, turn: int) -> Value:
         return ListedDevice(element.list, element.index, turn) if isinstance(element, ListedDevice) else element
 
     def comprehended(self, element: Value) -> Value | None:

@@ -1,4 +1,4 @@
-"""Calls of library names: TensorFlow by the knowledge tables, a few others by hand."""
+"""Calls of library names: TensorFlow through the knowledge tables, a few others by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import DeviceScope, Object, Strategy, StrategyScope
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol, symbol
-from gpulint.analysis.domain.traversal import data_in, leaves
+from gpulint.analysis.domain.traversal import dataset_iterables, leaves
 from gpulint.analysis.domain.values.base import (
     NONE,
     Arguments,
@@ -72,7 +72,7 @@ def call_name(machine: Machine, function: LibraryName, arguments: Arguments, sit
 
 
 def _call_private(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
-    """Call a name of TensorFlow's private copy of Keras 2: what it makes has what is gone elsewhere."""
+    """Result of calling a name in TensorFlow's private copy of Keras 2, whose objects keep members that others lost."""
     outer, machine.library_state.is_private = machine.library_state.is_private, True
     try:
         made = call_library(machine, name, arguments, site)
@@ -84,7 +84,7 @@ def _call_private(machine: Machine, name: str, arguments: Arguments, site: Site)
 
 
 def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
-    """What calling the library function or class `name` gives and does."""
+    """Result of calling the library function or class `name`. Emits the events of the call."""
     stateful_ops.note_op(machine, name, arguments, site)
     generator_sources.record_call(machine, name, site)
     host_sync.await_person(machine, name, arguments, site)
@@ -130,24 +130,24 @@ def _unknown(machine: Machine, name: str, arguments: Arguments, site: Site) -> V
 
 
 def _symbol(value: Value) -> Symbol:
-    """What a value is called; of one of a few, what each of them is."""
+    """Symbol of a value. For a union of few alternatives, it contains the symbol of each."""
     if isinstance(value, Union) and len(value.alternatives) <= MAX_NAMED:
         return symbol(("value", value.serial, *(symbol_of(option) for _, option in value.alternatives)))
     return symbol_of(value)
 
 
 MAX_NAMED = 4
-"""Alternatives of a value that the name of what a function makes of it tells."""
+"""Maximum number of alternatives spelled out in a result's symbol."""
 
 _OF_KINDS = frozenset({"numpy.isscalar", "numpy.iterable", "numpy.ndim", "numpy.shape", "numpy.size"})
-"""Functions that look at what a value is and not at what it holds (no call of `__array__` on 2.21)."""
+"""Functions that inspect the type or shape of a value, not its content (they do not call `__array__` on 2.21)."""
 
 _LOGS = ("logging.", "absl.logging.", "loguru.logger.")
-"""Functions that print what they are given."""
+"""Prefixes of functions that print their arguments."""
 
 
 def _object(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
-    """An object of the library whose attributes and methods are followed."""
+    """Instance of a library class whose attributes and methods are tracked."""
     known = fact(name)
     if known is not None:
         device_runtime.may_initialise(machine, known, site)
@@ -189,7 +189,7 @@ def _strategy(machine: Machine, name: str, known: Fact, arguments: Arguments, si
 
 
 def _is_one(machine: Machine, devices: Value) -> bool:
-    """Whether a list has one element, whatever it may be on the present path."""
+    """Whether the value is a list of one element in every alternative on the present path."""
     options = [option for _, option in alternatives(devices, machine.path)]
     return all(isinstance(one, Items) and one.items is not None and len(one.items) == 1 for one in options)
 
@@ -249,7 +249,7 @@ def _optimizer(machine: Machine, name: str, known: Fact, arguments: Arguments, s
 
 
 def _distributed_optimizer(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """Horovod's `DistributedOptimizer`: an optimizer of a class made of that of the one that it is given."""
+    """Result of Horovod's `DistributedOptimizer`: an optimizer whose class is a subclass of the wrapped one's."""
     steps = arguments.get("backward_passes_per_step")
     accumulates = arguments.open or len(arguments.positional) > 1 or (steps is not None and known(steps) != 1)
 
@@ -266,18 +266,18 @@ def _distributed_optimizer(machine: Machine, arguments: Arguments, site: Site) -
 
 
 def _is_refused(machine: Machine, arguments: Arguments) -> bool:
-    """Whether an optimizer that makes variables raises for an argument: `lr` (run on 2.21), `decay` in Keras 2."""
+    """Whether an optimizer that creates variables raises for an argument: `lr` (run on 2.21), `decay` in Keras 2."""
     return "lr" in arguments.keywords or ("decay" in arguments.keywords and not machine.plan.has_keras_3)
 
 
 def _accumulates(arguments: Arguments) -> bool:
-    """Whether an optimizer is told to apply the gradients of several steps together."""
+    """Whether an optimizer is configured to accumulate the gradients of several steps."""
     steps = known(arguments.get("gradient_accumulation_steps"))
     return isinstance(steps, int) and steps > 1
 
 
 def _may_accumulate(arguments: Arguments) -> bool:
-    """Whether it is told so, or with a number that is not known."""
+    """Whether an optimizer accumulates gradients, or may do so because the number of steps is unknown."""
     steps = arguments.get("gradient_accumulation_steps")
     return arguments.open or (steps is not None and known(steps) not in (None, 1))
 
@@ -344,7 +344,7 @@ def _op(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Si
 
 
 _SPLITS = frozenset({"tensorflow.split"})
-"""Ops that give a list of tensors, as many as they are told."""
+"""Ops that return a list of tensors whose length an argument determines."""
 
 
 def _parts(part: Tensor, told: Value | None, site: Site) -> Items:
@@ -356,7 +356,7 @@ def _parts(part: Tensor, told: Value | None, site: Site) -> Items:
 
 
 _TAKES_LOGITS = ("_with_logits", "log_softmax", "log_sigmoid", "ctc_loss", ".log")
-"""Ends of the names of ops of which losses are made."""
+"""Suffixes of the names of ops that losses are computed with."""
 
 
 BY_KIND: dict[Kind, Callable[[Any, str, Fact, Arguments, Site], Value]] = {
@@ -382,7 +382,10 @@ BY_KIND: dict[Kind, Callable[[Any, str, Fact, Arguments, Site], Value]] = {
 
 
 def use_device_name(machine: Machine, value: Value, consumer: str, site: Site) -> tuple[DeviceName | None, bool]:
-    """A value used as a device name: (the device, whether the program chooses it at run time)."""
+    """Device that a value names, and whether the program chooses it at run time.
+
+    Emits `DeviceNamed` for names that are written out.
+    """
 
     def tell(text: str, device: DeviceName | None) -> None:
         origin = value.origin if isinstance(value, Constant) and value.origin is not None else site
@@ -457,7 +460,7 @@ def _halt(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def _run_main(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`app.run(main)`: calls main with the remaining arguments, and exits."""
+    """Result of `app.run(main)`, which calls `main` with the remaining command-line arguments and then exits."""
     main = arguments.get("main", 0)
     if main is not None:
         return machine.each(main, lambda option: machine.call(option, Arguments((Unknown(("argv",)),)), site), site)
@@ -550,7 +553,7 @@ def _import_module(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def _import_function(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`__import__`: without a `fromlist` it gives the top package."""
+    """Result of `__import__`, which returns the top-level package when no `fromlist` is given."""
     if known(arguments.get("fromlist", 3)) is None and isinstance(name := known(arguments.get("name", 0)), str):
         arguments = Arguments((Constant(name.partition(".")[0]),), {})
     return _import_module(machine, Arguments(arguments.positional[:1], arguments.keywords), site)
@@ -570,14 +573,14 @@ def _default_dict(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def _passed_on(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """A progress bar goes over what it is given."""
+    """Iterable that a progress bar wraps."""
     return arguments.get("iterable", 0) or Unknown(("iterable", site))
 
 
 def _sliced(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`islice(iterable, stop)`, `islice(iterable, start, stop, …)`: no more than `stop` elements."""
+    """Result of `islice(iterable, stop)` or `islice(iterable, start, stop, …)`: at most `stop` elements."""
     iterable = arguments.get("", 0)
-    if iterable is None or not (data := data_in([iterable])):
+    if iterable is None or not (data := dataset_iterables([iterable])):
         return _unknown(machine, "itertools.islice", arguments, site)
     _, element = elements(machine, iterable, site)
     stop = builtins.call_builtin(machine, "range", Arguments(arguments.positional[1:3][-1:]), site)
@@ -585,8 +588,8 @@ def _sliced(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def _chained(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`chain(*iterables)`, one after the other: how many elements there are in all is not known."""
-    data = data_in(arguments.positional)
+    """Result of `chain(*iterables)`. The total number of elements is unknown."""
+    data = dataset_iterables(arguments.positional)
     if not data:
         return _unknown(machine, "itertools.chain", arguments, site)
     _, element = elements(machine, data[0], site)
@@ -602,7 +605,7 @@ def _global_policy(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def _indexed_slices(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """A sparse tensor: what its values are."""
+    """Values of a sparse tensor (`tf.IndexedSlices`)."""
     return machine.choose(arguments.get("values", 0) or Unknown(("slices", site)))
 
 
@@ -611,7 +614,7 @@ def _some_optimizer(machine: Machine, arguments: Arguments, site: Site) -> Value
 
 
 def _optimizer_got(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`keras.optimizers.get`: an optimizer stays as it is, one that is described is made."""
+    """Result of `keras.optimizers.get`: an optimizer is returned unchanged, a name or config creates one."""
 
     def got(option: Value) -> Value:
         if isinstance(option, Mapping) or (isinstance(option, Constant) and isinstance(option.value, str)):
@@ -622,7 +625,7 @@ def _optimizer_got(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def _first(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """What it is given, with something added that does not matter here."""
+    """First argument, for wrappers whose addition does not matter to the analysis."""
     return arguments.positional[0] if arguments.positional else Unknown(("first", site))
 
 

@@ -1,4 +1,4 @@
-"""Methods of library objects and builtin values."""
+"""Methods of library objects and built-in values."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ _UPDATES = frozenset({*events.MOVES, "assign", "scatter_update"})
 
 
 Handler: TypeAlias = Callable[[Machine, Any, str, Arguments, Site], Value]
-"""Calls a method of a receiver of one type, by name, with arguments, at a place."""
+"""Evaluates a method call of a receiver of one type: method name, arguments, call site."""
 
 
 def call_library_method(machine: Machine, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
-    """`receiver.name(…)` where no class of the program defines the method."""
+    """Result of `receiver.name(…)` where no class of the program defines the method."""
     if isinstance(receiver, Super):
         receiver = receiver.receiver
         if name == "__init__":
@@ -63,7 +63,7 @@ def call_library_method(machine: Machine, receiver: Value, name: str, arguments:
 
 
 def _other(machine: Machine, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
-    """A method of which nothing is known."""
+    """Result of a method that is not modelled."""
     for value in arguments.all():
         escape.escape(machine, value, "passed", site)
     return Unknown(
@@ -141,7 +141,7 @@ def _metric(machine: Machine, receiver: Metric, name: str, arguments: Arguments,
 
 
 def _of_class(machine: Machine, receiver: UserClass, name: str, arguments: Arguments, site: Site) -> Value:
-    """A class method that comes from the library (`MyModel.from_config(…)`)."""
+    """Result of a class method inherited from a library class (`MyModel.from_config(…)`)."""
     kinds = {known.kind for library in receiver.libraries() if (known := fact(library)) is not None}
     if Kind.MODEL in kinds and name in ("from_config", "from_pretrained", "load"):
         return objects.make_model(machine, site, receiver.libraries()[0], receiver)
@@ -174,4 +174,4 @@ METHODS: dict[type[Value], Handler] = {
     UserClass: _of_class,
     Variable: _variable,
 }
-"""What calls the methods of each type of value that has some which are known."""
+"""Type of the receiver → handler of its methods. Types that are missing have no modelled methods."""

@@ -1,4 +1,4 @@
-"""Calls of what is not known: by its symbol it may still be an optimizer, a model, a logger, a parser of options."""
+"""Calls of unknown values, whose symbols may identify an optimizer, a model, a logger or a parser of options."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from gpulint.places import Site
 _OTHER_LEARNERS = frozenset(
     {"catboost", "category_encoders", "imblearn", "lightgbm", "scipy", "sklearn", "statsmodels", "umap", "xgboost"}
 )
-"""Packages whose `fit` trains no Keras model."""
+"""Packages whose `fit` does not train a Keras model."""
 
 
 def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: Site) -> Value:
-    """Result of calling a value of which nothing is known but its symbol."""
+    """Result of calling a value of which only the symbol is known."""
     for value in arguments.all():
         escape.escape(machine, value, "passed", site)
         if (given := function_of(value)) is not None:
@@ -68,7 +68,7 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
 
 
 def _logged(machine: Machine, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
-    """A logger prints what it is given, tensors by their values."""
+    """Record that a logger prints its arguments, which reads the content of tensors."""
     if method in _PRINTS and _is_made_by(owner, "logging.getLogger"):
         for value in arguments.all():
             tensors.read_at(machine, value, "print", site)
@@ -80,24 +80,24 @@ _OF_DISTRIBUTIONS = frozenset(
     {"cdf", "cross_entropy", "entropy", "kl_divergence", "log_cdf", "log_prob", "mean", "mode", "prob", "quantile"}
     | {"sample", "stddev", "variance"}
 )
-"""Methods of distributions of TensorFlow Probability that give tensors."""
+"""Methods of TensorFlow Probability distributions that return tensors."""
 
 
 def _is_made_by(owner: Symbol, name: str) -> bool:
-    """Whether a value is what calling a library function gave whose name begins like this."""
+    """Whether a value is the result of calling a library function whose name starts with `name`."""
     called = symbol(owner.parts[1]) if owner.parts[0] == "call" else owner
     return called.parts[0] == "external" and str(called.parts[1]).startswith(name)
 
 
 def _applied(machine: Machine, called: Symbol, arguments: Arguments, site: Site) -> None:
-    """Something unknown applies gradients: an optimizer, if a tape of the program took them."""
+    """Treat an unknown object that applies gradients as an optimizer if a tape of the program computed them."""
     if gradients.gradients_given(machine, arguments.get("grads_and_vars", 0)):
         optimizer = machine.library_state.optimizers.setdefault(called, foreign_objects.optimizer(machine, site))
         keras_training.optimizer_method(machine, optimizer, "apply_gradients", arguments, site)
 
 
 def _compiled(machine: Machine, called: Symbol, method: str, arguments: Arguments, site: Site) -> Model | None:
-    """The model that something unknown is which is compiled as only Keras's are, here or before."""
+    """Model that an unknown object is taken for, because it is or was compiled with arguments that only Keras takes."""
     if method not in _OF_MODELS:
         return None
     owner = symbol(called.parts[1])
@@ -114,6 +114,6 @@ _OF_MODELS = frozenset({"compile", "evaluate", "fit", "predict", "predict_on_bat
 
 
 def _last_name(name: object) -> str:
-    """What a value is called, by its symbol: `logger` of `self.logger` and of a parameter."""
+    """Last part of a value's name, from its symbol: `logger` for `self.logger` and for a parameter. "" for others."""
     last = name.parts[-1] if isinstance(name, Symbol) and name.parts[0] in ("attribute", "field", "parameter") else ""
     return last if isinstance(last, str) else ""

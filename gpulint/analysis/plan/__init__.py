@@ -1,1 +1,1 @@
-"""What a program does, as plain data."""
+"""Events of a program, as plain data."""

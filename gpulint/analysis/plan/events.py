@@ -1,7 +1,7 @@
-"""What happens in a program that the rules can ask about, in evaluation order.
+"""Events of a program that rules can query, in evaluation order.
 
-Each event has a `site` (the expression that did it) and a `where` (the scopes around it, the path, the way it
-was reached). One place can give several events: for each caller, and for each way a condition can go.
+Each event has a `site` (the expression that caused it) and a `where` (the scopes around it, the path, the calls that
+led to it). One site can cause several events: one per caller, and one per outcome of a condition.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class DeviceEntered(Event):
-    """`with tf.device(argument):`. `scope.device` is None where the name is not known or None."""
+    """`with tf.device(argument):`. `scope.device` is None if the name is unknown or None."""
 
     argument: Value
     scope: DeviceScope
@@ -40,11 +40,11 @@ class DeviceEntered(Event):
 
 @dataclass(frozen=True, slots=True)
 class DeviceNamed(Event):
-    """A device is named where TensorFlow will parse it: in `tf.device`, `DeviceSpec`, a strategy's
-    devices. The site is that of the literal where there is one, `call` the call that takes it.
+    """A device name that TensorFlow will parse: an argument of `tf.device`, `DeviceSpec` or a strategy.
 
-    `device` is None where the text is malformed; `consumer` is the canonical name of the callee; `gpus` is the
-    number of logical GPUs that the program's own configuration leaves, None where it does not say.
+    The site is that of the literal if there is one; `call` is the call that takes it. `device` is None if the text is
+    malformed. `consumer` is the canonical name of the callee. `gpus` is the number of logical GPUs that the program's
+    own configuration leaves, or None if it does not say.
     """
 
     text: str
@@ -56,8 +56,8 @@ class DeviceNamed(Event):
 
 @dataclass(frozen=True, slots=True)
 class OpCalled(Event):
-    """A tensor op, by canonical name (`operator.add` for `+` …), with its inputs flattened one level
-    (a list argument counts as its elements) and the tensor it gives."""
+    """A tensor op is called. `name` is its canonical name (`operator.add` for `+`, …). `inputs` are flattened one
+    level: a list argument counts as its elements. `result` is the output tensor."""
 
     name: str
     inputs: tuple[Value, ...]
@@ -70,7 +70,7 @@ class OpCalled(Event):
 
 @dataclass(frozen=True, slots=True)
 class StrategyBuilt(Event):
-    """`state`, `since`: what was known of the runtime before, as in RuntimeConfigured."""
+    """A strategy is created. `state` and `since` describe the runtime before, as in `RuntimeConfigured`."""
 
     strategy: Strategy
     arguments: Arguments
@@ -80,8 +80,8 @@ class StrategyBuilt(Event):
 
 @dataclass(frozen=True, slots=True)
 class StrategyUsed(Event):
-    """`how`: "scope", "entered", "run", "reduce", "distribute", "passed", "returned", "stored", "set" or
-    "attribute" (anything read off it)."""
+    """A strategy is used. `how`: "scope", "entered", "run", "reduce", "distribute", "passed", "returned", "stored",
+    "set" or "attribute" (any other attribute is read)."""
 
     strategy: Strategy
     how: str
@@ -89,14 +89,14 @@ class StrategyUsed(Event):
 
 @dataclass(frozen=True, slots=True)
 class ScopeMade(Event):
-    """`strategy.scope()` was called."""
+    """`strategy.scope()` is called."""
 
     strategy: Strategy
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeEntered(Event):
-    """A scope was entered; `made` is the `.scope()` call. `escaped`: handed to code that may enter it."""
+    """A scope is entered. `made` is the `.scope()` call. `escaped`: it is passed to code that may enter it."""
 
     strategy: Strategy
     made: Site
@@ -105,7 +105,7 @@ class ScopeEntered(Event):
 
 @dataclass(frozen=True, slots=True)
 class ScopeDropped(Event):
-    """A call gives a scope that nobody has entered, and its result is not used. `made` is the `.scope()` call."""
+    """A call returns a scope that no code has entered, and its result is not used. `made` is the `.scope()` call."""
 
     strategy: Strategy
     made: Site
@@ -113,8 +113,8 @@ class ScopeDropped(Event):
 
 @dataclass(frozen=True, slots=True)
 class StrategyRun(Event):
-    """`strategy.run(function, args)`. `arguments` are what `args` and `kwargs` hold, or the batch that is given as the
-    whole of them (`args=next(iterator)`)."""
+    """`strategy.run(function, args)`. `arguments` are the elements of `args` and `kwargs`, or the batch passed as all
+    of `args` (`args=next(iterator)`)."""
 
     strategy: Strategy
     function: Value
@@ -124,7 +124,7 @@ class StrategyRun(Event):
 
 @dataclass(frozen=True, slots=True)
 class FunctionEntered(Event):
-    """A function of the program is called (not through `strategy.run`)."""
+    """A function of the program is called, other than through `strategy.run`."""
 
     function: Function
     arguments: tuple[Value, ...]
@@ -132,7 +132,7 @@ class FunctionEntered(Event):
 
 @dataclass(frozen=True, slots=True)
 class FunctionHandedOver(Event):
-    """A function of the program is given to something that is not known, which may call it."""
+    """A function of the program is passed to unknown code, which may call it."""
 
     function: Function
 
@@ -148,7 +148,7 @@ class Reduction(Event):
 
 @dataclass(frozen=True, slots=True)
 class ReplicaValueRead(Event):
-    """A per-replica value is used as if it were one tensor: `how` is "float", "int", "arithmetic", "op", "numpy",
+    """A per-replica value is used as if it were one tensor. `how`: "float", "int", "arithmetic", "op", "numpy",
     "metric", "assign", "print", "format", "bool" or "compare"."""
 
     value: PerReplica
@@ -160,9 +160,11 @@ class ReplicaValueRead(Event):
 
 @dataclass(frozen=True, slots=True)
 class TensorRead(Event):
-    """In a loop of eager code the program asks for the content of a tensor, so the host waits for it. `how` is
-    "float", "int", "bool", "numpy", "print" or "format"; behind a decorator that is not known one of those that raise
-    where code is traced."""
+    """Eager code in a loop reads the content of a tensor, so that the host waits for it.
+
+    `how` is "float", "int", "bool", "numpy", "print" or "format". Under an unknown decorator, only those kinds are
+    reported that raise an exception in traced code.
+    """
 
     tensor: Tensor
     how: str
@@ -170,8 +172,8 @@ class TensorRead(Event):
 
 @dataclass(frozen=True, slots=True)
 class HostValueUsed(Event):
-    """What was read from tensors at `reads` goes on the host to something that is no mere log: a call of a
-    function or method named `by`, an index ("")."""
+    """A value that the host read from tensors (at `reads`) is used by the host for more than logging: by a call of a
+    function or method named `by`, or as an index (`by` is "")."""
 
     reads: tuple[Site, ...]
     by: str
@@ -179,7 +181,7 @@ class HostValueUsed(Event):
 
 @dataclass(frozen=True, slots=True)
 class TensorKept(Event):
-    """In a loop a tensor is added to a container that was made outside all loops."""
+    """In a loop, a tensor is added to a container that was created outside all loops."""
 
     container: Items | Mapping
     tensor: Tensor
@@ -187,23 +189,25 @@ class TensorKept(Event):
 
 @dataclass(frozen=True, slots=True)
 class ContainerCleared(Event):
-    """A list loses elements, or something else is put where a list or dict was."""
+    """A list loses elements, or a variable, attribute or key that held a list or dict is overwritten."""
 
     container: Items | Mapping
 
 
 @dataclass(frozen=True, slots=True)
 class ModelKept(Event):
-    """In a loop a model is added to a container."""
+    """In a loop, a model is added to a container."""
 
     model: Model
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryCalled(Event):
-    """A library function is called that configures, saves or watches something (`knowledge.WATCHED`), by canonical
-    name; a method of a library object that is followed (`knowledge.OBJECTS`) as `class.method`, with it as
-    `receiver`."""
+    """A library function that configures, saves or watches something (`knowledge.WATCHED`) is called. `name` is its
+    canonical name.
+
+    A method of a tracked library object (`knowledge.OBJECTS`) has the name `class.method` and the object as `receiver`.
+    """
 
     name: str
     arguments: Arguments
@@ -212,13 +216,16 @@ class LibraryCalled(Event):
 
 @dataclass(frozen=True, slots=True)
 class PersonAwaited(Event):
-    """In a loop the program waits for somebody: it shows a window until that is closed, or asks for a line or a key."""
+    """In a loop, the program waits for a person: it shows a window until that is closed, or reads a line or a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemovedNameUsed(Event):
-    """A public name is used that is gone since TensorFlow `since` (`replacement`: what it is called now).
-    `of_object`: a method, of an object of such a class; `of_library`: and of none that the program derives from it."""
+    """A public name is used that was removed in TensorFlow `since`. `replacement` is its present name.
+
+    `of_object`: it is a method of an object of a library class. `of_library`: that class is the library's own, not one
+    that the program derives from it.
+    """
 
     name: str
     since: str
@@ -272,8 +279,8 @@ class EagerModeSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutputTrained(Event):
-    """What a layer gives goes into a loss as it is: as an output of a model that is fitted, or by hand. `through`: the
-    layers behind it that only give it another shape."""
+    """The output of a layer is part of a loss unchanged: as an output of a model that is fitted, or in the program's
+    own loss. `through` are the layers behind it that only reshape it."""
 
     layer: Layer
     through: tuple[Layer, ...] = ()
@@ -281,7 +288,7 @@ class OutputTrained(Event):
 
 @dataclass(frozen=True, slots=True)
 class ModelFitted(Event):
-    """`model.fit(…)`; `data` is its first argument; `batch_size` as given."""
+    """`model.fit(…)`. `data` is its first argument; `batch_size` is the argument as passed."""
 
     model: Model
     data: Value | None
@@ -291,14 +298,17 @@ class ModelFitted(Event):
 
 @dataclass(frozen=True, slots=True)
 class UnknownFitted(Event):
-    """`fit` is called on something that is not known: it may be a model."""
+    """`fit` is called on an unknown object, which may be a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCalled(Event):
-    """A model is called on data, or asked for gradients' variables. `how`: "call", "predict", "evaluate",
-    "predict_on_batch", "test_on_batch", "variables", "train_on_batch". `built` says of its variables: "no" where it has
-    none yet, "outside" where they were made with no strategy in force, "" where neither is known."""
+    """A model is called on data, or its variables are read.
+
+    `how`: "call", "predict", "evaluate", "predict_on_batch", "test_on_batch", "variables" or "train_on_batch". `built`
+    describes its variables: "no" if it has none yet, "outside" if they were created with no strategy in force, "" if
+    neither is known.
+    """
 
     model: Model
     how: str
@@ -308,9 +318,9 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True)
 class WeightsUsed(Event):
-    """The weights of a model or layer are read, set, saved or loaded as a whole: `get_weights`, `set_weights`,
-    `save`, `save_weights`, `load_weights`, `clone_model` (`how`). `are_got`: what is set is computed from what
-    `get_weights` gave."""
+    """The weights of a model or layer are read, set, saved or loaded as a whole. `how`: "get_weights", "set_weights",
+    "save", "save_weights", "load_weights" or "clone_model". `are_got`: the new weights are computed from the result of
+    `get_weights`."""
 
     owner: Model | Layer
     how: str
@@ -319,14 +329,17 @@ class WeightsUsed(Event):
 
 
 MOVES = frozenset({"assign_add", "assign_sub", "scatter_add", "scatter_sub"})
-"""Methods that move a variable by what they are given."""
+"""Methods that change a variable by the amount passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateUpdated(Event):
-    """A variable or metric changes: `assign`, `assign_add`, `update_state` … (`method`). `gradient` is the
-    gradient that a variable is given, if it is one; `by_number`: it is given a number that stands in the program,
-    by eager code or whenever a function is called."""
+    """A variable or metric is updated by `method`: `assign`, `assign_add`, `update_state` and so on.
+
+    `gradient` is the gradient passed for a variable, if it is one. `by_number`: the argument is a number spelled out in
+    the program, and the update is
+    in eager code or unconditional in its function.
+    """
 
     target: Variable | Metric
     method: str
@@ -335,15 +348,19 @@ class StateUpdated(Event):
 
     @property
     def is_move(self) -> bool:
-        """Whether a variable is moved by a gradient."""
+        """Whether the update adds a gradient to a variable, or subtracts it."""
         return self.gradient is not None and self.method in MOVES
 
 
 @dataclass(frozen=True, slots=True)
 class GradientTaken(Event):
-    """`policy` is the global dtype policy then in force; `written` are the places in the function that take a gradient
-    of a tape of that name, on whatever path, where the tape is persistent. `is_of_moved`: of something that the
-    gradient of an earlier round was added to, as an image that is optimised. `by` is what it is taken by."""
+    """A gradient is computed.
+
+    `policy` is the global dtype policy in force. `written`: for a persistent tape, the sites in this function that take
+    a gradient of a tape of that name, on any path. `is_of_moved`: the gradient is with respect to something that an
+    earlier iteration's gradient was added to, such as an image being optimised. `by` is what it is taken with respect
+    to.
+    """
 
     loss: Value
     result: Value
@@ -356,9 +373,11 @@ class GradientTaken(Event):
 
 @dataclass(frozen=True, slots=True)
 class GradientsApplied(Event):
-    """`optimizer.apply_gradients(…)`, `.apply(…)` or `.minimize(…)`. `gradients` are the gradient tensors that
-    are known, `reduced_already` says that aggregation over replicas was switched off, `accumulators` are the
-    variables whose values are applied as gradients."""
+    """`optimizer.apply_gradients(…)`, `.apply(…)` or `.minimize(…)`.
+
+    `gradients` are the known gradient tensors. `reduced_already`: aggregation over replicas is switched off.
+    `accumulators` are the variables whose values are applied as gradients.
+    """
 
     optimizer: Object
     gradients: tuple[Tensor, ...]
@@ -376,7 +395,7 @@ class FunctionTraced(Event):
 
 @dataclass(frozen=True, slots=True)
 class TracedCalled(Event):
-    """A `tf.function` is called (from outside any other one)."""
+    """A `tf.function` is called from outside any other one."""
 
     function: Value
     jit: Value
@@ -396,8 +415,8 @@ class DatasetBatched(Event):
 
 @dataclass(frozen=True, slots=True)
 class DatasetConsumed(Event):
-    """A finished pipeline is read. `how`: "fit", "evaluate" (validation and prediction too), "loop" (`loop` is the
-    loop), "next", "elsewhere" (a function that nobody in the program calls returns it)."""
+    """A finished pipeline is read. `how`: "fit", "evaluate" (also validation and prediction), "loop" (over which `loop`
+    iterates), "next" or "elsewhere" (returned by a function that the program itself never calls)."""
 
     dataset: Dataset
     how: str
@@ -406,7 +425,8 @@ class DatasetConsumed(Event):
 
 @dataclass(frozen=True, slots=True)
 class DatasetDistributed(Event):
-    """`how`: "experimental_distribute_dataset", "distribute_datasets_from_function", …"""
+    """A dataset is distributed. `how`: "experimental_distribute_dataset", "distribute_datasets_from_function" and so
+    on."""
 
     strategy: Strategy
     dataset: Value
@@ -415,7 +435,7 @@ class DatasetDistributed(Event):
 
 @dataclass(frozen=True, slots=True)
 class GlobalSizeUsed(Event):
-    """A size is treated as that of the global batch: divided by the replica count, or given as
+    """A size is treated as the size of the global batch: divided by the number of replicas, or passed as
     `global_batch_size`."""
 
     size: Value
@@ -431,11 +451,13 @@ class LoopEntered(Event):
 
 @dataclass(frozen=True, slots=True)
 class RuntimeConfigured(Event):
-    """A call that must come before the runtime is initialised. `what` as in the knowledge table;
-    `state` is what is known of the runtime at that moment: "no", "driver", "maybe", "yes" or
-    "unknown"; `since` the place that initialised it. `against` is an earlier call that set growth on the
-    same GPU where this one sets a limit, or the other way round; `repeats` says that this can be what is in force.
-    `gpus` is as in DeviceNamed, before this call."""
+    """A call that must precede the runtime's initialisation.
+
+    `what` is a name of the knowledge table. `state` describes the runtime at that moment: "no", "driver", "maybe",
+    "yes" or "unknown"; `since` is the site that initialised it. `against` is an earlier call that enabled memory growth
+    on a GPU for which this one sets a limit, or vice versa. `repeats`: the same setting may already be in force. `gpus`
+    is the number of logical GPUs before this call, as in `DeviceNamed`.
+    """
 
     what: str
     arguments: Arguments
@@ -449,16 +471,18 @@ class RuntimeConfigured(Event):
 
 @dataclass(frozen=True, slots=True)
 class RuntimeInitialised(Event):
-    """The first call that initialises the runtime (`state` "yes") or asks the driver ("driver", "maybe")."""
+    """The first call that initialises the runtime (`state` "yes") or queries the driver ("driver", "maybe")."""
 
     state: str
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentSet(Event):
-    """`os.environ[key] = value` in any spelling. `state`, `since` as in RuntimeConfigured. `option` is the type of
-    number that an option of the command line is, where that is the value; `repeats`: the program has set the same
-    before."""
+    """`os.environ[key] = value`, in any spelling.
+
+    `state` and `since` are as in `RuntimeConfigured`. `option` is the type of a command-line option if the value is one
+    that is a number. `repeats`: the variable already has this value.
+    """
 
     key: str | None
     value: Value

@@ -1,4 +1,4 @@
-"""Effects of an import on the process: the runtime's state and configuration, environment, policy."""
+"""Effects of an import on the process: state and configuration of the runtime, environment, dtype policy."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gpulint.places import Site
 
 
 class ImportEffects(NamedTuple):
-    """What importing a module leaves in the process.
+    """Effects of importing a module on the process.
 
-    `state` and `since` are those of the runtime; `environment` has what every import sets, in order.
+    `state` and `since` describe the runtime. `environment` holds what every import sets, in order.
     """
 
     state: str = "no"

@@ -1,4 +1,4 @@
-"""What the source says will happen."""
+"""The plan: what a program will do according to its source."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 MAX_REPEATS = 2
-"""Runs of one function with the same arguments in the same context; later ones reuse the result."""
+"""Maximum number of runs of a function with the same arguments in the same context. Later calls reuse the result."""
 
 WHY_STOPPED = {
     "steps": "what runs from here is too much to be run to its end",
     "call depth": "calls nest too deeply to be followed",
     "runs of one function": "this function is called in too many ways to be followed in each",
 }
-"""Bounds of the analysis, and why one ended there."""
+"""Limits of the analysis, and the explanation shown where one was reached."""
 
 
 _KERAS_2 = re.compile(r"\btf_keras\b")
-"""The package, which is not what is called like `tf_keras_mnist.py`."""
+"""The `tf_keras` package, as opposed to file names such as `tf_keras_mnist.py`."""
 
 
 @dataclass(slots=True)
 class Plan:
-    """The events of one program in evaluation order, and where the analysis gave up.
+    """The events of one program in evaluation order, and where the analysis stopped.
 
-    `bounds` are (bound, place) pairs: what lies behind such a place is unknown, and rules that speak of
-    something *missing* must stay silent when `is_complete` is false.
+    `bounds` are pairs (limit, site): what lies behind such a site is unknown. Rules about something *missing* must not
+    report anything if `is_complete` is false.
     """
 
     path: str
@@ -46,67 +46,68 @@ class Plan:
     is_complete: bool = True
     graph_mode: bool = False
     classes: dict[tuple[str, int], UserClass] = field(default_factory=dict)
-    demanded: Path = EVERYWHERE
-    """What holds where the body of the file has been run to its end: whoever calls its functions imported it."""
+    required: Path = EVERYWHERE
+    """Conditions that hold after the body of the file has run to its end. Callers of its functions have imported it, so
+    they hold there too."""
 
-    borrowed: set[Site] = field(default_factory=set)
-    """The functions of other files that the program calls."""
+    called_elsewhere: set[Site] = field(default_factory=set)
+    """Functions of other files that the program calls."""
 
-    followed: set[Site] = field(default_factory=set)
-    """Those of them that were run to their end at least once."""
+    completed: set[Site] = field(default_factory=set)
+    """Those of `borrowed` that were run to their end at least once."""
 
     counted: dict[int, set[Site]] = field(default_factory=dict)
-    """For each run of a loop, where numbers are counted up or down in it."""
+    """For each execution of a loop, the sites where numbers are incremented or decremented in it."""
 
     entered: set[Site] = field(default_factory=set)
-    """The managers of the `with` statements that were come to."""
+    """Managers of the `with` statements that were reached."""
 
-    is_passed_by: Callable[[Site | None], bool] = lambda definition: False
-    """Whether a function, or the body of the file (None), has a `with` on something that was made before, and no run
-    has come to it."""
+    has_unreached_with: Callable[[Site | None], bool] = lambda definition: False
+    """Whether a function, or the body of the file (None), has a `with` statement over an existing object (not over a
+    call) that was never reached."""
 
     referenced: frozenset[str] = frozenset()
-    """Every identifier of the file: what is named here can be used."""
+    """Every identifier in the file. A name in it may be used."""
 
     texts: Callable[[], tuple[str, ...]] = tuple
-    """The text of the file, and of those of the project that it imports."""
+    """Texts of the file and of the project files that it imports."""
 
     release: Callable[[], None] = lambda: None
-    """Takes back what the program changed in modules that it shares with other programs of the project, and lets go of
-    its events. To be called when the plan has been read, before another program is run."""
+    """Undo the program's changes to modules shared with other programs of the project, and drop its events. Call it
+    after reading the plan, before another program is run."""
 
     @property
     def has_keras_3(self) -> bool:
-        """Whether the targeted TensorFlow release comes with Keras 3, as those from 2.16 on do."""
+        """Whether the targeted TensorFlow release includes Keras 3 (2.16 and later)."""
         return self.release_of_target >= (2, 16)
 
     @property
     def may_run_keras_2(self) -> bool:
-        """Whether the program's text says that it runs on Keras 2: `tf_keras`, TF_USE_LEGACY_KERAS."""
+        """Whether the program's text indicates that it runs on Keras 2: `tf_keras`, `TF_USE_LEGACY_KERAS`."""
         return self.mentions("TF_USE_LEGACY_KERAS") or any(
             "tf_keras" in text and _KERAS_2.search(text) is not None for text in self.texts()
         )
 
     @property
     def runs_keras_3(self) -> bool:
-        """Whether it runs on Keras 3, for all that its release and its text say."""
+        """Whether the program runs on Keras 3, judging by the release and the program's text."""
         return self.has_keras_3 and not self.may_run_keras_2
 
     @property
     def release_of_target(self) -> tuple[int, ...]:
-        """The targeted TensorFlow release as numbers: (2, 21)."""
+        """Targeted TensorFlow release as numbers: (2, 21)."""
         return release(self.target)
 
     def mentions(self, word: str) -> bool:
-        """Whether the program's text has a word anywhere, in strings and comments too."""
+        """Whether the program's text contains a word anywhere, including strings and comments."""
         return any(word in text for text in self.texts())
 
-    def may_hide(self, *words: str, seen: int = 0) -> bool:
-        """Whether something of these names may have happened behind a bound: the run did not come to its end, and the
-        program's text has one of them more often than was `seen`."""
+    def may_have_missed(self, *words: str, seen: int = 0) -> bool:
+        """Whether an event about these names may be hidden behind a limit: the analysis is incomplete, and the
+        program's text contains one of them more than `seen` times."""
         return not self.is_complete and any(sum(text.count(word) for text in self.texts()) > seen for word in words)
 
     def reached(self, bound: str, site: Site) -> None:
-        """Note that a bound of the analysis was reached at `site`."""
+        """Record that a limit of the analysis was reached at `site`."""
         if (bound, site) not in self.bounds:
             self.bounds.append((bound, site))

@@ -1,1 +1,1 @@
-"""The files of a project: finding, parsing and remembering its modules."""
+"""Files of a project: finding, parsing and caching its modules."""

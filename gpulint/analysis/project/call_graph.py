@@ -1,8 +1,8 @@
-"""What the definitions of a program lead to.
+"""Call graph by name: the definitions that a program can reach.
 
-Names of functions and classes lead to these, `.step` to the methods of that name of the classes that are named
-somewhere. A class counts as used where it is named; its constructor is then, and if a library may call its methods,
-these. What is looked up by a name that is only known when the program runs is any that can be meant.
+The name of a function or class reaches it. `.step` reaches the methods `step` of all classes that are named somewhere.
+A class is used where it is named; so is its constructor, and its other methods too if a library may call them. A name
+that is only known at run time reaches every definition that it can refer to.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ from gpulint.knowledge.words import NAMES_OF_TENSORFLOW, OF_TENSORFLOW_ALONE
 from gpulint.syntax.outline import Definition, Imported, Outline, identifiers, in_any_form
 
 MAX_IMPORT_DEPTH = 4
-"""How far imports are followed to see what a program leads to."""
+"""Maximum depth of imports followed to find what a program reaches."""
 
 MAX_RUN_DEPTH = 3
-"""How far imports are followed for what their modules run when they are imported."""
+"""Maximum depth of imports whose modules' top-level code counts as reached."""
 
 MAX_STORING = 3
-"""Calls from a decorator to what may keep what it is given."""
+"""Maximum call depth from a decorator to code that may store the decorated definition."""
 
 MAX_REEXPORTS = 6
-"""Modules that hand on a name to each other."""
+"""Maximum length of a chain of modules that re-export a name."""
 
 MIN_PIECE = 3
-"""Letters of a name, the underscore besides, that must be known to look for methods that begin or end so."""
+"""Minimum number of known letters of a method's name, underscore excluded, to search for methods by prefix or
+suffix."""
 
 Node: TypeAlias = tuple[str, str]
-"""A module's path and the name of a definition in it, `Class.method` for a method, "" for the body. A path "" is none:
-the name is that of all methods that are so called."""
+"""A module's path and the name of a definition in it: `Class.method` for a method, "" for the module's body. The path
+"" means all methods of that name in any module."""
 
 BODY = ""
 
@@ -45,16 +46,16 @@ _HARMLESS_BASES = frozenset(
         *("NamedTuple", "TypedDict", "typing.NamedTuple", "typing.Generic", "collections.UserDict"),
     }
 )
-"""Bases that call no methods by names of their own."""
+"""Base classes that call no methods by names of their own."""
 
 _BY_NAME = frozenset({"globals(", "locals(", "eval(", "vars(", "__dict__", ".__dict__"})
-"""Words of code that reads any name of its module."""
+"""Words of code that may read any name of its module."""
 
 _IMPORTS_BY_NAME = frozenset({"import_module(", ".import_module(", "__import__("})
 
 
 _ALONE_IN_ANY_FORM = in_any_form(OF_TENSORFLOW_ALONE)
-"""As words of an outline."""
+"""The same in the forms of an outline's words."""
 
 
 class _Part(NamedTuple):
@@ -63,20 +64,21 @@ class _Part(NamedTuple):
     said: frozenset[str]
     """All its words."""
     words: frozenset[str]
-    """Those that count: names of TensorFlow's own only where it may have to do with TensorFlow."""
+    """Relevant words: names that only TensorFlow's API uses count only if the part may be related to TensorFlow."""
     attributes: frozenset[str]
     of_class: str = ""
-    """For a method."""
+    """Name of the class, for a method."""
     bases: tuple[str, ...] | None = None
 
     @property
     def names(self) -> frozenset[str]:
-        """Made anew each time: together they would take more memory than all else that is known of a large project."""
+        """Identifiers among the words. Not cached: for a large project they would take more memory than everything else
+        known about it."""
         return frozenset(word.rstrip("(") for word in self.said if word[0] != ".")
 
 
 class _Module:
-    """What a first look shows of a module, made ready to be gone through."""
+    """A module's outline, prepared for searching."""
 
     def __init__(self, project: Project, path: str, outline: Outline) -> None:
         self.path = path
@@ -85,7 +87,7 @@ class _Module:
 
     @property
     def parts(self) -> dict[str, _Part]:
-        """Its definitions, their methods and its body, by name."""
+        """Definitions of the module, their methods and the module's body, keyed by name."""
         return self._project.remembered(("parts", self.path), self._parts, ("imports", self.path))
 
     def _parts(self) -> dict[str, _Part]:
@@ -110,12 +112,12 @@ class _Module:
 
     @cached_property
     def methods(self) -> frozenset[str]:
-        """The names of the methods of its classes."""
+        """Names of the methods of its classes."""
         return frozenset(name for one in self.outline.definitions.values() for name in one.methods)
 
     @property
     def registered(self) -> tuple[str, ...]:
-        """Its definitions that a decorator may put where others of the project find them."""
+        """Definitions with a decorator that may register them for other code of the project."""
         return self._project.remembered(("registered", self.path), self._registered, ("imports", self.path))
 
     def _registered(self) -> tuple[str, ...]:
@@ -123,8 +125,8 @@ class _Module:
         return tuple(name for name, one in definitions if any(self._keeps(by) for by in one.registered_by))
 
     def _keeps(self, decorator: str) -> bool:
-        """Whether a decorator may keep what it is given. No decorator of a library does that for the project to find,
-        nor does a function or class that puts nothing anywhere."""
+        """Whether a decorator may register what it decorates. No library's decorator does so for the project to find,
+        nor does a function or class that stores nothing."""
         first, _, rest = decorator.partition(".")
         places = self.has(first)
         if any(name == "*" for _, name in places):
@@ -136,7 +138,7 @@ class _Module:
 
     @cached_property
     def bound(self) -> dict[str, tuple[Imported, ...]]:
-        """The imports that bind each name, each as one of that name alone."""
+        """Imports that bind each name, each reduced to that name."""
         found: dict[str, dict[Imported, None]] = defaultdict(dict)
         for one in self.outline.imports:
             for given, name in zip(one.names or (None,), one.bound, strict=False):
@@ -145,7 +147,7 @@ class _Module:
 
     @property
     def stars(self) -> tuple[str | None, ...]:
-        """The modules of which it has all names, None for those that are not of the project."""
+        """Paths of the modules from which it imports all names; None for modules outside the project."""
         return tuple(dict.fromkeys(self.path_of(one) for one in self._starred))
 
     @cached_property
@@ -154,7 +156,7 @@ class _Module:
 
     @cached_property
     def by_name(self) -> tuple[str, ...]:
-        """The modules of which it imports any."""
+        """Paths of the modules from which it imports at run time, by computed names."""
         found: list[str] = []
         for one in self.outline.imports:
             if not one.bound:
@@ -163,7 +165,7 @@ class _Module:
 
     @cached_property
     def gives_tensorflow(self) -> frozenset[str]:
-        """Words with one of which code of the module can have to do with TensorFlow by itself."""
+        """Words that relate code of the module to TensorFlow."""
         imported = frozenset(name for name in self.bound if self._is_of_tensorflow(name, MAX_REEXPORTS))
         known = in_any_form(imported | NAMES_OF_TENSORFLOW)
         definitions = self.outline.definitions.items()
@@ -172,11 +174,11 @@ class _Module:
 
     @cached_property
     def of_others(self) -> frozenset[str]:
-        """Words that are names of TensorFlow's behind a dot, and here are names of others."""
+        """Words that are TensorFlow's after a dot elsewhere, but belong to other libraries in this module."""
         return (OF_TENSORFLOW_ALONE | {f"{word}(" for word in OF_TENSORFLOW_ALONE}) - self.gives_tensorflow
 
     def _is_of_tensorflow(self, name: str, removes: int) -> bool:
-        """Whether a name that it imports is one of TensorFlow's, at whatever remove."""
+        """Whether an imported name is TensorFlow's, directly or through re-exports."""
         for one in self.bound[name]:
             given = one.names[0] if one.names else ""
             path = self.path_of(one)
@@ -196,7 +198,7 @@ class _Module:
         return self._project.remembered(key, lambda: self._is_of_tensorflow(name, removes), ("imports", self.path))
 
     def path_of(self, imported: Imported, name: str = "") -> str | None:
-        """The file of a module that is imported, or of the module `name` in that package."""
+        """File of an imported module, or of the module `name` in that package."""
         module = f"{imported.module}.{name}" if imported.module and name else imported.module or name
         if "*" in module:
             return None
@@ -205,8 +207,7 @@ class _Module:
         return self._project.find(module, self.path)
 
     def has(self, name: str, removes: int = MAX_REEXPORTS) -> list[Node]:
-        """What a name of the module is: definitions of it or of those that it has it from; modules as a whole have the
-        name "*"."""
+        """Definitions that a name of the module refers to, its own or imported ones. A whole module is (path, "*")."""
         if name in self.outline.definitions:
             return [(self.path, name)]
         found: list[Node] = []
@@ -231,7 +232,7 @@ class _Module:
         return list(dict.fromkeys(found))
 
     def _hands_on(self, name: str, removes: int) -> list[Node]:
-        """What `has` gives, found out once: modules can hand on a name to each other in any number of ways."""
+        """Cached result of `has`: modules can re-export a name to each other along any number of ways."""
         if name in self.outline.definitions:
             return [(self.path, name)]
         key = ("has", self.path, name, removes)
@@ -239,7 +240,7 @@ class _Module:
 
 
 def module_of(project: Project, path: str) -> _Module | None:
-    """The module at a path; None where it cannot be read or is no Python."""
+    """The module at a path; None if it cannot be read or is not Python."""
 
     def find() -> _Module | None:
         outline = project.outline_of(path)
@@ -250,7 +251,7 @@ def module_of(project: Project, path: str) -> _Module | None:
 
 
 class Reach:
-    """What the program in a file leads to. `project` takes note of the files that it is made from."""
+    """Everything that the program in a file reaches. `project` records the files that this depends on."""
 
     def __init__(self, project: Project, path: str) -> None:
         self._project = project
@@ -258,32 +259,35 @@ class Reach:
         self._depths = _depths(project, path)
         self._modules = {one: module for one in self._depths if (module := module_of(project, one)) is not None}
         self._parts: dict[str, dict[str, _Part]] = {}
-        """Those of the modules that are reached."""
+        """Parts of those modules that are reached."""
         self._callable = frozenset().union(*(module.methods for module in self._modules.values()))
-        """The names of all methods that there are."""
+        """Names of all methods in the program."""
         self._seen: dict[Node, _Part] = {}
         self._leads: defaultdict[Node, list[Node]] = defaultdict(list)
-        """For what is reached, what leads to it."""
+        """For each reached part, the parts that lead to it."""
         self._asked: set[str] = set()
-        """The names of methods that are asked for."""
+        """Names of the methods that are read somewhere."""
         self._methods: defaultdict[str, list[Node]] = defaultdict(list)
-        """The methods of classes that are used, by name."""
+        """Methods of the classes in use, keyed by name."""
         self._pending: list[Node] = []
         self._pieces: dict[str, list[Node]] = {}
-        """Beginnings and endings of the names of methods that are picked, by who does."""
+        """Prefixes and suffixes of method names looked up with `getattr`, with the parts that do so."""
         self._find()
 
     def words(self) -> Iterator[frozenset[str]]:
-        """The words of all that is reached, part by part."""
+        """Words of each reached part."""
         return (part.words for part in self._seen.values())
 
     def leading_to(self, words: frozenset[str]) -> frozenset[Node]:
-        """What has one of the words, and what leads there."""
+        """Parts that contain one of the words, and those that lead to them."""
         return self._before(node for node, part in self._seen.items() if not part.words.isdisjoint(words))
 
     def leading_home(self, leading: frozenset[Node], words: frozenset[str]) -> frozenset[Node]:
-        """Of what leads to the words, what does so by way of the file itself, and the classes of the file that have one
-        in what they do by themselves, or name what leads there: what they inherit works with that."""
+        """Those of `leading` that reach the words through the file itself.
+
+        Includes the classes of the file that contain a word in their own bodies, or name what leads to one: the methods
+        that they inherit depend on it.
+        """
         own = [node for node in leading if node[0] == self._path]
         makers = {node for node in own if self._seen[node].bases is not None and self._makes(node, leading, words)}
         return self._before(node for node in own if self._seen[node].bases is None) | makers
@@ -297,7 +301,7 @@ class Reach:
         return any(one in leading and one not in bases for one in _targets(self._project, module, name, part))
 
     def _before(self, nodes: Iterable[Node]) -> frozenset[Node]:
-        """Some parts, and what leads to them."""
+        """These parts and all parts that lead to them."""
         pending = list(nodes)
         found = set(pending)
         while pending:
@@ -328,7 +332,7 @@ class Reach:
                 self._pick()
 
     def _reach(self, node: Node, by: Node | None = None) -> None:
-        """Take note that something is used, by something else that is."""
+        """Record that a part is used, by another reached part."""
         path, name = node
         if path not in self._modules:
             return
@@ -365,7 +369,7 @@ class Reach:
             self._register(module, definition, node)
 
     def _pick(self) -> None:
-        """Methods that are picked by a part of their name."""
+        """Reach the methods that are looked up by a part of their names."""
         for piece, nodes in self._pieces.items():
             for name in self._methods:
                 if name not in self._asked and (name.startswith(piece) or name.endswith(piece)):
@@ -375,7 +379,7 @@ class Reach:
                         self._reach(method)
 
     def _use(self, module: _Module, name: str, node: Node) -> None:
-        """A class is used, and with it the methods that may be called."""
+        """Record that a class is used, and with it the methods that may be called."""
         is_open = _is_open(self._project, module, name, MAX_REEXPORTS)
         is_own = module.path == self._path
         for method in module.outline.definitions[name].methods:
@@ -390,7 +394,7 @@ class Reach:
             self._inherit(module, name, MAX_REEXPORTS)
 
     def _inherit(self, module: _Module, name: str, removes: int) -> None:
-        """The methods that a class of the file itself has from others are run for it, whoever calls them."""
+        """Reach the inherited methods of a class of the file itself: they are analysed for it, whoever calls them."""
         for path, base in _bases(module, name) if removes else ():
             other = module_of(self._project, path)
             if other is None or path not in self._depths:
@@ -400,7 +404,8 @@ class Reach:
             self._inherit(other, base, removes - 1)
 
     def _register(self, module: _Module, definition: Definition, node: Node) -> None:
-        """Whoever uses the decorator of something, or a variable that this uses, may find it there."""
+        """Record that code which uses a definition's decorator, or a variable that the decorator uses, may find the
+        definition there."""
         for decorator in definition.registered_by:
             for place in module.has(decorator.partition(".")[0]):
                 self._reach(node, place)
@@ -412,7 +417,7 @@ class Reach:
 
 
 def _depths(project: Project, path: str) -> dict[str, int]:
-    """The modules that a program imports, by how many imports they are away."""
+    """Modules that a program imports, with the length of the shortest chain of imports."""
     depths = {path: 0}
     fresh = [path]
     for depth in range(1, MAX_IMPORT_DEPTH + 1):
@@ -425,7 +430,7 @@ def _depths(project: Project, path: str) -> dict[str, int]:
 
 
 def _targets(project: Project, module: _Module, name: str, part: _Part) -> tuple[Node, ...]:
-    """What the names in a part of a module lead to."""
+    """Definitions that the names in a part of a module refer to."""
 
     def find() -> tuple[Node, ...]:
         return tuple(dict.fromkeys(_named(project, module, part)))
@@ -463,13 +468,13 @@ def _named(project: Project, module: _Module, part: _Part) -> Iterator[Node]:
 
 
 def registers(project: Project, path: str) -> bool:
-    """Whether a module has definitions that a decorator may put where others of the project find them."""
+    """Whether a module has definitions that a decorator may register for other code of the project."""
     module = module_of(project, path)
     return module is not None and bool(module.registered)
 
 
 def _stores(project: Project, node: Node, removes: int) -> bool:
-    """Whether a function or class puts something somewhere, or calls one that does; a variable may."""
+    """Whether a function or class may store something, itself or in what it calls. A variable may."""
     module = module_of(project, node[0])
     one = module.outline.definitions.get(node[1]) if module is not None else None
     if module is None or one is None or one.stores or one.is_variable or not removes:
@@ -495,7 +500,7 @@ def _is_code(project: Project, node: Node) -> bool:
 
 
 def _bases(module: _Module, name: str) -> list[Node]:
-    """The classes of the project from which one inherits."""
+    """Classes of the project that a class inherits from."""
     found: list[Node] = []
     for base in module.outline.definitions[name].bases or ():
         first, _, rest = base.partition(".")
@@ -515,7 +520,8 @@ def _is_class(project: Project, node: Node) -> bool:
 
 
 def _is_open(project: Project, module: _Module, name: str, removes: int) -> bool:
-    """Whether something that is not of the project may call the methods of a class: it is what a base of it is of."""
+    """Whether code outside the project may call the methods of a class: one of its bases is, or inherits from, an
+    unknown class."""
 
     def find() -> bool:
         bases = module.outline.definitions[name].bases or ()
@@ -534,7 +540,7 @@ def _is_open(project: Project, module: _Module, name: str, removes: int) -> bool
 
 
 def imported_paths(project: Project, importer: str) -> frozenset[str]:
-    """The files of the project that a file imports, or may."""
+    """Files of the project that a file imports, or may import."""
 
     def find() -> frozenset[str]:
         first = project.outline_of(importer)
@@ -545,7 +551,7 @@ def imported_paths(project: Project, importer: str) -> frozenset[str]:
 
 
 def paths_of(project: Project, importer: str, imported: Imported) -> list[str]:
-    """The project files that an import may run."""
+    """Files of the project that an import may run."""
     module, level, names = imported.module, imported.level, imported.names
     package, star, below = module.partition("*")
     if star:

@@ -1,4 +1,4 @@
-"""Names that a function definition by itself gives a value, and those that it reads."""
+"""Names that a function definition assigns, and names that it reads."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from gpulint.syntax import ir
 
 
 class Uses(NamedTuple):
-    """Global names, and attributes of the first parameter with a "." before them, that a definition gives a value other
-    than None, and those that it reads."""
+    """Names assigned (other than to None) and names read by a definition: global names, and attributes of the first
+    parameter, which start with "."."""
 
     filled: frozenset[str]
     read: frozenset[str]
 
 
 def uses_of(definition: ir.FunctionDef | ir.Lambda) -> Uses:
-    """What a definition by itself fills in and reads."""
+    """Names that a definition itself assigns and reads."""
     receiver = definition.parameters[0].name if definition.parameters else None
     declared: set[str] = set()
     targets: list[tuple[ir.Node, bool]] = []

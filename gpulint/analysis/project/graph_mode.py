@@ -1,4 +1,4 @@
-"""Telling TF1 graph-mode files from TensorFlow 2 ones."""
+"""Distinction of TF1 graph-mode files from TensorFlow 2 files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GRAPH_ONLY = frozenset(
         "add_to_collection",
     }
 )
-"""Names that only graph-mode code uses: all raise or are of no use in eager mode."""
+"""Names that only graph-mode code uses: in eager mode all of them raise an exception or have no effect."""
 
 _SWITCHES = frozenset({"disable_v2_behavior", "disable_eager_execution"})
 
@@ -34,16 +34,16 @@ _COMPAT = "tensorflow.compat.v1"
 
 
 def is_eager(module: ir.Module) -> bool:
-    """Whether a file switches TensorFlow 1 to eager execution, for all that its program imports."""
+    """Whether a file switches TensorFlow 1 to eager execution, and with it everything that its program imports."""
     return "enable_v2_behavior" in module.words or "enable_eager_execution" in module.words
 
 
 def is_graph_mode(project: Project, module: ir.Module, target: str, eager: bool = False) -> bool:
-    """Whether a file is TF1 code: it says so, uses what only a graph has, or is for such a release, and the program
-    does not make that `eager`.
+    """Whether a file is TF1 code: it disables TF2 behaviour, uses the API of graphs, or targets TensorFlow 1 in a
+    program that is not switched to `eager` execution.
 
-    A file with gradient tapes has no graph: a session that it opens is there to set the memory growth of GPUs, and what
-    it takes from `tensorflow.compat.v1` runs eagerly.
+    A file with gradient tapes has no graph: a session in it only configures the memory growth of GPUs, and what it
+    imports from `tensorflow.compat.v1` runs eagerly.
     """
     if is_eager(module):
         return False
@@ -56,8 +56,8 @@ def is_graph_mode(project: Project, module: ir.Module, target: str, eager: bool 
 
 
 def _are_of_tensorflow(module: ir.Module) -> bool:
-    """Whether one of the names is TensorFlow's: a program may have a `Supervisor` or a `get_collection` of its own, and
-    fill a graph that it runs beside TensorFlow 2."""
+    """Whether one of the graph-only names is TensorFlow's. A program may define its own `Supervisor` or
+    `get_collection`, and may build a graph besides its TensorFlow 2 code."""
     if module.words.isdisjoint(_GRAPH_ONLY):
         return False
     nodes = list(ir.below(module.body))
@@ -84,14 +84,14 @@ def _is_tensorflow(name: str) -> bool:
 
 
 def _root(node: ir.Expr) -> str:
-    """The name that a chain of attributes begins with."""
+    """First name of a chain of attributes."""
     while isinstance(node, ir.Attribute):
         node = node.value
     return node.id if isinstance(node, ir.Name) else ""
 
 
 def _imports_tensorflow(module: ir.Module) -> bool:
-    """Whether a file imports TensorFlow as it is."""
+    """Whether a file imports TensorFlow under its full name."""
     return any(
         isinstance(statement, ir.Import) and any(name == "tensorflow" for name, _ in statement.names)
         for statement in module.body
@@ -99,7 +99,7 @@ def _imports_tensorflow(module: ir.Module) -> bool:
 
 
 def _imports_compat(module: ir.Module) -> bool:
-    """Whether the file's `tf` is the TF1 API; `tf1` beside TensorFlow itself is a part of it."""
+    """Whether the file's `tf` is the TF1 API. `tf1` is, too, unless the file imports TensorFlow itself as well."""
     names = {"tf"} if _imports_tensorflow(module) else {"tf", "tf1"}
     for statement in module.body:
         if isinstance(statement, ir.Import):

@@ -1,4 +1,4 @@
-"""Programs that end at their first imports, whatever they would have done."""
+"""Programs that fail at their first imports."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
 
 def raises_at_import(project: Project, program: ir.Module) -> bool:
-    """Whether a program asks a module of the project for a name that nothing in it can bind: it raises
-    ImportError.
+    """Whether a program imports a name that its project module cannot bind, so that it raises `ImportError`.
 
-    Only imports that nothing guards count, and only modules that cannot get names in another way.
+    Only unguarded imports count, and only modules that cannot obtain names in another way.
     """
     names = (
         (statement, name)
@@ -30,7 +29,7 @@ def raises_at_import(project: Project, program: ir.Module) -> bool:
 
 
 MAX_NAMES = 200
-"""Imported names of a program that are looked for, each in the whole text of its module."""
+"""Maximum number of a program's imported names to check. Each is searched in the whole text of its module."""
 
 
 def _lacks(project: Project, importer: str, statement: ir.ImportFrom, name: str) -> bool:
@@ -38,7 +37,7 @@ def _lacks(project: Project, importer: str, statement: ir.ImportFrom, name: str)
     if path is None or path == importer:
         return False
     if not statement.level and "." not in statement.module and os.path.dirname(path) != os.path.dirname(importer):
-        return False  # it may be another package of that name that Python finds
+        return False  # Python may find another package of that name
     text = project.text_of(path)
     if not text or _may_bind(text, name) or _OPEN.search(text) is not None:
         return False
@@ -46,13 +45,13 @@ def _lacks(project: Project, importer: str, statement: ir.ImportFrom, name: str)
 
 
 def _may_bind(text: str, name: str) -> bool:
-    """Whether a name stands in a text where it is not merely called."""
+    """Whether a text may bind a name: it is defined, or occurs other than as the callee of a call."""
     word = re.escape(name)
     return re.search(rf"\b(?:def|class)\s+{word}\b|\b{word}\b(?!\s*\()", text) is not None
 
 
 def _found(project: Project, importer: str, statement: ir.ImportFrom, module: str) -> str | None:
-    """The file of a module, named as the statement names its own."""
+    """File of a module that is named relative to the module of the import statement."""
     if statement.level:
         return project.find_relative(module, statement.level, importer)
     return project.find(module, importer)
@@ -61,4 +60,4 @@ def _found(project: Project, importer: str, statement: ir.ImportFrom, module: st
 _OPEN = re.compile(
     r"import\s*(?:\(\s*)?\*|__getattr__|__dict__|\b(?:globals|locals|vars|exec|setattr|lazy_import|_LazyModule)\b|sys\.modules"
 )
-"""In the text of a module that may have names which do not stand there."""
+"""Matches text of modules that may have names which do not occur in it."""

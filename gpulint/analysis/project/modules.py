@@ -1,4 +1,4 @@
-"""The project's modules: keeping what was parsed and run."""
+"""Modules of the project, with caches of what was parsed and run."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ T = TypeVar("T")
 
 
 KEPT_CHARACTERS = 3_000_000
-"""Size of the files of which a project remembers the syntax from program to program, some 80,000 lines."""
+"""Maximum total size of the files whose syntax is kept from one program to the next, in characters: about 80,000
+lines."""
 
 
 MANY_MODULES = 1_000
-"""Modules that programs imported after which the garbage collector is worth its time: it runs seldom by itself."""
+"""Number of modules run for programs after which to run the garbage collector, which seldom runs by itself."""
 
 
 def release(scope: ModuleScope) -> None:
@@ -42,14 +43,15 @@ def release(scope: ModuleScope) -> None:
 
 
 class ModuleRun(NamedTuple):
-    """A module that was run for an importer, and what that left in the process; nothing yet while it is being run."""
+    """A module that was run for an importer, and its effects on the process. There are no effects while it is still
+    running."""
 
     scope: ModuleScope
     effects: ImportEffects = ImportEffects()
 
 
 class _Remembered(NamedTuple):
-    """What was found out, the modules that were looked into for it, and those that were looked for."""
+    """A cached result, the modules consulted for it, and the module names that were looked up."""
 
     found: Any
     consulted: set[str]
@@ -57,16 +59,16 @@ class _Remembered(NamedTuple):
 
 
 Outlines: TypeAlias = dict[tuple[str, int], Outline | None]
-"""First looks at files, by path and hash of the text: what is worth keeping where syntax would take too much memory."""
+"""Outlines keyed by path and hash of the text. Worth keeping where syntax would take too much memory."""
 
 
 class Project:
     """Files that can import each other.
 
-    `roots` are the directories that dotted names start from; `read` gives a file's source, or None when it
-    cannot be read. `written` has, by folder, the names in folders that are on no disk: a notebook with the files that
-    it writes. `watched` is entered while a file is read for its syntax. `outlines` may be shared with other projects.
-    Nothing of the project is ever imported by Python itself.
+    `roots` are the directories that dotted names start from. `read` returns a file's source, or None if it cannot be
+    read. `written` maps folders to names in them that are not on disk, for a notebook and the files that it writes.
+    `watched` is entered while a file is parsed. `outlines` may be shared with other projects. Python itself never
+    imports any file of the project.
     """
 
     def __init__(
@@ -82,9 +84,9 @@ class Project:
         self._watched = watched
         self._syntax: dict[str, ir.Module | None] = {}
         self._kept = 0
-        """Characters of the files that were parsed for it."""
+        """Characters parsed for the kept syntax."""
         self._released = 0
-        """Modules that were run for programs, since the garbage collector ran."""
+        """Number of modules run for programs since the garbage collector last ran."""
         self._outlines: dict[str, Outline | None] = {}
         self._shared: Outlines = outlines if outlines is not None else {}
         self._words: dict[ir.Node, frozenset[str]] = {}
@@ -93,15 +95,15 @@ class Project:
         self._memory: dict[Hashable, _Remembered] = {}
         self._computed: dict[Hashable, Any] = {}
         self.consulted: set[str] = set()
-        """Paths of the modules that were looked into since the last `forget`."""
+        """Paths of the modules consulted since the last `forget`."""
         self.is_eager = False
-        """Whether the program that is run makes TensorFlow 1 eager."""
+        """Whether the program under analysis switches TensorFlow 1 to eager execution."""
         self.runs: dict[str, ModuleRun] = {}
-        """Modules already run for an importer, by path."""
+        """Modules already run for an importer, keyed by path."""
 
     def forget(self) -> None:
-        """Forget what programs made of the modules, which can depend on their order, and what they looked at; keep
-        what the files say, unless that is too much."""
+        """Drop the results of running modules, which can depend on the order of programs, and the records of what was
+        consulted. Keep what follows from the files' contents, unless it is too large."""
         self._released += len(self.runs)
         for run in self.runs.values():
             release(run.scope)
@@ -117,8 +119,11 @@ class Project:
                 of_syntax.clear()
 
     def remembered(self, key: Hashable, find: Callable[[], T], beside: Hashable = None) -> T:
-        """What `find` gives, found out once: it must follow from what the files say. What was looked at for it is taken
-        to be looked at again by whoever asks; who asked for what is remembered under `beside` looked at that."""
+        """Cached result of `find`, which must depend only on the contents of files.
+
+        The modules consulted for it count as consulted by the present caller as well. `beside` is the key of another
+        result that callers have already requested, so that the modules consulted for that one are not recorded again.
+        """
         if (known := self._memory.get(key)) is None:
             consulted, asked = self.consulted, self.finder.asked
             self.consulted, self.finder.asked = set(), {}
@@ -141,14 +146,14 @@ class Project:
         return found
 
     def computed(self, key: Hashable, find: Callable[[], T]) -> T:
-        """What `find` gives, found out once, for whoever takes note by himself of what is looked at for it."""
+        """Cached result of `find`, for callers that record by themselves which modules they consult."""
         if key not in self._computed:
             self._computed[key] = find()
         found: T = self._computed[key]
         return found
 
     def syntax_of(self, path: str) -> ir.Module | None:
-        """The lowered module at `path`; None when it cannot be read or parsed."""
+        """Syntax of the module at `path`; None if it cannot be read or parsed."""
         self.consulted.add(path)
         if path not in self._syntax:
             source = self._read(path)
@@ -157,11 +162,11 @@ class Project:
                 self._kept += len(source.text)
                 with self._watched(source), suppress(CannotParse):
                     syntax = parse(source)
-            self._syntax[path] = syntax  # which is open where memory ran out
+            self._syntax[path] = syntax  # unset if memory ran out
         return self._syntax[path]
 
     def outline_of(self, path: str) -> Outline | None:
-        """A first look at the module at `path`; None when it cannot be read or is no Python."""
+        """Outline of the module at `path`; None if it cannot be read or is not Python."""
         self.consulted.add(path)
         if path not in self._outlines:
             source = self._read(path)
@@ -176,39 +181,39 @@ class Project:
         return self._outlines[path]
 
     def text_of(self, path: str) -> str:
-        """The text of the file at `path`, "" when it cannot be read."""
+        """Text of the file at `path`; "" if it cannot be read."""
         self.consulted.add(path)
         source = self._read(path)
         return source.text if source is not None else ""
 
     def words_of(self, definition: ir.Statement | ir.Lambda) -> frozenset[str]:
-        """The names that the body of a definition, or another statement, reads, attributes included."""
+        """Names and attribute names that the body of a definition, or another statement, reads."""
         words = self._words.get(definition)
         if words is None:
             words = self._words[definition] = frozenset(words_in(definition))
         return words
 
     def uses_of(self, definition: ir.FunctionDef | ir.Lambda) -> Uses:
-        """What a definition fills in for others, and what it reads."""
+        """Names that a definition assigns and reads."""
         uses = self._uses.get(definition)
         if uses is None:
             uses = self._uses[definition] = uses_of(definition)
         return uses
 
     def is_formula(self, definition: ir.FunctionDef | ir.Lambda) -> bool:
-        """Whether a function does nothing but arithmetic."""
+        """Whether a function only does arithmetic."""
         formula = self._formulas.get(definition)
         if formula is None:
             formula = self._formulas[definition] = is_formula(definition)
         return formula
 
     def keep(self, module: ir.Module) -> None:
-        """Remember a module that was parsed elsewhere."""
+        """Store a module that was parsed elsewhere."""
         self._syntax[module.path] = module
 
     def find(self, dotted: str, importer: str) -> str | None:
-        """The file of an absolute module name, looked for beside the importer, then under the roots, then where the
-        importer lets Python look."""
+        """File of an absolute module name: searched beside the importer, then under the roots, then in the folders that
+        the importer adds to `sys.path`."""
         if (found := self.finder.find(dotted, importer)) is not None:
             return found
         outline = self.outline_of(importer)
@@ -217,9 +222,9 @@ class Project:
         return next((place for place in places if place is not None), None)
 
     def names_in(self, package: str, level: int, importer: str) -> list[str]:
-        """The names of what can be imported from a package, by its absolute name or, with a level, by directories."""
+        """Names that can be imported from a package, given by its absolute name or, with a level, by directories."""
         return self.finder.names_in(package, level, importer)
 
     def find_relative(self, module: str, level: int, importer: str) -> str | None:
-        """The file of `from ..module import`, by directories."""
+        """File of `from ..module import`, resolved by directories."""
         return self.finder.find_relative(module, level, importer)

@@ -1,8 +1,8 @@
-"""What need not be run: programs and functions in which no rule could find anything.
+"""Selection of the programs and entry points to run: those in which a rule could report something.
 
-A rule names its subject (`Rule.any_of_names`, `Rule.source_pattern`). A program that has none of its words, neither
-itself nor in the definitions that it names of what it imports, is neither parsed nor run; nor is an entry point run
-that neither has one nor names a function that does.
+A rule names its subject (`Rule.any_of_names`, `Rule.source_pattern`). A program is neither parsed nor run if it
+contains none of a rule's words, neither in its own text nor in the imported definitions that it reaches. An entry point
+is not run if it neither contains such a word nor leads to a function that does.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from gpulint.sources.source import Source
 from gpulint.syntax.outline import identifiers, in_any_form
 
 MAX_PACKAGES = 5
-"""Directories above a file in which the package is looked for that it belongs to."""
+"""Maximum number of directories above a file to search for its package."""
 
 
 class Subject(NamedTuple):
-    """What a rule speaks of.
+    """The subject of a rule.
 
-    `words` are identifiers of which a program must have one, itself or in what it uses of its imports; written
-    `device(`, it must be called. `itself` is a regular expression that the file's own text must match, "" for none.
-    Of each set in `besides` a program must have one, too. `own_words` gives words of the file itself that matter
-    besides, for its text and identifiers. `in_graph_mode` says whether it speaks of TF1 graph-mode files.
+    `words` are identifiers, one of which a program must contain, itself or in the imported code that it uses; `device(`
+    must be called. `itself` is a regular expression that the file's own text must match, or "". Of each set in
+    `besides` a program must contain a word as well. `own_words` returns further relevant words of the file itself,
+    given its text and identifiers. `in_graph_mode`: the rule applies to TF1 graph-mode files.
     """
 
     words: frozenset[str]
@@ -38,9 +38,12 @@ class Subject(NamedTuple):
 
 
 class Relevant(NamedTuple):
-    """What of a program need be run: it speaks of `words`; `leading` are its definitions that lead to one, and those of
-    other files, `home` those that do so by way of the file itself; None where that is not known. `known` says whether
-    anything is known of a definition."""
+    """The part of a program to run.
+
+    `words` are the relevant words in it. `leading` are the definitions, in any file, that lead to one of them; `home`
+    those that do so through the file itself. Both are None if unknown. `known` tells whether a definition is in the
+    call graph.
+    """
 
     words: frozenset[str]
     leading: frozenset[Node] | None = None
@@ -48,16 +51,16 @@ class Relevant(NamedTuple):
     known: Callable[[Node], bool] = lambda node: False
 
     def has(self, node: Node) -> bool:
-        """Whether a definition, or a method by the name of its class and its own, leads to one of the words."""
+        """Whether a definition leads to one of the words. A method is named `Class.method`."""
         return self.leading is None or node in self.leading
 
     def comes_home(self, node: Node) -> bool:
-        """Whether it does so by way of the file itself."""
+        """Whether a definition leads to one of the words through the file itself."""
         return self.home is None or node in self.home
 
 
 class Relevance:
-    """What is relevant of the program in a file for those who speak of some subjects."""
+    """Finds the relevant part of the program in a file, for rules with these subjects."""
 
     def __init__(self, project: Project, source: Source, subjects: Iterable[Subject]) -> None:
         self._subjects = list(subjects)
@@ -68,8 +71,8 @@ class Relevance:
         self._spoken = frozenset().union(*self._reach.words()) if self._reach is not None else frozenset()
 
     def of(self, graph_mode: bool = False) -> Relevant:
-        """What need be run of it, as a TF1 graph-mode file or another one; all of it where it is no Python that a first
-        look understands."""
+        """The part to run, as a TF1 graph-mode file or as a TensorFlow 2 file. Everything, if the file has no
+        outline."""
         subjects = [subject for subject in self._subjects if subject.in_graph_mode or not graph_mode]
         if self._outline is None:
             return Relevant(frozenset().union(*(identifiers(subject.words) for subject in subjects)))
@@ -95,8 +98,7 @@ class Relevance:
 
 
 def calls_at_import(project: Project, path: str, depth: int) -> bool:
-    """Whether importing a module calls anything, or puts something where others find it, in itself or in what it
-    imports."""
+    """Whether importing a module calls or registers something, in itself or in what it imports up to `depth`."""
 
     def find() -> bool:
         outline = project.outline_of(path)
@@ -111,7 +113,7 @@ def calls_at_import(project: Project, path: str, depth: int) -> bool:
 
 
 def texts(project: Project, source: Source) -> Iterator[str]:
-    """The text of a file, of the packages around it, and of the files that it imports, at some removes."""
+    """Texts of a file, of the packages around it, and of its direct and indirect imports."""
     yield source.text
     seen = {source.path}
     for level in range(1, MAX_PACKAGES + 1):

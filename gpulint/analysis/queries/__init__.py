@@ -1,1 +1,1 @@
-"""What rules and reports ask of a plan."""
+"""Queries of rules and reports about a plan."""

@@ -1,4 +1,4 @@
-"""Values in a few words, for `gpulint plan --events` and for tests that ask what an expression stands for."""
+"""Short descriptions of values, for `gpulint plan --events` and for tests of the value of an expression."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
 from gpulint.analysis.queries.plan_notes import pipeline, shown, strategy_name
 
 MAX_PARTS = 4
-"""Elements of a list, and alternatives of a value, that are written out."""
+"""Maximum number of elements of a list, or of alternatives of a value, that are written out."""
 
 MAX_DEPTH = 3
-"""Containers inside containers that are written out."""
+"""Maximum depth of nested containers that are written out."""
 
 
 def describe(value: Value, depth: int = 0) -> str:
-    """What a value stands for: `3`, `[1, 2]`, `1 | 2` for either, `tensor`, `instance of Net`, `unknown`.
+    """Description of a value: `3`, `[1, 2]`, `1 | 2` for either, `tensor`, `instance of Net`, `unknown`.
 
-    Every kind of value has a description; a kind that is not in the table is described by the name of its class.
+    A kind of value that is not in the table is described by the name of its class.
     """
     if depth > MAX_DEPTH:
         return "…"

@@ -1,4 +1,4 @@
-"""Questions that rules ask of values and places."""
+"""Queries of rules about values and about the moments of events."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from gpulint.places import Site
 
 
 def possible(value: Value | None, where: Where) -> list[Value]:
-    """All that a value can be at that moment."""
+    """All possible values of a value at that moment."""
     return [option for _, option in alternatives(value, where.path)] if value is not None else []
 
 
 def together(*wheres: Where) -> bool:
-    """Whether one run of the program can have all these moments."""
+    """Whether one run of the program can include all these moments."""
     return all(
         compatible(first.path, second.path) for index, first in enumerate(wheres) for second in wheres[index + 1 :]
     )
 
 
 def trained_models(plan: Plan) -> list[Model]:
-    """The models that a program fits, evaluates or trains batch by batch."""
+    """Models that a program fits, evaluates or trains batch by batch."""
     return [
         event.model
         for event in plan.events
@@ -61,7 +61,7 @@ def trained_models(plan: Plan) -> list[Model]:
 
 
 def hides_all_gpus(plan: Plan) -> bool:
-    """Whether a program leaves itself no GPU, on no condition: `os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`,
+    """Whether a program unconditionally hides all GPUs from itself: `os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`,
     `tf.config.set_visible_devices([], "GPU")`."""
     return any(_hides_all_gpus(event) and not event.where.path for event in plan.events)
 
@@ -89,20 +89,20 @@ def _trains(event: Event) -> bool:
 
 
 def may_train(event: Event) -> bool:
-    """Also a `fit` of what is not known."""
+    """Whether an event is a training step or a `fit`, including `fit` of an unknown object."""
     return _trains(event) or isinstance(event, UnknownFitted)
 
 
 def may_train_or_evaluate(event: Event) -> bool:
-    """Also evaluations, and predictions in a loop."""
+    """Whether an event trains or may train, evaluates, or predicts in a loop."""
     if isinstance(event, ModelCalled):
         return event.how == "evaluate" or (event.how == "predict" and bool(event.where.context.loops))
     return may_train(event)
 
 
 def computes_in_loop(event: Event) -> bool:
-    """Whatever TensorFlow computes there, in more than a few rounds; what says how a model is built, or works with
-    shapes, is no computation."""
+    """Whether TensorFlow computes something in a loop of more than a few iterations. Building a model and computing
+    with shapes do not count."""
     if isinstance(event, (DatasetConsumed, TracedCalled)):
         given: Iterable[Value] = ()
     elif isinstance(event, (ModelCalled, OpCalled)):
@@ -114,7 +114,7 @@ def computes_in_loop(event: Event) -> bool:
 
 
 def converts(plan: Plan) -> bool:
-    """Whether a program saves or exports a model, or its weights, for others to use."""
+    """Whether a program saves or exports a model, or its weights, for use elsewhere."""
     used = plan.referenced
     return (
         any(isinstance(event, WeightsUsed) and event.how in ("save", "save_weights") for event in plan.events)
@@ -124,21 +124,20 @@ def converts(plan: Plan) -> bool:
 
 
 _CONVERT = frozenset({"TFLiteConverter", "ExportArchive", "export", "save_weights", "set_weights", "tf2onnx"})
-"""Names of what converts or exports a model."""
+"""Names of functions and classes that convert or export a model."""
 
 _KEEP = frozenset({"saved_model", "Checkpoint"})
-"""Names of what has a function or method `save`, which writes a model."""
+"""Names of modules and classes whose `save` writes a model."""
 
 
 def left_on(
     plan: Plan, switches: Mapping[str, str], works: Callable[[Event], bool] = may_train
 ) -> Iterator[LibraryCalled]:
-    """The calls that switch something on for the whole run of a program that does the work that matters: trains, by
-    default.
+    """Calls that switch something on for the whole run of a program that does the relevant work (by default, training).
 
-    `switches` are what switches on by what takes it back later: another name, or the same one with False. Calls under a
-    condition, with an argument that is not known, and those in functions that nobody calls and that do no such work do
-    not count; nor do those that may be taken back behind a bound of the analysis.
+    `switches` maps each name that switches on to the name that switches off again: another name, or the same one called
+    with False. Not included: calls under a condition or with an unknown argument; calls in functions that the program
+    never calls and that do no such work; calls that may be undone behind a limit of the analysis.
     """
     called = [(index, event) for index, event in enumerate(plan.events) if isinstance(event, LibraryCalled)]
     done = [index for index, event in enumerate(plan.events) if works(event)]
@@ -155,19 +154,20 @@ def left_on(
         ends = [one for one in called if one[1].name == off and (not same or switched(one[1]) is False)]
         runs = Counter(end.site for _, end in ends if not end.where.context.loops)
         taken_back = any(
-            runs[end.site] >= MAX_REPEATS  # of the next ones there is no event
+            runs[end.site] >= MAX_REPEATS  # later repeats cause no events
             or end.site == event.site
             or _may_follow(event.where, end.where, index < later)
             for later, end in ends
         )
         reached = [one.where for one in before if one.name == event.name and one.site == event.site]
-        hidden = off != "" and plan.may_hide(off.rpartition(".")[2], seen=1 if same else 0)
+        hidden = off != "" and plan.may_have_missed(off.rpartition(".")[2], seen=1 if same else 0)
         if not taken_back and not hidden and _is_certain(event.where, reached, work):
             yield event
 
 
 def _may_follow(where: Where, other: Where, is_later: bool) -> bool:
-    """Whether a run may get from one place to another; `is_later`: it was come to later."""
+    """Whether a run may get from one moment to another. `is_later`: the other one comes later in the order of
+    evaluation."""
     if not together(where, other):
         return False
     loops = {loop.entry for loop in where.context.loops}
@@ -176,20 +176,24 @@ def _may_follow(where: Where, other: Where, is_later: bool) -> bool:
     if not (_root(where).known and _root(other).known):
         return _root(where) is not _root(other)
     entered = {caller.site: caller.definition for caller in callers(where.caller)}
-    return any(  # the library calls both, in an order of its own: methods of a callback
+    return any(  # the library calls both methods of a callback, in an order of its own
         caller.site is not None and entered.get(caller.site, caller.definition) != caller.definition
         for caller in callers(other.caller)
     )
 
 
 def switched(event: LibraryCalled) -> object:
-    """What the first argument of a call says: True, False, or Ellipsis where that is not known or not given."""
+    """First argument of a call: True, False, or Ellipsis if it is unknown or missing."""
     return known(next(iter(event.arguments.all()), None))
 
 
 def _is_certain(where: Where, reached: Iterable[Where], work: Iterable[Where]) -> bool:
-    """Whether a place is reached in every run that does some work, from what the program itself runs or from an entry
-    point that does. `reached` are all the ways to it: for each work, one is on no condition that it is not under."""
+    """Whether a site is reached in every run that does some of the work, from the program itself or from an entry point
+    that does it.
+
+    `reached` are all moments at the site. For each work, one of them must have no condition that the work does not
+    have.
+    """
     root = _root(where)
     if not root.known and all(_root(one) is not root for one in work):
         return False
@@ -197,7 +201,7 @@ def _is_certain(where: Where, reached: Iterable[Where], work: Iterable[Where]) -
 
 
 def _is_implied(where: Where, other: Where) -> bool:
-    """Whether nothing decides whether a place is reached but what another one is under, too."""
+    """Whether everything that decides whether a moment is reached also holds at another moment."""
     own, others = where.context, other.context
     inside = len(others.loops) > len(own.loops)  # guards are those within the loops
     return (
@@ -208,15 +212,15 @@ def _is_implied(where: Where, other: Where) -> bool:
 
 
 def has_cluster(event: StrategyBuilt, plan: Plan) -> bool:
-    """Whether a multi-worker strategy is given a cluster, or the program speaks of the variable that says it, or makes
-    the resolver that reads this."""
+    """Whether a multi-worker strategy has a cluster: it is passed one, or the program mentions `TF_CONFIG` or the
+    resolver that reads this variable."""
     given = event.arguments.get("cluster_resolver", 0)
     is_given = event.arguments.open or (given is not None and known(given) is not None)
     return is_given or plan.mentions("TF_CONFIG") or plan.mentions("TFConfigClusterResolver")
 
 
 def is_run_by_program(where: Where) -> bool:
-    """Whether the program itself gets to a place, not only a caller that is not known."""
+    """Whether the program itself reaches a moment, rather than only an unknown caller."""
     return _root(where).known
 
 
@@ -226,7 +230,7 @@ def _root(where: Where) -> Caller:
 
 
 def confidence(where: Where, *others: Where) -> Confidence:
-    """`HIGH` when all of it stands in one function and on no condition, else `INFERRED`."""
+    """`HIGH` if all moments are in one function call and under no condition, else `INFERRED`."""
     same_function = all(other.caller is where.caller for other in others)
     if same_function and not where.path and not any(other.path for other in others):
         return Confidence.HIGH
@@ -234,10 +238,10 @@ def confidence(where: Where, *others: Where) -> Confidence:
 
 
 def blamed(made: Object, strategy: Strategy | None = None) -> Site:
-    """The call to change when `made` was made in the wrong place.
+    """The call to change if `made` was created in the wrong place.
 
-    It stands in the innermost function that could see a strategy when it was called; failing that, in the
-    function that both this object and `strategy` were made from; failing that, it is the constructor.
+    This is the call in the innermost function that could see a strategy when it was called; failing that, the call in
+    the function from which both this object and `strategy` were created; failing that, the constructor.
     """
     if made.blame is not None:
         return made.blame
@@ -253,38 +257,38 @@ def blamed(made: Object, strategy: Strategy | None = None) -> Site:
 
 
 def chain(where: Where, stop: Site | None = None) -> tuple[tuple[Site, str], ...]:
-    """The calls that led to a place, innermost first, as related places."""
+    """Calls that led to a moment, innermost first, as related locations of a finding."""
     found: list[tuple[Site, str]] = []
     for caller in callers(where.caller):
-        if caller.site in (None, stop, caller.definition) or len(found) == MAX_CHAIN:  # nobody calls an entry point
+        if caller.site in (None, stop, caller.definition) or len(found) == MAX_CHAIN:  # an entry point has no caller
             break
         found.append((caller.site, f"`{caller.function}` is called here"))
     return tuple(found)
 
 
 MAX_CHAIN = 4
-"""Calls of a chain that a finding shows."""
+"""Maximum number of calls in a chain that a finding shows."""
 
 
 def way(event: Event) -> tuple[Site, ...]:
-    """The place of an event and the calls that lead there, innermost first."""
+    """Site of an event and the calls that lead there, innermost first."""
     return (event.site, *(caller.site for caller in callers(event.where.caller) if caller.site is not None))
 
 
 def makers(plan: Plan) -> frozenset[Site]:
-    """Where models, layers, optimizers, metrics and variables are made, and the calls that lead there."""
+    """Sites where models, layers, optimizers, metrics and variables are created, and the calls that lead there."""
     kinds = (ModelBuilt, LayerBuilt, OptimizerBuilt, MetricBuilt, VariableBuilt)
     return frozenset(site for event in plan.events if isinstance(event, kinds) for site in way(event))
 
 
 def way_to_start(plan: Plan, since: Site) -> tuple[Site, ...]:
-    """The way to the place at which the runtime is initialised."""
+    """Site at which the runtime is initialised, and the calls that lead there."""
     started = (event for event in plan.events if isinstance(event, RuntimeInitialised) and event.site == since)
     return next((way(event) for event in started), (since,))
 
 
 def is_test(path: str) -> bool:
-    """Whether a file is a test by its name, or by part of it where the directory says so, too."""
+    """Whether a file is a test: by its name, or by a part of its name in a test directory."""
     directory, _, name = path.replace("\\", "/").rpartition("/")
     if name.startswith("test_") or name.endswith("_test.py"):
         return True
@@ -292,5 +296,6 @@ def is_test(path: str) -> bool:
 
 
 def computes_in(policy: Value, dtype: str) -> bool:
-    """Whether layers of a policy compute in a dtype: `mixed_float16` and `float16` do in float16."""
+    """Whether layers with a dtype policy compute in a dtype: those with `mixed_float16` and `float16` compute in
+    float16."""
     return isinstance(policy, Constant) and policy.value in (dtype, f"mixed_{dtype}")

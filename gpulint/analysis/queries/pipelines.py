@@ -1,4 +1,5 @@
-"""Finished tf.data pipelines that training reads, and what TensorFlow does to them by itself."""
+"""Finished `tf.data` pipelines that training reads, and the optimizations that TensorFlow applies to them
+automatically."""
 
 from __future__ import annotations
 
@@ -18,23 +19,23 @@ from gpulint.analysis.queries.training_loops import is_rare, is_reached_with, tr
 from gpulint.places import Site
 
 INJECTS_PREFETCH = (2, 11)
-"""The first release that ends a pipeline with a prefetch by itself (`benchmarks/experiments/prefetch.py`)."""
+"""First release that automatically ends a pipeline with a prefetch (`benchmarks/experiments/prefetch.py`)."""
 
 PARALLEL_MAPS = (2, 5)
-"""The first release that makes maps of stateless functions parallel by itself."""
+"""First release that automatically parallelizes maps of stateless functions."""
 
 _EXPERIMENTAL = "experimental_optimization."
 _ALL = (_EXPERIMENTAL + "apply_default_optimizations", "autotune.enabled")
 
 NEUTRAL = frozenset({"with_options", "repeat", "take", "skip", "ignore_errors"})
-"""Steps after which a prefetch before them still does its work."""
+"""Transformations that preserve the effect of a prefetch before them."""
 
 MAX_TOY = 64
-"""Elements of a dataset that is written out in the source and counts as a toy."""
+"""Maximum number of elements of a dataset spelled out in the source that counts as a toy."""
 
 
 def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
-    """The places where a training step gets its data: `fit`, a training loop over a dataset, `next` in one."""
+    """Places where training reads its data: `fit`, a training loop over a dataset, `next` in a training loop."""
     consumed = [event for event in plan.events if isinstance(event, DatasetConsumed)]
     if not consumed:
         return
@@ -50,8 +51,8 @@ def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
 
 
 def made_for_training(plan: Plan) -> Iterator[DatasetConsumed]:
-    """The places where training gets its data, and the functions that give pipelines which only training can want, in
-    a random order or with random changes, to somebody who is not here."""
+    """Places where training reads its data, and functions that return pipelines which only training can use (with
+    random order or random augmentation) to unknown callers."""
     yield from read_by_training(plan)
     for event in plan.events:
         if (
@@ -69,13 +70,17 @@ def _is_random(step: Step) -> bool:
 
 
 def reader(event: DatasetConsumed) -> tuple[Site, str]:
-    """The place where a pipeline is read, with what can be said of it."""
+    """The site where a pipeline is read, with its description."""
     return event.site, "this gives it to others" if event.how == "elsewhere" else "training reads it here"
 
 
 def _is_beside(event: DatasetConsumed, plan: Plan, loops: frozenset[Site]) -> bool:
-    """Whether a training loop reads a pipeline in some rounds only (samples to show), or a loop without training steps
-    reads it, in a function that says that it evaluates, or for a model of which nobody takes gradients there."""
+    """Whether a pipeline is read for something other than training steps.
+
+    This is so if a training loop reads it in some iterations only (samples to display), or if a loop without training
+    steps reads it, in a function whose name says that it evaluates or for a model whose gradients are not computed
+    there.
+    """
     around = event.where.context.loops[-1]
     innermost = around.site
     if innermost in loops:
@@ -89,7 +94,8 @@ def _is_beside(event: DatasetConsumed, plan: Plan, loops: frozenset[Site]) -> bo
 
 
 def is_toy(dataset: Dataset) -> bool:
-    """Whether a dataset goes over a few elements that stand in the source, and no step makes many of one."""
+    """Whether a dataset consists of a few elements spelled out in the source, and no transformation makes many of
+    one."""
     names = [step.name for step in dataset.steps]
     is_split = "unbatch" in names and "batch" not in names[: names.index("unbatch")]
     if is_split or not _MULTIPLIES.isdisjoint(names):
@@ -103,16 +109,16 @@ def is_toy(dataset: Dataset) -> bool:
 
 
 _MULTIPLIES = frozenset({"flat_map", "interleave"})
-"""Steps that make a dataset of each element."""
+"""Transformations that turn each element into a dataset."""
 
 
 def _is_number(value: Value) -> bool:
-    """Whether a value is a number that stands in the source, or a row of such; names of files are none."""
+    """Whether a value is a number spelled out in the source, or a row of such numbers. File names are not."""
     return all(isinstance(one, Constant) and not isinstance(one.value, str) for one in leaves(value))
 
 
 def is_distributed(event: DatasetConsumed, plan: Plan) -> bool:
-    """Whether a strategy reads ahead for its replicas."""
+    """Whether a strategy prefetches the dataset for its replicas."""
     if event.dataset.distributed is not None:
         return True
     strategies = [
@@ -124,17 +130,17 @@ def is_distributed(event: DatasetConsumed, plan: Plan) -> bool:
 
 
 def injects_prefetch(dataset: Dataset, plan: Plan) -> bool:
-    """Whether TensorFlow ends the pipeline with a prefetch by itself."""
+    """Whether TensorFlow automatically ends the pipeline with a prefetch."""
     return plan.release_of_target >= INJECTS_PREFETCH and not _is_off(dataset, "inject_prefetch")
 
 
 def parallelizes_maps(dataset: Dataset, plan: Plan) -> bool:
-    """Whether TensorFlow makes maps of stateless functions parallel by itself."""
+    """Whether TensorFlow automatically parallelizes maps of stateless functions."""
     return plan.release_of_target >= PARALLEL_MAPS and not _is_off(dataset, "map_parallelization")
 
 
 def fuses_map_and_batch(dataset: Dataset) -> bool:
-    """Whether `map` before `batch` becomes one asynchronous step."""
+    """Whether `map` followed by `batch` is fused into one asynchronous transformation."""
     return known(dict(dataset.options).get(_ALL[0])) is not False
 
 
@@ -144,7 +150,7 @@ def _is_off(dataset: Dataset, optimization: str) -> bool:
 
 
 def is_parallel(step: Step) -> bool:
-    """Whether a step is given `num_parallel_calls`, or may be; 1 is a choice, too."""
+    """Whether a transformation has, or may have, `num_parallel_calls`. An explicit 1 counts."""
     position = {"map": 1, "interleave": 3}.get(step.name)
     given = step.arguments.get("num_parallel_calls", position)
     if given is None:
@@ -153,8 +159,11 @@ def is_parallel(step: Step) -> bool:
 
 
 def effect_of(step: Step, event: DatasetConsumed, *kinds: str) -> Effect | None:
-    """A stateful operation, of some kinds, of the function that a step maps; None where it has one with some settings
-    only, of which it is not known whether the program has them where it reads the pipeline."""
+    """A stateful op, of the given kinds, in the function that a transformation maps.
+
+    None if the function has such an op only in some configurations, and it is unknown whether the program uses one of
+    them where it reads the pipeline.
+    """
     found = [
         effect._replace(path=effect.path - event.where.path)
         for effect in step.effects
@@ -164,41 +173,41 @@ def effect_of(step: Step, event: DatasetConsumed, *kinds: str) -> Effect | None:
 
 
 def chains(dataset: Dataset) -> Iterator[tuple[Step, ...]]:
-    """The steps of a dataset, and of each that it goes over."""
+    """Transformations of a dataset and of each of its inputs."""
     return (one.steps for one in datasets_in(dataset))
 
 
 def goes_over_batches(steps: tuple[Step, ...], step: Step) -> bool:
-    """Whether what a step is given are batches."""
+    """Whether the elements that a transformation receives are batches."""
     before = [one.name for one in steps[: steps.index(step)]]
     last = max((index for index, name in enumerate(before) if name in BATCHES), default=-1)
     return last >= 0 and "unbatch" not in before[last:]
 
 
 BATCHES = frozenset({"batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length"})
-"""Steps that make batches of elements."""
+"""Transformations that create batches."""
 
 
 def after_cache(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The steps behind the last `cache`: those that every epoch takes."""
+    """Transformations behind the last `cache`: those that run in every epoch."""
     cached = max((index for index, step in enumerate(steps) if step.name == "cache"), default=-1)
     return steps[cached + 1 :]
 
 
 def _only_batches(dataset: Dataset) -> bool:
-    """Whether a dataset does no more than to put into batches the lines of files, or what `tensorflow_datasets` gives,
-    which has read ahead itself."""
+    """Whether a dataset only batches lines of files, or the elements of `tensorflow_datasets`, which prefetches by
+    itself."""
     is_cheap = dataset.source.startswith("tensorflow_datasets.") or dataset.source.endswith(".TextLineDataset")
     return is_cheap and not any(step.name in _WORKS for step in dataset.steps)
 
 
 _WORKS = frozenset({"apply", "filter", "flat_map", "interleave", "map", "scan"})
-"""Steps that compute something for each element."""
+"""Transformations that compute something for each element."""
 
 
 def synchronous_end(event: DatasetConsumed, plan: Plan) -> Site | None:
-    """The last step of a pipeline that nothing reads ahead; None where something does, or may. Out of a cache, what was
-    read ahead of it comes finished."""
+    """The last transformation of a pipeline whose output is not prefetched; None if it is, or may be. Elements that
+    were prefetched before a `cache` come out of it finished."""
     dataset = event.dataset
     if injects_prefetch(dataset, plan) or is_distributed(event, plan):
         return None

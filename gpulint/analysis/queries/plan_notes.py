@@ -1,4 +1,4 @@
-"""The Plan in words: what happens at each place, in which scopes, and how sure that is."""
+"""The plan as text: what happens at each site, in which scopes, and how certain it is."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MUST, MAY, UNKNOWN = "must", "may", "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing that happens at `site`.
+    """Something that happens at `site`.
 
     `kind` is "strategy", "scope", "device", "model", "optimizer", "variable", "metric", "compile", "fit", "run",
-    "dataset", "runtime", "environment" or "gradients". `scopes` are the device and strategy scopes around it,
-    outermost first. `certainty` is "must", "may" (with the conditions in `because`) or "unknown" (with the
-    reason there). `mentions` are the sites that `text` speaks of, for its `{0}`, `{1}` …
+    "dataset", "runtime", "environment" or "gradients". `scopes` are the device and strategy scopes around it, outermost
+    first. `certainty` is "must", "may" (with the conditions in `because`) or "unknown" (with the reason there).
+    `mentions` are the sites that replace `{0}`, `{1}` and so on in `text`.
     """
 
     site: Site
@@ -42,7 +42,7 @@ class Note:
 
 
 def notes(plan: Plan) -> list[Note]:
-    """All notes of a plan in evaluation order, each once."""
+    """All notes of a plan in evaluation order, without duplicates."""
     found: dict[tuple[Any, ...], Note] = {}
     for event in plan.events:
         if (said := described(event)) is None:
@@ -67,8 +67,8 @@ def notes(plan: Plan) -> list[Note]:
 
 
 def described(event: events.Event) -> _Described:
-    """What an event is in words: its kind, the text, and the sites that the text speaks of. None for those that are
-    not spoken of."""
+    """Description of an event: its kind, the text, and the sites that the text refers to. None for kinds of events
+    without a description."""
     describe = _DESCRIBE.get(type(event))
     return describe(event) if describe is not None else None
 
@@ -98,7 +98,7 @@ def _scopes(context: Context) -> Iterator[str]:
 
 
 def conditions(path: Path) -> str:
-    """The conditions of a path in words, the shortest first."""
+    """Conditions of a path as text, the shortest first."""
     texts = sorted(
         {text for literal in path if (text := _condition(literal.condition, literal.holds))},
         key=lambda text: (len(text), text),
@@ -112,12 +112,12 @@ def conditions(path: Path) -> str:
 
 
 def _says_nothing(text: str) -> bool:
-    """Whether the one or other side of a condition cannot be written."""
+    """Whether one side of a condition cannot be written."""
     return text.removeprefix("not ").startswith("…") or text.endswith(" …")
 
 
 MAX_CONDITIONS = 3
-"""Conditions of a path that are spelled out."""
+"""Maximum number of conditions of a path that are spelled out."""
 
 _NEGATED = {"==": "!=", ">": "<=", ">=": "<", "is": "is not", "in": "not in", "isinstance": "is not a"}
 
@@ -138,11 +138,11 @@ def _condition(condition: Condition, holds: bool) -> str:
 
 
 MAX_WRITTEN = 300
-"""Longest expression that is written out."""
+"""Maximum length of an expression that is written out."""
 
 
 def written(symbol: object) -> str:
-    """A symbol as the expression that it stands for, as far as it can be written in MAX_WRITTEN characters."""
+    """A symbol as the expression that it names, as far as it can be written in `MAX_WRITTEN` characters."""
     if not isinstance(symbol, Symbol):
         return repr(symbol) if isinstance(symbol, (str, int, float, bool, type(None))) else "…"
     text = _written(symbol)
@@ -183,7 +183,7 @@ def _written(symbol: Symbol) -> str:
 
 
 def _operand(symbol: object, operator: object, is_right: bool = False) -> str:
-    """An operand beside an operator, in parentheses where it would be read otherwise without them."""
+    """An operand of an operator, in parentheses if precedence requires them."""
     text = written(symbol)
     if not isinstance(symbol, Symbol) or symbol.parts[0] != "binary" or operator == "+":
         return text
@@ -194,17 +194,17 @@ def _operand(symbol: object, operator: object, is_right: bool = False) -> str:
 
 
 def library_name(value: Object) -> str:
-    """The class of an object, the program's own first."""
+    """Name of an object's class, preferably of the program's own class."""
     return value.cls.name if value.cls is not None else value.library.rpartition(".")[2]
 
 
 def strategy_name(strategy: Strategy) -> str:
-    """The class of a strategy."""
+    """Name of a strategy's class."""
     return strategy.library.rpartition(".")[2]
 
 
 def home(context: Context) -> str:
-    """Where the variables of what is made here live."""
+    """Where variables created in this context are placed."""
     if context.strategy is not None:
         strategy = context.strategy
         if strategy.is_multi_replica:
@@ -280,7 +280,7 @@ def _run(event: events.StrategyRun) -> _Described:
 
 
 def pipeline(dataset: Dataset) -> str:
-    """`from_tensor_slices → shuffle → batch(64) → prefetch`."""
+    """A pipeline as text: `from_tensor_slices → shuffle → batch(64) → prefetch`."""
     steps = [dataset.source.rpartition(".")[2]]
     for step in dataset.steps:
         first = step.arguments.positional[0] if step.arguments.positional else None
@@ -339,7 +339,7 @@ def _applied(event: events.GradientsApplied) -> _Described:
 
 
 def shown(value: Value) -> str:
-    """A value as a reader would write it."""
+    """A value as it would be written in the source."""
     if isinstance(value, Constant):
         return repr(value.value)
     if isinstance(value, PartialString):

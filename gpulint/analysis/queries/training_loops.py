@@ -1,4 +1,4 @@
-"""Which loops of a program are step loops: those that train, one step a round."""
+"""Training loops of a program, in particular step loops: those with one training step per iteration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.symbolic_patterns import count_of
-from gpulint.analysis.domain.traversal import counted_in, gone_over, leaves
+from gpulint.analysis.domain.traversal import iterated_sources, leaves, length_sources
 from gpulint.analysis.domain.values.base import Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
@@ -30,11 +30,11 @@ from gpulint.places import Site
 
 _EPOCHS = frozenset({"epoch", "epochs", "ep"})
 _PASSES = _EPOCHS | {"episode", "episodes"}
-"""Words in the name of a loop's variable that say a round is a pass over the data, or a game."""
+"""Words in the name of a loop variable for which an iteration is a pass over the data, or a game."""
 
 
 def is_update(event: Event) -> bool:
-    """Whether an event changes the weights of a model from Python's side: one training step."""
+    """Whether an event is one training step: Python code changes the weights of a model."""
     return (
         isinstance(event, GradientsApplied)
         or (isinstance(event, ModelCalled) and event.how == "train_on_batch")
@@ -43,16 +43,19 @@ def is_update(event: Event) -> bool:
 
 
 def training_loops(plan: Plan) -> frozenset[Site]:
-    """The loops inside which a training step is taken, at any depth."""
+    """Loops that contain a training step, at any depth."""
     return frozenset(
         loop.site for event in plan.events if is_update(event) for loop in event.where.context.loops
     ) | _batch_methods(plan)
 
 
 def step_loops(plan: Plan) -> frozenset[Site]:
-    """The loops that take one training step a round: the innermost ones around a step, of all and of those that go
-    over a dataset. A loop over epochs is none, though its body may be one step, and a loop that takes one of the steps
-    of a loop inside it, to begin with, is none."""
+    """Loops with one training step per iteration.
+
+    These are the innermost loops around a step, among all loops and among those that iterate over a dataset. A loop
+    over epochs is not one, although its body may be one step. Neither is a loop that first takes one of the steps of a
+    loop inside it.
+    """
     found = set(_batch_methods(plan))
     taken: dict[Site, set[Site]] = defaultdict(set)
     inside: dict[Site, set[Site]] = defaultdict(set)
@@ -75,14 +78,15 @@ def step_loops(plan: Plan) -> frozenset[Site]:
 
 
 def _is_drawn(event: Event) -> bool:
-    """Whether a step gets what is drawn at random: a round that is called an epoch is no pass over the data then."""
+    """Whether a step gets data drawn at random, so that an iteration called an epoch is not a pass over the data."""
     return isinstance(event, ModelCalled) and any(
         word.startswith("numpy.random.") for value in event.arguments.all() for word in symbol_of(value).words
     )
 
 
 def fitting_loops(plan: Plan) -> frozenset[Site]:
-    """The loops that call `fit` in every round: beside that a step of its own, or a look at a value, is nothing."""
+    """Loops that call `fit` in every iteration, next to which the cost of another training step or of reading a value
+    is negligible."""
     return frozenset(
         loop.site
         for event in plan.events
@@ -92,17 +96,17 @@ def fitting_loops(plan: Plan) -> frozenset[Site]:
 
 
 def _goes_over_gradients(loop: Loop) -> bool:
-    """Whether a loop goes over the gradients of one step, and what they are of."""
+    """Whether a loop iterates over the gradients of one step and their variables."""
     return any(
         isinstance(leaf, Tensor) and leaf.gradient is not None
-        for one in counted_in(loop.iterable)
+        for one in length_sources(loop.iterable)
         if isinstance(one, Items)
         for leaf in leaves(one)
     )
 
 
 def _is_of_steps(loop: Loop) -> bool:
-    """Whether a loop inside a `tf.function` takes many steps, so that a call of it is no single one."""
+    """Whether a loop inside a `tf.function` takes many steps, so that one call of the function is not a single step."""
     several = isinstance(loop.iterable, (Tensor, Dataset)) or (
         isinstance(loop.iterable, Items) and loop.iterable.kind == "range"
     )
@@ -117,13 +121,14 @@ def _batch_methods(plan: Plan) -> frozenset[Site]:
 
 
 def is_over_epochs(loop: Loop) -> bool:
-    """Whether a loop says that its rounds are passes over the data. Thousands of epochs are steps over all of it."""
+    """Whether the variable's name says that iterations are passes over the data. With thousands of epochs, each is a
+    step over all of it."""
     said = frozenset().union(*(words(name) & _PASSES for name in loop.names))
-    return bool(said) and not (said <= _EPOCHS and any(_has_many(one) for one in counted_in(loop.iterable)))
+    return bool(said) and not (said <= _EPOCHS and any(_has_many(one) for one in length_sources(loop.iterable)))
 
 
 def _has_many(iterable: Value) -> bool:
-    """Whether something is a `range` of thousands."""
+    """Whether a value is a `range` of at least `MANY` numbers."""
     if not isinstance(iterable, Items) or iterable.symbol.parts[0] != "range":
         return False
     bounds = [one.parts[2] for one in iterable.symbol.parts[1] if one.parts[:2] == ("constant", "int")]
@@ -132,34 +137,34 @@ def _has_many(iterable: Value) -> bool:
 
 
 MANY = 1000
-"""Rounds that are too many for passes over batches of data."""
+"""Number of iterations that is too large for passes over batches of data."""
 
 
 def goes_over_data(iterable: Value | None) -> bool:
-    """Whether a loop over this value goes over a dataset, directly or through `enumerate`, `zip` …"""
-    return any(isinstance(one, Dataset) for one in gone_over(iterable))
+    """Whether a loop over this value iterates over a dataset, directly or through `enumerate`, `zip` and so on."""
+    return any(isinstance(one, Dataset) for one in iterated_sources(iterable))
 
 
 def is_endless(iterable: Value) -> bool:
-    """Whether a loop over this value never ends by itself: it goes over a generator of the program without an end, or
-    one of Python's."""
+    """Whether a loop over this value never ends by itself: it iterates over an endless generator of the program or of
+    `itertools`."""
     return all(
         one.is_endless if isinstance(one, Items) else type(one) is Unknown and one.symbol.parts[:2] in _WITHOUT_END
-        for one in counted_in(iterable)
+        for one in length_sources(iterable)
     )
 
 
 _WITHOUT_END = tuple(("call", ("external", f"itertools.{name}")) for name in ("count", "cycle"))
-"""Beginnings of the symbols of what goes on for ever."""
+"""First parts of the symbols of endless iterators."""
 
 
 FEW = 10
-"""Rounds in all that are too few for what each of them costs to matter."""
+"""Total number of iterations up to which the cost per iteration does not matter."""
 
 
 def rounds(loop: Loop) -> int | None:
-    """How many rounds a loop has, at most; None where that is not known."""
-    return min((count for one in counted_in(loop.iterable) if (count := _length(one)) is not None), default=None)
+    """Maximum number of iterations of a loop; None if it is unknown."""
+    return min((count for one in length_sources(loop.iterable) if (count := _length(one)) is not None), default=None)
 
 
 def _length(iterable: Value) -> int | None:
@@ -185,7 +190,7 @@ def _length(iterable: Value) -> int | None:
 
 
 def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
-    """Whether loops inside each other have but a few rounds in all."""
+    """Whether nested loops have at most `limit` iterations in total."""
     total = 1
     for loop in loops:
         count = rounds(loop)
@@ -196,8 +201,8 @@ def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
 
 
 def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
-    """Whether what happens at a place happens in each round of a loop that was gone through, not only in the first or
-    the last; or in each but the first, if the same happens then at another place."""
+    """Whether an event happens in each analysed iteration of a loop, rather than only in the first or the last. It may
+    be missing from the first iteration if it happens there at another site."""
     arrivals = _arrivals_by_all_ways(event, loop, others)
     return loop.turns < 2 or (
         len({around.turn for _, around in arrivals}) > 1
@@ -205,14 +210,14 @@ def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
         and any(
             turn == around.turn and compatible(where.path, end)
             for where, around in arrivals
-            for turn, end in loop.goes_on
+            for turn, end in loop.continuations
         )
     )
 
 
 def is_sought(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
-    """Whether a loop looks for one element, for which alone a place is reached: something of each round has to equal
-    something else."""
+    """Whether a loop searches for one element, for which alone a site is reached: in each iteration something must
+    equal something else."""
     equal: dict[int, set[Literal]] = defaultdict(set)
     for where, around in _arrivals(event, loop, others):
         equal[around.turn] |= {one for one in where.path - around.start if _is_equality(one)}
@@ -221,7 +226,7 @@ def is_sought(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
 
 
 def _is_equality(literal: Literal) -> bool:
-    """Whether a condition says that something equals something else, in one way or another."""
+    """Whether a literal states that two things are equal, in one way or another."""
     condition = literal.condition
     if not literal.holds or "%" in words_of(frozenset({literal})):
         return False
@@ -231,14 +236,17 @@ def _is_equality(literal: Literal) -> bool:
 
 
 def updates(plan: Plan) -> list[Event]:
-    """The training steps of a program."""
+    """Training steps of a program."""
     return [event for event in plan.events if is_update(event)]
 
 
 def every_step(event: Event, loops: frozenset[Site], steps: Iterable[Event], others: Iterable[Event]) -> Loop | None:
-    """The innermost of these loops around a place, if the place is reached in every training step and there are
-    many: in every round, or under no other condition than the step itself (a batch that is skipped). `others` are the
-    events of the same kind."""
+    """The innermost of these loops around an event that is reached in every one of many training steps; None if there
+    is no such loop.
+
+    The event must happen in every iteration, or under no condition other than that of the step itself (a batch that is
+    skipped). `others` are the events of the same kind.
+    """
     loop = loop_around(event.where, loops)
     if loop is None or are_few(event.where.context.loops):
         return None
@@ -249,8 +257,8 @@ def every_step(event: Event, loops: frozenset[Site], steps: Iterable[Event], oth
 
 
 def with_step(event: Event, loops: frozenset[Site], steps: Iterable[Event]) -> Loop | None:
-    """The innermost of these loops around a place, if the place is reached whenever training steps of the loop are
-    made, however seldom that is (every fourth move of a game), and there are many."""
+    """The innermost of these loops around an event that is reached whenever the loop takes training steps, however
+    seldom (on every fourth move of a game), and there are many iterations. None if there is no such loop."""
     loop = loop_around(event.where, loops)
     if loop is None or are_few(event.where.context.loops):
         return None
@@ -259,12 +267,12 @@ def with_step(event: Event, loops: frozenset[Site], steps: Iterable[Event]) -> L
 
 
 def loop_around(where: Where, loops: Collection[Site]) -> Loop | None:
-    """The innermost of these loops around a place."""
+    """The innermost of these loops around a moment."""
     return next((loop for loop in reversed(where.context.loops) if loop.site in loops), None)
 
 
 def is_reached_with(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
-    """Whether a place is reached under no other condition than one of some training steps."""
+    """Whether a moment is reached under no conditions other than those of a training step."""
     deciding, flags = _deciding(where, loop), set(where.context.flags[loop.flags :])
     return any(
         deciding <= event.where.path - around.start and flags.issubset(event.where.context.flags)
@@ -275,7 +283,8 @@ def is_reached_with(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
 
 
 def _arrivals(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[Where, Loop]]:
-    """The moments at which an event and others of its kind are at one place in one loop."""
+    """Moments at which an event, or another of its kind at the same site, happens in a loop, each with that execution
+    of the loop."""
     return [
         (other.where, around)
         for other in (event, *others)
@@ -286,9 +295,11 @@ def _arrivals(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[W
 
 
 def _arrivals_by_all_ways(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[Where, Loop]]:
-    """Those moments, and for the read of a tensor those too at which the same is read at another place, or another
-    tensor at a place that is reached only where this one is not: the host waits there as well. Not where it waits on
-    every way without this place."""
+    """The arrivals of an event, extended for reads of tensors, where the host waits at other sites as well.
+
+    Added are reads of the same tensor at another site, and reads of other tensors at sites that are reached only where
+    this one is not. They are left out if they alone make the host wait on every path.
+    """
     own = _arrivals(event, loop, others)
     if not isinstance(event, TensorRead):
         return own
@@ -313,30 +324,33 @@ def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
 
 
 def is_unguarded(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
-    """Whether nothing inside a loop decides that a place is reached, but that no exception came before: in each round
-    that was gone through, by one way or by the ways of several events of the same kind."""
+    """Whether no condition inside a loop decides whether an event is reached, except that no exception was raised
+    before it. It must happen in each analysed iteration, on one path or on the paths of several events of the same
+    kind."""
     if len(event.where.context.flags) > loop.flags or any(map(_is_for_the_first, _deciding(event.where, loop))):
         return False
     return _is_on_every_way(_arrivals_by_all_ways(event, loop, others))
 
 
 def _is_on_every_way(arrivals: Iterable[tuple[Where, Loop]]) -> bool:
-    """Whether one of several moments comes in each round of a loop that one of them comes in, or in most rounds."""
+    """Whether one of several moments is reached in each iteration of a loop in which any of them is, or in most
+    iterations."""
     ways: dict[int, set[Path]] = defaultdict(set)
     assured: set[Literal] = set()
     alike = {
-        (around.entry, around.turn, where.path, where.assured, where.context.loops[-1].site): (where, around)
+        (around.entry, around.turn, where.path, where.assumed, where.context.loops[-1].site): (where, around)
         for where, around in arrivals
         if len(where.context.flags) <= around.flags
     }
     for where, around in alike.values():
         ways[around.turn].add(frozenset(one for one in _deciding(where, around) if not _leaves_out_few(one)))
-        assured.update(one for one in where.assured if one.holds and one.condition.operator == "any")
+        assured.update(one for one in where.assumed if one.holds and one.condition.operator == "any")
     return bool(ways) and all(is_complete(of_turn, frozenset(assured)) for of_turn in ways.values())
 
 
 def _leaves_out_few(literal: Literal) -> bool:
-    """Whether a condition says that a remainder is not a certain one: it holds in all but every n-th round."""
+    """Whether a literal states that a remainder has not a certain value, so that it holds in all iterations but every
+    n-th."""
     operator, subject, operand = literal.condition
     if not isinstance(subject, Symbol) or subject.parts[:2] != ("binary", "%"):
         return False
@@ -346,11 +360,11 @@ def _leaves_out_few(literal: Literal) -> bool:
 
 
 MOST = 3
-"""Rounds of which one is left out, so that what happens in the others happens in most rounds."""
+"""Minimum n for which "all iterations but every n-th" counts as most iterations."""
 
 
 def _is_for_the_first(literal: Literal) -> bool:
-    """Whether a condition holds where a dict of the program does not have something yet."""
+    """Whether a literal states that a dict of the program lacks a key."""
     kept = literal.condition.operand
     return (
         literal.condition.operator == "in"
@@ -361,14 +375,14 @@ def _is_for_the_first(literal: Literal) -> bool:
 
 
 def _deciding(where: Where, loop: Loop) -> Path:
-    """The conditions inside a loop that decide whether a place is reached in a round: not those about the elements of
-    loops further in, which all have their turn."""
+    """Conditions inside a loop that decide whether a moment is reached in an iteration. Excludes conditions on the
+    elements of inner loops, since each element gets its own iteration there."""
     loops = where.context.loops
     inner = next((loops[index + 1 :] for index, one in enumerate(loops) if one.site == loop.site), ())
     collections = {symbol_of(one.iterable) for one in inner if one.iterable is not None}
     return frozenset(
         literal
-        for literal in where.path - loop.start - where.assured
+        for literal in where.path - loop.start - where.assumed
         if literal.condition.operator != "completes"
         and not _is_about_worker(literal)
         and not _is_element(literal.condition.subject, collections)
@@ -376,7 +390,7 @@ def _deciding(where: Where, loop: Loop) -> Path:
 
 
 def _is_element(name: object, collections: set[Symbol]) -> bool:
-    """Whether a value is an element of one of these collections, or a part of an element."""
+    """Whether a symbol is an element of one of these collections, or a part of an element."""
     while isinstance(name, Symbol):
         head, *rest = name.parts
         if head == "item" and rest and rest[0] in collections:
@@ -386,7 +400,7 @@ def _is_element(name: object, collections: set[Symbol]) -> bool:
 
 
 def _is_about_worker(literal: Literal) -> bool:
-    """Whether a condition is about which worker this is: it is the same in every round."""
+    """Whether a literal tests which worker this is: it is constant over all iterations."""
     return any(words(name) & _RANKS for name in words_of(frozenset({literal}))) and not mentions(
         frozenset({literal}), "%"
     )
@@ -396,12 +410,13 @@ _RANKS = frozenset({"rank", "chief", "leader", "is_master", "is_main"})
 
 
 def is_rare(where: Where, loop: Loop) -> bool:
-    """Whether a condition inside the loop lets only some rounds through (every n-th, or one), or only some releases."""
+    """Whether a condition inside the loop admits only some iterations (every n-th, or a single one), or only some
+    releases of TensorFlow."""
     return len(where.context.flags) > loop.flags or _is_seldom(where, loop)
 
 
 def _is_seldom(where: Where, loop: Loop) -> bool:
-    inside = where.path - loop.start - where.assured
+    inside = where.path - loop.start - where.assumed
     return (
         mentions(inside, "%")
         or mentions(where.path, "tensorflow.__version__")
@@ -412,8 +427,8 @@ def _is_seldom(where: Where, loop: Loop) -> bool:
 
 
 def _is_settled(name: object) -> bool:
-    """Whether a value is the same in all rounds of a loop: a parameter, a field that was given, an option, a setting of
-    an object, a name that nothing binds."""
+    """Whether a value is constant over the iterations of a loop: a parameter, an initialised field, a command-line
+    option, a setting of an object, a name without an assignment."""
     if not isinstance(name, Symbol):
         return False
     head, *rest = name.parts
@@ -432,12 +447,16 @@ def _is_settled(name: object) -> bool:
 _LOADS = frozenset(
     {"parse_args", "json.load", "toml.load", "tomli.load", "tomllib.load", "yaml.load", "yaml.safe_load"}
 )
-"""What reads the settings of a program."""
+"""Functions that read the settings of a program."""
 
 
 def has_compiled_way(where: Where, plan: Plan) -> bool:
-    """Whether the program trains the same compiled on a path that excludes this one, and not in the same loop on this
-    one: it is a mode for debugging. With other optimizers, and not by `fit`, it trains something else."""
+    """Whether the program also trains compiled, on a path that excludes this one, so that the present path is a
+    debugging mode.
+
+    Not if it trains compiled in the same loop on a compatible path. Training with other optimizers, other than by
+    `fit`, is training of something else.
+    """
     here = {loop.site for loop in where.context.loops}
     optimizers = {
         event.optimizer.site

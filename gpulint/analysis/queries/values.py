@@ -1,4 +1,4 @@
-"""Kinds of values, as rules name them."""
+"""Kinds of values, for rules."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ class Block:
 def placed(
     block: Block, graphs: Mapping[str, Graph], compiled: Collection[str], loops: Collection[str]
 ) -> tuple[Counter[tuple[str, str]], str]:
-    """(op, device) of what ran in a block, and what is missing: functions of which no graph was seen, or not that of
-    their loop over a dataset. A function that XLA compiles is one operation on the device of its results."""
+    """(op, device) of everything run in a block, and what is missing: functions whose graph, or whose loop over a
+    dataset, was not seen. A function that XLA compiles counts as one operation on the device of its results."""
     found = Counter(block.ran)
     unseen = []
     for name, device in block.called.items():

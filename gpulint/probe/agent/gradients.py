@@ -18,8 +18,8 @@ EAGER_STEP = "GradientTape.gradient"
 
 
 class Gradients:
-    """Stands before `GradientTape.gradient`, tells of the calls outside traced functions as steps, and of the graph of
-    those inside one (`on_traced`)."""
+    """Wraps `GradientTape.gradient`: reports calls outside traced functions as steps, and the graph of calls inside
+    one (`on_traced`)."""
 
     def __init__(
         self, places: Places, hooks: Hooks, fault: Fault, on_step: OnStep, on_traced: Callable[[Any], None]

@@ -59,7 +59,7 @@ class Built(NamedTuple):
     is_training: Callable[[str], bool]
     """Whether a graph takes gradients."""
     names_gradients: bool = True
-    """Whether nodes that compute them have names of their own."""
+    """Whether nodes that compute gradients have names of their own."""
 
 
 class Graph(NamedTuple):

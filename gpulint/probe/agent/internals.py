@@ -31,12 +31,12 @@ from gpulint.probe.capture.evidence import (
 
 
 class Private(NamedTuple):
-    """Something of TensorFlow that is no public API. `name` may call a function on its way: `context().config`."""
+    """A private API of TensorFlow. `name` may include a call: `context().config`."""
 
     module: str
     name: str
     evidence: str
-    """What is not seen without it."""
+    """The evidence that is lost without it."""
 
 
 _CONTEXT = "tensorflow.python.eager.context"
@@ -71,14 +71,14 @@ PRIVATE = {
     "model": Private("tensorflow.python.ops.gen_experimental_dataset_ops", "IteratorGetModelProto", FIT_WAITS),
     "model_form": Private("tensorflow.core.framework.model_pb2", "ModelProto", FIT_WAITS),
 }
-"""All of it, each looked up by itself. Where "" is lost, something public takes its place, more slowly."""
+"""All private APIs, each looked up separately. Those without evidence have a slower public replacement."""
 
 _PER_DEVICE = "PerDeviceGenerator"
 """Suffix of datasets that hold one replica's shard: they are read by a buffer, not by a step."""
 
 
 def look_up(private: Private) -> Any:
-    """What the TensorFlow that is loaded has. Raises ImportError or AttributeError."""
+    """The API in the loaded TensorFlow. Raises ImportError or AttributeError."""
     found: Any = importlib.import_module(private.module)
     for part in private.name.split("."):
         found = getattr(found, part.removesuffix("()"))
@@ -136,7 +136,7 @@ class Internals:
 
     @property
     def tells_operations(self) -> bool:
-        """Whether operations can be watched."""
+        """Whether operations can be observed."""
         return "watch" in self._found
 
     def watch_operations(self, callback: Callable[..., None]) -> bool:
@@ -159,8 +159,7 @@ class Internals:
 
     @property
     def is_live(self) -> bool | None:
-        """Whether the runtime is initialised: what was configured before cannot be changed any more. None where that
-        cannot be asked."""
+        """Whether the runtime is initialised, after which configuration is fixed. None if unknown."""
         if "handle" not in self._found:
             return None
         return self._context()._context_handle is not None

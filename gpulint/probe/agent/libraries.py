@@ -1,5 +1,5 @@
-"""Which files belong to installed packages, wherever these were installed to: `pip install --target`, a folder on
-PYTHONPATH, an archive of Spark's or Lambda's, a tree of Bazel's."""
+"""Recognises files of installed packages, wherever they are installed: `pip install --target`, a folder on
+PYTHONPATH, archives of Spark or Lambda, Bazel trees."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from types import ModuleType
 from gpulint.sources.modules import SHARED
 
 _RECORD, _TOP_LEVEL = "RECORD", "top_level.txt"
-"""Files of a `.dist-info` folder: all that was installed, and the names of what can be imported."""
+"""Files of a `.dist-info` folder: all installed files, and the importable names."""
 
 
 class Libraries:
-    """Knows installed packages by what their installers wrote down, and the modules that it is told of."""
+    """Installed packages according to their installers' records, plus modules added by hand."""
 
     def __init__(self) -> None:
         self._folders: dict[str, tuple[str, ...]] = {}
-        """Folder on the path → the beginnings of the files that were installed into it."""
+        """Folder on the path → prefixes of files installed into it."""
         self._known: tuple[str, ...] = ()
 
     def add(self, module: ModuleType) -> None:
-        """A module is a library's, with all that lies beside it in its package."""
+        """Adds a module and everything beside it in its package."""
         if file := getattr(module, "__file__", None):
             self._known += (os.path.join(os.path.dirname(os.path.abspath(file)), ""),)
 
@@ -56,7 +56,7 @@ def _installed_into(folder: str) -> Iterator[str]:
 
 
 def _tops(information: str) -> Iterator[str]:
-    """What a distribution has installed at the top: `keras/`, `six.py`."""
+    """Top-level names that a distribution installs: `keras/`, `six.py`."""
     try:
         with open(os.path.join(information, _RECORD), encoding="utf-8", errors="replace") as record:
             for line in record:

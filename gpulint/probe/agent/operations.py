@@ -75,7 +75,7 @@ class Operations:
         self.inner_devices: set[tuple[str, Place | None, str]] = set()
         """(compiled function, line, device) for devices requested inside."""
         self.loops: dict[str, Place | None] = {}
-        """Function → where it loops over a dataset: TensorFlow gives no graph of what such a loop runs."""
+        """Function → line where it loops over a dataset: TensorFlow returns no graph of the loop's body."""
         self._lock = threading.Lock()
         self._ran: dict[_Key, int] = {}
         """The fields of `Ran` → count."""
@@ -95,11 +95,11 @@ class Operations:
         self.called_at: dict[str, tuple[Place | None, str]] = {}
         """Function → line of its first call, and the device it ran on."""
         self._training: set[str] = set()
-        """Functions of which a graph takes gradients."""
+        """Functions with a graph that takes gradients."""
         self._takes: set[str] = set()
-        """Those of which the last graph that was built does. Keras names what it trains and evaluates with alike."""
+        """Functions whose latest graph takes gradients: Keras uses one name for training and evaluation."""
         self.names_gradients = False
-        """Whether nodes that compute gradients have been seen by their names."""
+        """Whether named gradient nodes have been seen."""
         self._trains: dict[str, bool] = {}
         """Trace → whether it takes gradients."""
         self._steps: dict[str | bytes, str] = {}
@@ -166,7 +166,7 @@ class Operations:
     # ------------------------------------------------------------------------------ eager
 
     def look_alive(self, runs: bool = False) -> None:
-        """Say, once, that the runtime is initialised, where it is: it is where it `runs` something."""
+        """Reports once that the runtime is up, as it is when it `runs` something."""
         if not self._is_live and (runs or self._internals.is_live):
             self._is_live = True
             self._on_live()

@@ -20,12 +20,12 @@ class Pace:
 
     def __init__(self) -> None:
         self.on_first: Callable[[], None] | None = None
-        """Is called after each call of a function, while there is one."""
+        """If set, called after each call of a function."""
         self._lock = threading.Lock()
         self._calls = threading.local()
         self._known: weakref.WeakSet[Any] = weakref.WeakSet()
         self.called: Counter[str] = Counter()
-        """How many functions of a name were called: a method that is one has one for each object."""
+        """Number of functions by name that were called: a decorated method is a function per object."""
         self._fresh: list[tuple[float, float, float]] = []
         """Unwritten steps: start, end, and total input wait in seconds."""
         self._before: tuple[float, float] | None = None

@@ -23,6 +23,9 @@ CellRows: TypeAlias = "tuple[str, int, list[int]]"
 MOST_CALLERS = 8
 """Limit of recorded calls in the user's code, innermost first."""
 
+MOST_FRAMES = 5
+"""Limit of the user's frames recorded for an error."""
+
 _GENERATED = "__autograph_generated_file"
 _GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
 """The program's own process also runs `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
@@ -43,7 +46,7 @@ _PARTS = {
 """Files of TensorFlow (2.16 and 2.21) whose operations are the strategy's own work, whichever line of the program
 called them."""
 
-_TRACED = re.compile(r'^ +File "([^"\n]+)", line (\d+), in ', re.MULTILINE)
+_TRACED = re.compile(r'^ +File "([^"\n]+)", line (\d+), in (\S*)', re.MULTILINE)
 """User frames in the message of an error raised during tracing."""
 
 
@@ -107,7 +110,7 @@ class Places:
     def of(self, error: BaseException) -> Place | None:
         """The line an exception came from: TensorFlow's account of traced code, or the innermost user frame of its
         traceback."""
-        for path, row in reversed(_TRACED.findall(str(error))):
+        for path, row, _ in reversed(_TRACED.findall(str(error))):
             if not self.is_foreign(path) and _GENERATED not in path:
                 return self.at(path, int(row))
         place, traceback = None, error.__traceback__
@@ -117,6 +120,21 @@ class Places:
                 place = self.at(path, traceback.tb_lineno)
             traceback = traceback.tb_next
         return place
+
+    def frames_of(self, error: BaseException) -> list[tuple[Place, str]]:
+        """The last user frames that led to an exception, with function names, innermost last: from the traceback,
+        and from TensorFlow's account of traced code."""
+        found: list[tuple[Place, str]] = []
+        traceback = error.__traceback__
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            if not self.is_foreign(code.co_filename) and _GENERATED not in code.co_filename:
+                found.append((self.at(code.co_filename, traceback.tb_lineno), code.co_name))
+            traceback = traceback.tb_next
+        for path, row, function in _TRACED.findall(str(error)):
+            if not self.is_foreign(path) and _GENERATED not in path:
+                found.append((self.at(path, int(row)), function))
+        return list(dict.fromkeys(found))[-MOST_FRAMES:]
 
     def modules(self) -> list[str]:
         """Files of imported modules below the program's directory, or its initial working directory."""

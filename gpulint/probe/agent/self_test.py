@@ -1,7 +1,7 @@
-"""Whether TensorFlow tells of what it does, tried on a graph of the agent's own before the program runs anything.
+"""Tests on a graph of the agent's own, before the program runs anything, that TensorFlow reports what it does.
 
-A graph needs no runtime, which the program may still configure. What only a run can show (functions) is looked at when
-the program has run the first.
+A graph needs no runtime, which the program may still configure. Functions, which only a run can show, are tested after
+the program's first one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpulint.probe.capture.evidence import GRADIENT_LINES, OPERATIONS
 
 
 def silent(internals: Internals, tensorflow: Any) -> Iterator[tuple[str, str]]:
-    """(evidence, reason) for what TensorFlow has the functions for and does not tell."""
+    """(evidence, reason) for functions of TensorFlow that exist and report nothing."""
     seen: list[str] = []
 
     def note(op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:

@@ -451,7 +451,8 @@ class Session:
             self._observers.moment("end")
             self._writer.write("modules", paths=self._places.modules()[:MAX_MODULES])
             where = guarded("the error", self.fault, self._places.of)(raised) if raised else None
-            self._writer.write("exit", error=error, where=where)
+            frames = guarded("the error", self.fault, self._places.frames_of)(raised) if raised else None
+            self._writer.write("exit", error=error, where=where, frames=frames or [])
 
     def _await_writing(self, seconds: float | None = None) -> None:
         """Waits for the current write, whose counts are already taken."""

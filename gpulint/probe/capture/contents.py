@@ -65,6 +65,8 @@ class Capture:
     """The error that ended the program, "" if none."""
     error_at: Where | None = None
     """Where it was raised."""
+    error_frames: tuple[tuple[Where, str], ...] = ()
+    """The last frames of the program that led there, with function names, innermost last."""
     lost: list[tuple[str, str]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     simulated: int = 0

@@ -1,4 +1,4 @@
-"""What the probe sees of a program, as records of what is lost name it."""
+"""Names of the kinds of evidence, as in records of lost evidence."""
 
 from __future__ import annotations
 

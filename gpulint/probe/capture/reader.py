@@ -115,6 +115,8 @@ def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.error, capture.error_at = record["error"] or "", _where(record.get("where"))
+    frames = ((_where(place), str(function)) for place, function in record.get("frames", ()))
+    capture.error_frames = tuple((where, function) for where, function in frames if where is not None)
 
 
 def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:

@@ -1,4 +1,4 @@
-"""Which verdicts need what of the evidence: where it is lost they are inconclusive, whatever the rest of it says."""
+"""The evidence that each check needs: without it the result is inconclusive."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ NEEDED = {
 """Evidence → the checks that need it."""
 
 _OF_LOOPS = frozenset({"copies", "no-cpu-fallback", "variables-mirrored"})
-"""Checks that pass where nothing is seen of what they are about."""
+"""Checks that pass if they see nothing of their subject."""
 
 _OF_ABSENCE = frozenset({"gpu-idle", "gpu-idle-held", "strategy-spread"})
-"""Checks that are broken where nothing is seen: without their evidence they cannot be."""
+"""Checks that fail if they see nothing: without their evidence they cannot fail."""
 
 
 def lost_for(id: str, capture: Capture) -> str:
-    """What is lost of the evidence that a check needs, "" where nothing is."""
+    """The lost evidence that a check needs, "" if none."""
     lost = (f"not seen: {what} ({why})" for what, why in capture.lost if id in NEEDED.get(what, ()))
     names = {name for name, _ in capture.steps}
     loops = (one.text for one in capture.loops if id in _OF_LOOPS or (id in _STEPS and one.function in names))
@@ -55,7 +55,7 @@ def lost_for(id: str, capture: Capture) -> str:
 
 
 def with_evidence(found: Iterable[Expectation], capture: Capture) -> list[Expectation]:
-    """What passed, or failed for want of something, without its evidence is inconclusive."""
+    """Results that passed, or failed for lack of something, without their evidence become inconclusive."""
     return [_judged(one, capture) for one in found]
 
 

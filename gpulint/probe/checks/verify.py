@@ -1,4 +1,4 @@
-"""Holding a Capture against what the program is expected to do."""
+"""Runs all checks on a capture."""
 
 from __future__ import annotations
 
@@ -60,19 +60,19 @@ CHECKS = (
 Check = Callable[[Run], Iterator[Expectation]]
 
 WHOLE = frozenset({"strategy-spread", "variables-mirrored", "eager-hot-loop"})
-"""Checks that are about a strategy or a loop as a whole, not about the line that explains it."""
+"""Checks of a strategy or a loop as a whole, not of the line that explains it."""
 
 OUTSIDE = frozenset({"GPU201", "GPU202", "GPU213"})
-"""Rules about what is made outside a scope: any of them explains that replicas do not have the same."""
+"""Rules about creation outside a scope: each explains that replicas differ."""
 
 EAGERLY = frozenset({"GPU506", "GPU508"})
-"""Rules about steps that are run eagerly: any of them explains that Python runs many operations in each."""
+"""Rules about eager steps: each explains that Python runs many operations per step."""
 
 IDLE = frozenset({"GPU101", "GPU203", "GPU206", "GPU211"})
-"""Rules about work that stays on one of several GPUs: any of them explains that others are idle."""
+"""Rules about work that stays on one of several GPUs: each explains that others are idle."""
 
 BY_USER = frozenset({"expect", "expect-on", "expect-copies", "expect-traces"})
-"""Checks of what the user states: without evidence it is not as stated."""
+"""Checks of what the user states, which needs evidence to be true."""
 
 _ORDER = tuple(Status)
 
@@ -82,10 +82,10 @@ STATED = (inline.check, stated.check)
 
 
 def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
-    """All expectations: broken ones first, then those that the run does not decide, then those that hold.
+    """All expectations: violations first, then inconclusive ones, then those that passed.
 
-    A violation that a finding had predicted is told of once, as its confirmation: on the same line, or, where it is
-    about something as a whole, by the same rule.
+    A violation that a finding predicted is reported once, as the finding's confirmation: if it is on the same line or,
+    for a check of the whole, about the same rule.
     """
     found = [
         one
@@ -105,27 +105,27 @@ def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
 
 
 def _is_predicted(one: Expectation, confirmed: Container[tuple[str, Where | None]], codes: Set[str]) -> bool:
-    """Whether a confirmed finding says what a check has found."""
+    """Whether a confirmed finding covers the result of a check."""
     if one.id == "gpu-idle" and one.status in (Status.FAIL, Status.WARN):
         return bool(codes & IDLE)
     return bool(one.code) and ((one.code, one.where) in confirmed or (one.id in WHOLE and one.code in codes))
 
 
 def in_order(expectations: Iterable[Expectation]) -> list[Expectation]:
-    """By status: broken ones first."""
+    """By status, violations first."""
     return sorted(expectations, key=lambda one: _ORDER.index(one.status))
 
 
 def _as_broken(predicted: Expectation, broken: Container[tuple[str, Where | None]]) -> Expectation:
-    """A confirmed prediction, which is an error where the check that it takes the place of says so."""
+    """A confirmed prediction, as an error if the check that it replaces is one."""
     if predicted.status is Status.WARN and (predicted.code, predicted.where) in broken:
         return replace(predicted, status=Status.FAIL, level=Level.ERROR)
     return predicted
 
 
 def status_of_program(end: dict[str, Any], otherwise: int) -> int:
-    """The exit status that a shell gives for the program, 124 where it was stopped because it hung or ran too long;
-    `otherwise` where nobody saw its end."""
+    """The program's exit status as a shell returns it, 124 if it was stopped for a hang or a timeout; `otherwise` if
+    its end is missing."""
     if end.get("reason") in ("timeout", "hang"):
         return 124
     if end.get("signal"):
@@ -136,9 +136,9 @@ def status_of_program(end: dict[str, Any], otherwise: int) -> int:
 def exit_status(
     expectations: list[Expectation], end: dict[str, object], strict: bool, faults: Sequence[str] = ()
 ) -> int:
-    """The probe's own status: 0 all well, 1 an expectation of level error is broken, 2 something went wrong in the
-    probe itself, 3 what the user stated is inconclusive, or anything is (`strict`), 4 the program failed and nothing
-    else did, 124 it was stopped because it hung or ran too long."""
+    """The probe's exit status: 0 success, 1 a violation of level error, 2 a failure of the probe itself, 3 something
+    the user stated is inconclusive, or with `strict` anything, 4 only the program failed, 124 it was stopped for a
+    hang or a timeout."""
     if end.get("reason") in ("timeout", "hang"):
         return 124
     if any(one.status is Status.FAIL and one.level is Level.ERROR for one in expectations):

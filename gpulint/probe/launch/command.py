@@ -40,10 +40,15 @@ class Simulated:
     memory: int = 0
 
     def environment(self, own: Mapping[str, str]) -> dict[str, str]:
-        """The environment for the program. The CPU allocator becomes the BFC allocator that GPUs use, limited to the
-        memory of all simulated GPUs. TensorFlow reads this when the runtime initialises (2.16 and 2.21)."""
-        if not self.gpus or not self.memory:
+        """The environment for the program, which may override it. oneDNN is off: its gradient of max-pooling aborts
+        on an empty batch, which a replica can get (2.21). With a memory size, the CPU allocator becomes the BFC
+        allocator that GPUs use, limited to the memory of all simulated GPUs (read when the runtime initialises; 2.16
+        and 2.21)."""
+        if not self.gpus:
             return dict(own)
+        own = {"TF_ENABLE_ONEDNN_OPTS": "0", **own}
+        if not self.memory:
+            return own
         limit = max(1, self.gpus * self.memory >> 20)
         return {**own, "TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit)}
 

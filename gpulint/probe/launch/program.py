@@ -41,7 +41,7 @@ _STACKS = 0.5
 """Seconds for the agent to write the stacks of all threads."""
 
 WARN_AFTER = 600.0
-"""Seconds in which nothing comes of a program after which that is said, and where it is."""
+"""Seconds without activity after which a warning says where the program is."""
 
 _GRACE = 5.0
 """Seconds for the program to end after SIGTERM, and for the system to end it after SIGKILL."""
@@ -89,11 +89,12 @@ def run(
 ) -> Ended:
     """Runs a command to its end. Raises OSError if it cannot be started.
 
-    `capture_path` is begun anew. `program` is the command as the user knows it, for the capture; `environment` is ours
-    where it is None. The command is ended after `timeout` seconds, and when for `hang_after` seconds nothing came of
-    it; after `warn_after` seconds that is only said, with the line that it is at. TensorFlow's placement log is not
-    passed on unless `show_log`, or the program asked for it itself. `cards` are sampled as long as it runs. `worker` is
-    the task of a cluster that it is; with `peers` it is one of several that we have started, which say when it hangs.
+    `capture_path` is overwritten. `program` is the command as users know it, for the capture; `environment` defaults to
+    ours. The command is stopped after `timeout` seconds, and after `hang_after` seconds without activity; after
+    `warn_after` seconds without activity a warning names the line it is at. TensorFlow's placement log is held back
+    unless `show_log` is set or the program asked for it. `cards` are sampled during the run. `worker` is the cluster
+    task that the program is; with `peers` it is one of several workers that we started, which decide together whether
+    they hang.
     """
     recorder = Recorder(capture_path, fresh=True)
     remove_stacks(stacks_path(capture_path))
@@ -258,7 +259,7 @@ class _Run:
         return None
 
     def _warn(self, seconds: float) -> None:
-        """Says where a program is of which nothing has come for a while. It goes on."""
+        """Prints where a silent program is, and lets it go on."""
         self._ask_for_stacks()
         stack = stack_in(self._stacks)
         own = next((frame for frame in stack if frame.own), None)

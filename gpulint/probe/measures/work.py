@@ -21,7 +21,7 @@ class Work(NamedTuple):
     """Training steps, 0 for a program that only evaluates or predicts."""
     by_device: Counter[str]
     unseen: tuple[str, ...]
-    """Functions that ran, and loops in them, whose graph was not seen: they may have worked anywhere."""
+    """Functions that ran, and loops in them, whose graph was not seen: their work may be anywhere."""
 
 
 def work(capture: Capture) -> Work:

@@ -53,10 +53,14 @@ def _unseen(capture: Capture) -> Iterator[str]:
     yield from (f"fault of the probe: {fault}" for fault in capture.faults)
 
 
-def cards(capture: Capture) -> list[tuple[Card, tuple[str, ...]]]:
-    """The last sample of each card, with the TensorFlow devices on it."""
+def cards(capture: Capture) -> list[tuple[Card, tuple[str, ...] | None]]:
+    """The last sample of each card, with the TensorFlow devices on it, None if unknown. TensorFlow prints which card
+    a device is on, unless its log is off; a single card needs no such line."""
     on = places(message for log in capture.logs.values() for message in log.messages)
     last = {card.bus: card for card in capture.cards}
+    gpus = () if capture.simulated else tuple(one for one in capture.own_devices if one.startswith("GPU"))
+    if gpus and not on:
+        return [(last[bus], gpus if len(last) == 1 else None) for bus in sorted(last)]
     return [
         (last[bus], tuple(device for device, place in on.items() if on_bus(bus, place.bus))) for bus in sorted(last)
     ]
@@ -81,13 +85,15 @@ def _next(device: str) -> str:
 
 def _driver(capture: Capture) -> Iterator[str]:
     """Equal cards share a line; cards that TensorFlow does not use have their own."""
-    kinds: dict[tuple[str, int, bool], list[tuple[str, ...]]] = {}
+    kinds: dict[tuple[str, int, bool | None], list[tuple[str, ...]]] = {}
     for card, devices in cards(capture):
-        kinds.setdefault((card.name, card.total, bool(devices)), []).append(devices)
+        is_used = bool(devices) if devices is not None else None
+        kinds.setdefault((card.name, card.total, is_used), []).append(devices or ())
     for (name, total, is_used), alike in kinds.items():
         whose = listed([device for devices in alike for device in devices])
         number = f"{len(alike)} × " if len(alike) > 1 else ""
-        yield f"the driver has {number}{name} of {in_words(total)}: {whose if is_used else 'no device of TensorFlow'}"
+        told = whose if is_used else "no device of TensorFlow"
+        yield f"the driver has {number}{name} of {in_words(total)}" + (f": {told}" if is_used is not None else "")
 
 
 def missing_kernels(capture: Capture) -> Iterator[str]:

@@ -16,6 +16,7 @@ from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.curves import curves
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import RunReport, located
+from gpulint.probe.report.failure import failure
 from gpulint.probe.report.header import header, missing_kernels, verdict
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.sparkline import sparkline
@@ -45,6 +46,8 @@ def render(report: RunReport, color: bool) -> str:
         file=written, width=WIDTH, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
     )
     for line in header(report.capture):
+        console.print(_safe(line))
+    for line in failure(report.capture):
         console.print(_safe(line))
     _expectations(console, report)
     _workers(console, report.capture)

@@ -159,3 +159,16 @@ def test_no_text_becomes_markup(text: str) -> None:
 def test_own_script_cannot_end_itself() -> None:
     with pytest.raises(ValueError, match="end tag"):
         raw("script", "'</script>'")
+
+
+def test_which_card_a_device_is_on_is_said_where_it_is_known() -> None:
+    def told(capture: Capture) -> list[str]:
+        return [line for line in header(capture) if line.startswith("the driver has")]
+
+    card = Card(1.0, "0000:86:00.0", "NVIDIA H200", 140 << 30, 0, 0, 0, 90)
+    silent = Capture(process={"pid": 1}, tensorflow={"tensorflow": "2.21.0"}, logical=("CPU:0", "GPU:0"), cards=[card])
+    assert told(silent) == ["the driver has NVIDIA H200 of 140 GiB: GPU:0"]
+    silent.cards.append(card._replace(bus="0000:87:00.0"))
+    assert told(silent) == ["the driver has 2 × NVIDIA H200 of 140 GiB"]
+    silent.logical = ("CPU:0",)
+    assert told(silent) == ["the driver has 2 × NVIDIA H200 of 140 GiB: no device of TensorFlow"]

@@ -1,1 +1,1 @@
-"""Kinds of abstract values, one module for each family."""
+"""Kinds of abstract values, one module per family."""

@@ -1,4 +1,4 @@
-"""Values of any kind: what is known of a value, and nothing more special."""
+"""Base classes of values, and values of no particular family."""
 
 from __future__ import annotations
 
@@ -19,27 +19,28 @@ class Value:
     __slots__ = ("_serial",)
 
     is_its_copy: ClassVar[bool] = False
-    """Whether `list()` of it is represented by itself."""
+    """Whether the value also represents `list(value)`."""
 
     is_plain: ClassVar[bool] = False
-    """Whether a function that is given nothing else does nothing of note."""
+    """Whether a function called with only such arguments has no effect of interest."""
 
     def is_like(self, other: Value) -> bool:
-        """Whether it can stand for another value where there are too many to follow each."""
+        """Whether this value can represent `other` if there are too many values to follow each."""
         return False
 
     def renamed(self, name: str) -> Value:
-        """It, after it went through a variable, an attribute or a key of that name."""
+        """The value after assignment to a variable, an attribute or a key called `name`."""
         return self
 
     @property
     def call_key(self) -> tuple[Any, ...] | None:
-        """What tells arguments of one kind apart where their symbols say too much; None for the symbol."""
+        """Key that distinguishes arguments of this kind in call summaries where symbols are too specific; None to use
+        the symbol."""
         return None
 
     @property
     def serial(self) -> int:
-        """A number that no other value has or will have, unlike `id`, which the next one may get."""
+        """Serial number, never reused, unlike `id`."""
         try:
             return self._serial
         except AttributeError:
@@ -48,7 +49,7 @@ class Value:
 
 
 class Unknown(Value):
-    """Anything. `symbol` names it, so that two tests of it agree."""
+    """An unknown value. `symbol` names it, so that two tests of it agree."""
 
     __slots__ = ("symbol",)
 
@@ -59,11 +60,10 @@ class Unknown(Value):
 
 
 class Constant(Value):
-    """A value of a builtin type that the source spells out.
+    """A value of a built-in type spelled out in the source.
 
-    `named` are the variables and parameters that it went through; `origin` is where the literal stands;
-    `is_default` says that it is the default of a parameter, which callers can override; `is_passed` that a caller
-    gave it as an argument.
+    `named` are the variables and parameters that it passed through. `origin` is the site of the literal. `is_default`:
+    it is the default of a parameter, which callers can override. `is_passed`: a caller passed it as an argument.
     """
 
     __slots__ = ("_symbol", "is_default", "is_passed", "named", "origin", "value")
@@ -85,11 +85,11 @@ class Constant(Value):
         self._symbol: Symbol | None = None
 
     def renamed(self, name: str) -> Constant:
-        """It, after it went through a variable, an attribute or a key of that name: whole numbers remember it."""
+        """The value after assignment to `name`. Only integers record it."""
         return self.through(name) if type(self.value) is int and name not in self.named else self
 
     def through(self, name: str) -> Constant:
-        """It, after it went through one more variable, parameter, attribute or key."""
+        """The value after one more variable, parameter, attribute or key."""
         passed_on = Constant(self.value, self.origin, (*self.named[:7], name))
         passed_on.is_passed = self.is_passed
         return passed_on
@@ -109,8 +109,8 @@ FALSE = Constant(False)
 
 
 class PartialString(Value):
-    """A string of which only some parts are known (an f-string, a concatenation): None for the others, and for a string
-    of more than MAX_PARTS."""
+    """A string known in part (an f-string, a concatenation). Unknown parts are None. A string with more than
+    `MAX_PARTS` parts is wholly unknown."""
 
     __slots__ = ("parts", "symbol")
 
@@ -122,23 +122,26 @@ class PartialString(Value):
 
 
 MAX_PARTS = 100
-"""Most parts of a string that are kept."""
+"""Maximum number of parts kept per string."""
 
 
 class Union(Value):
-    """One of several values, each with the path on which it is the one."""
+    """One of several values, each with the path on which it applies."""
 
     __slots__ = ("alternatives", "chosen")
 
     def __init__(self, alternatives: tuple[tuple[Path, Value], ...]) -> None:
         self.alternatives = alternatives
         self.chosen: dict[Path, Value | None] = {}
-        """What of it is possible on paths that were asked for, None for all of it."""
+        """Cache of `store.choose`: the possible alternatives by path, None if all are possible."""
 
 
 class LibraryName(Value):
-    """A name of a library, by its canonical dotted name: a module, class, function or constant. `package` is the one
-    that the program had it from (Keras stands under TensorFlow, whichever it is imported from)."""
+    """A module, class, function or constant of a library, by its canonical dotted name.
+
+    `package` is the package that the program imported it from. Canonical names of Keras start with `tensorflow.`,
+    whichever package they are imported from.
+    """
 
     __slots__ = ("name", "package", "symbol")
 
@@ -149,12 +152,12 @@ class LibraryName(Value):
 
     @property
     def is_private(self) -> bool:
-        """Whether it is of TensorFlow's private copy of Keras 2."""
+        """Whether it belongs to TensorFlow's private copy of Keras 2."""
         return self.package == PRIVATE and self.name.startswith("tensorflow.keras.")
 
 
 class Folder(Value):
-    """A package of the project that is a folder without a file of its own, by its dotted name."""
+    """A namespace package of the project (a folder without `__init__.py`), by its dotted name."""
 
     __slots__ = ("dotted", "symbol")
 
@@ -164,7 +167,7 @@ class Folder(Value):
 
 
 class Imported(Value):
-    """A project module, or a name of one (`attribute`), that is not read before it is used."""
+    """A project module, or a name in one (`attribute`), that is not loaded until it is used."""
 
     __slots__ = ("attribute", "dotted", "path")
 
@@ -175,22 +178,22 @@ class Imported(Value):
 
 
 class Arguments(NamedTuple):
-    """What a call passes. `open` is true when a `*` or `**` of unknown content is among it."""
+    """Arguments of a call. `open`: they include a `*` or `**` argument with unknown content."""
 
     positional: tuple[Value, ...] = ()
     keywords: dict[str, Value] = {}  # noqa: RUF012 - a NamedTuple default, never written
     open: bool = False
     sites: dict[str | int, Site] = {}  # noqa: RUF012
     handed_on: dict[str, Site] = {}  # noqa: RUF012
-    """Where callers wrote the keywords that come of the function's own `**` parameter."""
+    """Sites where callers wrote the keywords that are forwarded from the function's own `**` parameter."""
 
     @property
     def written(self) -> dict[str, Site]:
-        """Where each keyword was written, here or by a caller."""
+        """Sites where the keywords were written, here or by a caller."""
         return {**self.handed_on, **{key: site for key, site in self.sites.items() if isinstance(key, str)}}
 
     def get(self, name: str, position: int | None = None) -> Value | None:
-        """The argument of that keyword, or at that position."""
+        """Argument with this keyword or at this position."""
         if name in self.keywords:
             return self.keywords[name]
         if position is not None and position < len(self.positional):
@@ -198,19 +201,19 @@ class Arguments(NamedTuple):
         return None
 
     def of(self, name: str, params: tuple[str, ...]) -> Value | None:
-        """The argument for the parameter `name`, given the names of the positional ones."""
+        """Argument for the parameter `name`, given the names of the positional parameters."""
         return self.get(name, params.index(name) if name in params else None)
 
     def all(self) -> tuple[Value, ...]:
         return (*self.positional, *self.keywords.values())
 
     def with_receiver(self, receiver: Value) -> Arguments:
-        """The arguments of a method, its receiver first."""
+        """Arguments of a method call, with the receiver first."""
         sites: dict[Any, Site] = {key + 1 if isinstance(key, int) else key: site for key, site in self.sites.items()}
         return self._replace(positional=(receiver, *self.positional), sites=sites)
 
     def merged(self, more: Arguments) -> Arguments:
-        """The arguments of a partial, then those of its call."""
+        """Arguments of a partial followed by those of its call."""
         return Arguments(
             self.positional + more.positional,
             {**self.keywords, **more.keywords},
@@ -220,11 +223,11 @@ class Arguments(NamedTuple):
 
 
 def known(value: Value | None) -> object:
-    """The Python value of a constant, or Ellipsis where it is not known."""
+    """Python value of a constant, or Ellipsis if it is unknown."""
     return value.value if isinstance(value, Constant) else ...
 
 
 def symbol_of(value: Value) -> Symbol:
-    """A structural name of a value, for conditions about it."""
+    """Structural name of a value, for conditions about it."""
     own = getattr(value, "symbol", None)
     return own if isinstance(own, Symbol) else symbol(("value", value.serial))

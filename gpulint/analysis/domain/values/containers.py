@@ -11,8 +11,11 @@ from gpulint.places import Site
 
 
 class Items(Value):
-    """A tuple, list, set, range, zip … `items` when each element is known, else `element` stands for all of
-    them (None: nothing is known). Lists that grow keep what they hold in `state` under "items"."""
+    """A tuple, list, set, range, zip and so on.
+
+    `items` are the elements if each is known; otherwise `element` represents all of them, and None means that nothing
+    is known. `state` holds both, so that lists can grow.
+    """
 
     __slots__ = ("around", "is_endless", "joined", "kind", "over", "state", "symbol")
 
@@ -28,13 +31,14 @@ class Items(Value):
     ) -> None:
         self.kind = kind
         self.over = over
-        """What it goes over, of `enumerate` and `zip`; of a generator the datasets of the loops around its `yield`."""
+        """Iterables behind it. For `enumerate` and `zip` their arguments; for a generator the datasets of the loops
+        around its `yield`."""
         self.around: tuple[Loop, ...] | None = None
-        """The loops around the place where it was made; None where they are not known."""
+        """Loops around the site where it was created; None if they are unknown."""
         self.is_endless = False
-        """A generator that goes on for ever."""
+        """Whether it is a generator that never ends."""
         self.joined: tuple[Items, Items] | None = None
-        """Of `a + b`, both."""
+        """Operands of the `a + b` that created it."""
         self.symbol = symbol(name) if name is not None else symbol(("value", self.serial))
         self.state: dict[str, Any] = {"items": items, "element": element}
 
@@ -50,7 +54,7 @@ class Items(Value):
 
 
 class Mapping(Value):
-    """A dict: values of known constant keys in `entries`; `complete` when there are no others."""
+    """A dict. `entries` has the values of the known constant keys; `complete`: there are no other keys."""
 
     __slots__ = ("around", "entries", "given", "makes_lists", "state", "symbol")
 
@@ -59,10 +63,10 @@ class Mapping(Value):
     def __init__(self, entries: dict[Any, Any], complete: bool, name: Any) -> None:
         self.entries: dict[Any, Any] = entries
         self.given: dict[str, tuple[Value, Site]] = {}
-        """Of the `**` parameter of a function, what a call gave for it by keyword, and where."""
+        """For the `**` parameter of a function, the keyword arguments that it received and their sites."""
         self.around: tuple[Loop, ...] | None = None
-        """The loops around the place where it was made; None where they are not known."""
+        """Loops around the site where it was created; None if they are unknown."""
         self.makes_lists = False
-        """A `defaultdict(list)`."""
+        """Whether it is a `defaultdict(list)`."""
         self.state: dict[str, Any] = {"complete": complete}
         self.symbol = symbol(name)

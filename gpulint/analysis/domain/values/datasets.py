@@ -1,4 +1,4 @@
-"""tf.data pipelines and the stateful operations in them."""
+"""`tf.data` pipelines and the stateful ops in them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from gpulint.places import Site
 
 
 class Step(NamedTuple):
-    """One transformation of a tf.data pipeline. `effects` are the stateful operations of the function that it maps."""
+    """One transformation of a `tf.data` pipeline. `effects` are the stateful ops of the function that it maps."""
 
     name: str
     site: Site
     arguments: Arguments
     effects: tuple[Effect, ...] = ()
     operations: int = 0
-    """How many tensor operations that function calls, as far as is known."""
+    """Number of tensor ops that this function calls, as far as known."""
 
 
 class Dataset(Value):
-    """A tf.data pipeline: where it starts and what was done to it, in order."""
+    """A `tf.data` pipeline: its source and its transformations, in order."""
 
     __slots__ = (
         "arguments",
@@ -58,22 +58,21 @@ class Dataset(Value):
         self.distributed = distributed
         self.element = element
         self.arguments = arguments if arguments is not None else Arguments()
-        """What its source was given."""
+        """Arguments of the source."""
         self.inputs = inputs
-        """The datasets that its source goes over (`zip`)."""
+        """Datasets that the source iterates over (`zip`)."""
         self.options = options
-        """Settings of `tf.data.Options`, by dotted name, the later ones last."""
+        """Settings of `tf.data.Options`, by dotted name, later ones last."""
         self.for_samples: Site | None = None
-        """Where the Python generator that it starts from works for each sample of an element."""
+        """Site of the Python generator's work for each sample of an element, if a generator is the source."""
         self.gives_names = False
-        """That generator gives names of what others read."""
+        """Whether that generator yields names of things that other code reads, such as files."""
 
     def is_like(self, other: Value) -> bool:
         return isinstance(other, Dataset) and self.distributed is other.distributed
 
     def renamed(self, name: str) -> Dataset:
-        """It, after it went through a variable, an attribute or a key of that name, which may say that it is for
-        evaluation."""
+        """The dataset after assignment to `name`, which may mark it as evaluation data."""
         if self.batch is not None and EVALUATES & words(name) and "train" not in words(name):
             return self.but(batch=self.batch._replace(evaluates=True))
         return self
@@ -86,7 +85,7 @@ class Dataset(Value):
         distributed: Strategy | None = None,
         options: tuple[tuple[str, Value], ...] | None = None,
     ) -> Dataset:
-        """It, with some of this changed."""
+        """A copy with some fields replaced."""
         changed = Dataset(
             self.site,
             self.source,
@@ -103,18 +102,18 @@ class Dataset(Value):
 
 
 class Batch(NamedTuple):
-    """A batch size: its value and the place that sets it."""
+    """A batch size: its value and the site that sets it."""
 
     size: Value
     site: Site
     where: Where
     blame: Site | None
     evaluates: bool = False
-    """Whether the pipeline went by a name that says it is for evaluation."""
+    """Whether a name of the pipeline marks it as evaluation data."""
 
 
 class Transformation(Value):
-    """What a function of `tf.data.experimental` gives for `Dataset.apply`: a method of datasets and its arguments."""
+    """Result of a `tf.data.experimental` function for `Dataset.apply`: a method of datasets and its arguments."""
 
     __slots__ = ("arguments", "method")
 
@@ -124,4 +123,4 @@ class Transformation(Value):
 
 
 EVALUATES = frozenset({"test", "eval", "evaluate", "evaluation", "val", "valid", "validate", "validation", "dev"})
-"""Words in names of what is for evaluation."""
+"""Words in the names of evaluation data."""

@@ -1,4 +1,4 @@
-"""Lists of devices and their elements."""
+"""Device lists and their elements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from gpulint.analysis.domain.values.base import Value
 
 
 class DeviceList(Value):
-    """What `tf.config.list_physical_devices` and its like return; `slice_` narrows it: (start, stop)."""
+    """Result of `tf.config.list_physical_devices` and similar functions. `part` is the slice taken of it: (start,
+    stop)."""
 
     __slots__ = ("listing", "part", "type")
 
@@ -15,7 +16,7 @@ class DeviceList(Value):
 
     def __init__(self, listing: str, type: str, part: tuple[int | None, int | None] | None = None) -> None:
         self.listing = listing
-        """ "physical", "logical" or "visible". """
+        """One of "physical", "logical" and "visible"."""
         self.type = type
         self.part = part
 
@@ -25,7 +26,7 @@ class DeviceList(Value):
 
 
 class ListedDevice(Value):
-    """One element of a device list: by constant index, or None for whichever a loop is at."""
+    """An element of a device list. `index` is constant, or None for the element of the present iteration."""
 
     __slots__ = ("index", "list", "turn")
 
@@ -33,7 +34,7 @@ class ListedDevice(Value):
         self.list = list
         self.index = index
         self.turn = turn
-        """Which round of a loop over the list it stands for."""
+        """Index of the iteration over the list in which this is the element."""
 
     @property
     def symbol(self) -> Symbol:

@@ -1,4 +1,4 @@
-"""Stateful operations of functions that are traced."""
+"""Stateful ops of traced functions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from gpulint.places import Site
 
 
 class Effect(NamedTuple):
-    """A stateful operation in a function that is traced: `kind` is "random", "python", "array" (Python that works on
-    arrays as a whole), "names" (Python that gives texts), "variable" or "other". `path` are the conditions on which it
-    is traced."""
+    """A stateful op in a traced function.
+
+    `kind` is "random", "python", "array" (Python code that works on whole arrays), "names" (Python code that returns
+    strings), "variable" or "other". `path` holds the conditions under which it is traced.
+    """
 
     kind: str
     name: str
@@ -21,10 +23,10 @@ class Effect(NamedTuple):
 
 
 def effects_within(effects: Iterable[Effect], path: Path) -> tuple[Effect, ...]:
-    """Effects of something that was reached on a path, each with the conditions that it adds itself."""
+    """Effects of code reached on a path, each with only the conditions that the code itself adds."""
     return tuple(effect._replace(path=effect.path - path) for effect in effects)
 
 
 def effects_on(effects: Iterable[Effect], path: Path) -> Iterator[Effect]:
-    """The same effects where they happen on another path."""
+    """The same effects, occurring on another path."""
     return (effect._replace(path=effect.path | path) for effect in effects)

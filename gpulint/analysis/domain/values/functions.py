@@ -21,7 +21,7 @@ class ModuleValue(Value):
 
 
 class Namespace(Value):
-    """The names of a module of the project as a dict: `globals()`, `vars(module)`."""
+    """Names of a project module as a dict: `globals()`, `vars(module)`."""
 
     __slots__ = ("scope", "symbol")
 
@@ -31,7 +31,7 @@ class Namespace(Value):
 
 
 class Function(Value):
-    """A function of the program with the scopes it closes over, innermost first."""
+    """A function of the program with the scopes that it closes over, innermost first."""
 
     __slots__ = ("closure", "defaults", "definition", "injected", "memoized", "module", "name", "opaque", "owner")
 
@@ -49,15 +49,15 @@ class Function(Value):
         self.defaults = defaults
         self.owner = owner
         self.opaque = False
-        """Behind a decorator that gpulint does not know (it may trace)."""
+        """Has an unknown decorator, which may trace it."""
         self.memoized = False
-        """Behind `functools.cache` or its like: it runs once for the same arguments."""
+        """Has `functools.cache` or a similar decorator: it runs once for the same arguments."""
         self.injected = False
-        """Arguments that nobody writes are given by a library (gin, sacred)."""
+        """A library (gin, sacred) supplies arguments that no caller writes."""
         self.name = definition.name if isinstance(definition, ir.FunctionDef) else "<lambda>"
 
     def behind(self, opaque: bool = False, memoized: bool = False, injected: bool = False) -> Function:
-        """It, behind one more decorator."""
+        """The function with one more decorator."""
         decorated = Function(self.definition, self.module, self.closure, self.defaults, self.owner)
         decorated.opaque, decorated.memoized = self.opaque or opaque, self.memoized or memoized
         decorated.injected = self.injected or injected
@@ -65,7 +65,7 @@ class Function(Value):
 
 
 class Traced(Value):
-    """A function wrapped in `tf.function`; `site` is where."""
+    """A function wrapped in `tf.function` at `site`."""
 
     __slots__ = ("function", "has_signature", "jit", "site")
 
@@ -74,7 +74,7 @@ class Traced(Value):
         self.site = site
         self.jit = jit
         self.has_signature = has_signature
-        """It has an `input_signature`, so that it is traced once."""
+        """Has an `input_signature`, so that it is traced once."""
 
 
 class ContextManagerFunction(Value):
@@ -97,7 +97,7 @@ class Partial(Value):
 
 
 class Factory(Value):
-    """What makes the default of a field for each instance: `dataclasses.field(default_factory=function)`."""
+    """Default factory of a field, called for each instance: `dataclasses.field(default_factory=function)`."""
 
     __slots__ = ("function",)
 
@@ -106,7 +106,7 @@ class Factory(Value):
 
 
 class Bound(Value):
-    """A method of something: a `Function` of a user class, or the name of a library or builtin method."""
+    """A bound method: a `Function` of a user class, or the name of a library or built-in method."""
 
     __slots__ = ("method", "receiver")
 
@@ -116,7 +116,7 @@ class Bound(Value):
 
 
 class UserClass(Value):
-    """A class of the program. `bases` are values; `namespace` holds what its body bound."""
+    """A class of the program. `bases` are values; `namespace` holds the names that its body binds."""
 
     __slots__ = ("_lineage", "bases", "definition", "module", "name", "namespace")
 
@@ -136,8 +136,8 @@ class UserClass(Value):
 
     @property
     def lineage(self) -> tuple[Value, ...]:
-        """It and its bases at any remove, each once, in the order in which Python asks them: a class before its bases,
-        the bases from the left. They are followed through MAX_CLASS_DEPTH classes."""
+        """The class and its direct and indirect bases, each once, in method resolution order: a class before its bases,
+        bases from left to right. Chains are followed through at most `MAX_CLASS_DEPTH` classes."""
         if self._lineage is None:
             seen: set[int] = set()
             done: list[Value] = []
@@ -155,22 +155,22 @@ class UserClass(Value):
         return self._lineage
 
     def find(self, name: str) -> tuple[Value, UserClass] | None:
-        """The attribute and the class that defines it."""
+        """An attribute and the class that defines it."""
         return next(((one.namespace[name], one) for one in self.classes if name in one.namespace), None)
 
     def find_beyond(self, cls: UserClass, name: str) -> Value | None:
-        """The attribute as `super()` in a method of `cls` finds it, on an instance of this class."""
+        """Attribute that `super()` in a method of `cls` finds on an instance of this class."""
         classes = self.classes
         after = classes[classes.index(cls) + 1 :] if cls in classes else cls.classes[1:]
         return next((one.namespace[name] for one in after if name in one.namespace), None)
 
     @property
     def classes(self) -> tuple[UserClass, ...]:
-        """The classes of the program in its lineage."""
+        """Classes of the program in the lineage."""
         return tuple(one for one in self.lineage if isinstance(one, UserClass))
 
     def libraries(self) -> list[str]:
-        """Canonical names of the library classes that it inherits from, at any remove."""
+        """Canonical names of the library classes from which it inherits, directly or indirectly."""
         return [one.name for one in self.lineage if isinstance(one, LibraryName)]
 
     @property
@@ -180,16 +180,16 @@ class UserClass(Value):
 
     @property
     def is_open(self) -> bool:
-        """Whether a base is unknown, so that attributes may come from there."""
+        """Whether a base is unknown and may supply attributes."""
         return not all(isinstance(one, (UserClass, LibraryName)) for one in self.lineage)
 
 
 MAX_CLASS_DEPTH = 12
-"""Longest chain of base classes that is followed."""
+"""Maximum length of a chain of base classes."""
 
 
 class Descriptor(Value):
-    """A function in a class body behind `property`, `staticmethod` or `classmethod` (`kind`), and the setter of a
+    """A function in a class body under `property`, `staticmethod` or `classmethod` (`kind`), with the setter of a
     property."""
 
     __slots__ = ("function", "kind", "setter")
@@ -211,7 +211,7 @@ class Super(Value):
 
 
 def function_of(value: Value) -> Function | None:
-    """The function of the program that a method, a partial or a `tf.function` calls."""
+    """Function of the program that a method, a partial or a `tf.function` calls."""
     if isinstance(value, Bound):
         return function_of(value.method) if isinstance(value.method, Value) else None
     if isinstance(value, (Partial, Traced)):
@@ -220,8 +220,8 @@ def function_of(value: Value) -> Function | None:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are certainly the same one, or made alike of the same: a method that was looked up twice, a
-    function that one place wrapped again."""
+    """Whether two values certainly are the same, or equivalent: a method looked up twice, a function wrapped again at
+    the same site."""
     if a is b:
         return True
     if isinstance(a, Value) or isinstance(b, Value):

@@ -6,6 +6,6 @@ from gpulint.analysis.domain.context import Object
 
 
 class Instance(Object):
-    """An instance of a user class that is nothing more special."""
+    """An instance of a user class that is of no more specific kind."""
 
     __slots__ = ()

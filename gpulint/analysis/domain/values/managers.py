@@ -1,4 +1,4 @@
-"""Context managers of Python that are not entered yet."""
+"""Context managers of Python that have not been entered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpulint.places import Site
 
 
 class Manager(Value):
-    """A context manager that is not entered yet."""
+    """A context manager that has not been entered."""
 
     __slots__ = ("site", "state")
 
@@ -19,7 +19,7 @@ class Manager(Value):
 
 
 class GeneratorManager(Manager):
-    """A call of a function behind `contextlib.contextmanager`."""
+    """A call of a function decorated with `contextlib.contextmanager`."""
 
     __slots__ = ("arguments", "function")
 
@@ -30,7 +30,7 @@ class GeneratorManager(Manager):
 
 
 class NullManager(Manager):
-    """`contextlib.nullcontext` and its like; `value` is what `as` binds."""
+    """`contextlib.nullcontext` and similar managers. `value` is what `as` binds."""
 
     __slots__ = ("value",)
 

@@ -11,8 +11,8 @@ from gpulint.places import Site
 
 
 class Model(Object):
-    """A Keras model. What is known of it lives in attributes such as ".compiled"; `part_of` is the symbol of the model
-    of whose inputs it was made, None where it has its own."""
+    """A Keras model. Known facts are attributes such as ".compiled". `part_of` is the symbol of the model whose inputs
+    it was created from, or None if it has its own inputs."""
 
     __slots__ = ("part_of",)
 
@@ -22,7 +22,7 @@ class Model(Object):
 
 
 class Layer(Object):
-    """A Keras layer. `policy` is the dtype policy that it computes with, by name."""
+    """A Keras layer. `policy` is the name of its dtype policy."""
 
     __slots__ = ("policy",)
 
@@ -34,7 +34,7 @@ class Layer(Object):
 
     @property
     def hands_on(self) -> bool:
-        """Whether it gives the numbers that it is given, in another shape at most."""
+        """Whether the layer outputs its input unchanged except for the shape."""
         return self.cls is None and self.library.rpartition(".")[2] in _HAND_ON
 
 
@@ -44,9 +44,12 @@ _HAND_ON = frozenset({"Flatten", "Identity", "InputLayer", "Permute", "RepeatVec
 
 
 class Optimizer(Object):
-    """An optimizer. `scales`: it is a LossScaleOptimizer (None: it may be one); `accumulates`: it adds up the gradients
-    of several steps; `may_accumulate`: it is told how many, or may be; `has_slots`: it makes variables for those of the
-    model, which SGD without momentum does not."""
+    """An optimizer.
+
+    `scales`: it is a `LossScaleOptimizer`; None if it may be one. `accumulates`: it sums the gradients of several
+    steps. `may_accumulate`: the number of such steps is, or may be, configured. `has_slots`: it creates variables for
+    those of the model, unlike SGD without momentum.
+    """
 
     __slots__ = ("accumulates", "has_slots", "may_accumulate", "scales")
 
@@ -63,7 +66,7 @@ class Metric(Object):
 
 
 class Loss(Object):
-    """A loss object. `reduction` is the constant given, "" for the default, None where unknown."""
+    """A loss object. `reduction` is the constant passed, "" for the default, None if unknown."""
 
     __slots__ = ("reduction",)
 
@@ -75,8 +78,8 @@ class Loss(Object):
 
 
 class Variable(Object):
-    """A `tf.Variable`. `counts_steps`: it is an optimizer's `iterations`; `is_handed_out`: code that is not known has
-    it."""
+    """A `tf.Variable`. `counts_steps`: it is an optimizer's `iterations`. `is_handed_out`: unknown code has a reference
+    to it."""
 
     __slots__ = ("counts_steps", "dtype", "is_handed_out")
 
@@ -88,7 +91,7 @@ class Variable(Object):
 
 
 class Tape(Object):
-    """A `tf.GradientTape`. `is_persistent` where it is so for certain and nobody else has it."""
+    """A `tf.GradientTape`. `is_persistent`: it certainly is persistent and no other code has a reference to it."""
 
     __slots__ = ("is_persistent",)
 

@@ -1,4 +1,4 @@
-"""Tensors, how losses are reduced, and gradients."""
+"""Tensors, reductions of losses, and gradients."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from gpulint.places import Site
 
 
 class Reduced(NamedTuple):
-    """How a loss came to be one number: "mean" or "sum", and where. "scaled" when it was divided on purpose,
-    "default" when a Keras loss object did it with its default reduction, "none" when it is one number for each example:
-    a gradient of these is that of their sum."""
+    """How and where a loss was reduced to one number.
+
+    `how` is "mean"; "sum"; "scaled" if it was divided explicitly; "default" if a Keras loss object applied its default
+    reduction; "none" if there is one number per example, whose gradient is that of their sum.
+    """
 
     how: str
     site: Site
 
 
 class Summand(NamedTuple):
-    """One gradient in a sum of them: `taken` is a number of its own, for each time that one is taken."""
+    """One gradient in a sum of gradients. `taken` is a number that is unique to each evaluation of the gradient."""
 
     taken: int
     factors: tuple[Symbol, ...] = ()
-    """What it was multiplied with and divided by since."""
+    """Factors and divisors applied to it since."""
 
 
 NOTHING_SUMMED: frozenset[Summand] = frozenset()
 
 
 class Gradient(NamedTuple):
-    """Where a gradient was taken and of which loss; of a sum of gradients, the first one's."""
+    """Site and loss of a gradient. For a sum of gradients, those of the first."""
 
     site: Site
     where: Where
@@ -42,11 +44,11 @@ class Gradient(NamedTuple):
     accumulated: bool
     scaled: bool
     summands: frozenset[Summand] = NOTHING_SUMMED
-    """All that it is the sum of; empty where it is none, or not known to be."""
+    """Gradients that it is the sum of; empty if it is not a sum or its summands are unknown."""
 
 
 class Tensor(Value):
-    """A tensor. `device` is where an explicit scope put it; None elsewhere."""
+    """A tensor. `device` is where an explicit scope placed it; None elsewhere."""
 
     __slots__ = (
         "compiled",
@@ -96,38 +98,38 @@ class Tensor(Value):
     ) -> None:
         self.site = site
         self.rows = rows
-        """Several examples, as a batch of data is: the next rows of a collection, rows that were drawn. False where it
-        is known to be none: a number, a list of numbers that the program spells out, zeros."""
+        """Whether it holds several examples, as a batch of data does: the next rows of a collection, or sampled rows.
+        False if it certainly does not: a number, a list of numbers spelled out in the program, zeros."""
         self.masks = masks
-        """Truths, or zeros and ones: what compares, perhaps cast."""
+        """Whether it holds booleans, or zeros and ones: the result of a comparison, possibly cast."""
         self.state = state
-        """The variable whose content this is, perhaps scaled, clipped or cast."""
+        """Variable whose value it is, possibly scaled, clipped or cast."""
         self.of_weights = of_weights
-        """Computed of variables alone, not of a batch."""
+        """Whether it was computed from variables alone, not from a batch."""
         self.compiled = compiled
-        """What a `tf.function` gave to eager code."""
+        """Whether a `tf.function` returned it to eager code."""
         self.scaled = scaled
-        """A loss that was scaled for float16."""
+        """Whether it is a loss that was scaled for float16."""
         self.symbolic = symbolic
-        """Of a Keras model that is being built: comes of an `Input`."""
+        """Whether it is symbolic, derived from an `Input` of a Keras model under construction."""
         self.single = single
-        """A batch of one example."""
+        """Whether it is a batch of one example."""
         self.layer = layer
-        """The layer that gives it."""
+        """Layer that outputs it."""
         self.on_host = on_host
-        """In host memory wherever the op runs: strings, shapes, what is read from files."""
+        """Whether it is in host memory wherever the op runs: strings, shapes, contents of files."""
         self.device = device
         self.dtype = dtype
         self.reduced = reduced
         self.gradient = gradient
         self.scope = scope
-        """The `tf.device` call of the scope that it was made in."""
+        """The `tf.device` call of the scope in which it was created."""
         self.shape_of = shape_of
-        """Read off the shape of another tensor, so a per-replica size."""
+        """Whether it was read from the shape of another tensor, so that it is a per-replica size."""
         self.static = static
-        """No tensor, but numbers that Python has: the shape that another tensor is known to have."""
+        """Whether it consists of Python numbers rather than being a tensor: the static shape of another tensor."""
         self.from_data = from_data
-        """An element of a plain dataset."""
+        """Whether it is an element of a dataset that is not distributed."""
 
     @property
     def symbol(self) -> Symbol:
@@ -139,8 +141,8 @@ class Tensor(Value):
 
 
 def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
-    """What stands for tensors that are too many to tell apart: what all agree on, and what any of them may be that is
-    not known to be a fault."""
+    """Tensor that represents too many tensors to follow each: the properties that all share, and those flags of any of
+    them that can only suppress findings."""
     first = tensors[0]
     made = Tensor(first.site)
     for name in ("device", "dtype", "reduced", "gradient", "layer", "scope", "state", "single", "masks", "rows"):
@@ -152,7 +154,7 @@ def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
 
 
 class PerReplica(Value):
-    """What `strategy.run` or a distributed dataset gives: one value per replica."""
+    """Result of `strategy.run` or an element of a distributed dataset: one value per replica."""
 
     __slots__ = ("site", "strategy", "value")
 

@@ -1,1 +1,1 @@
-"""Libraries of Python's own, and those beside TensorFlow."""
+"""The standard library, and libraries that programs use with TensorFlow."""

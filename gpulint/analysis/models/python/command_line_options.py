@@ -1,4 +1,4 @@
-"""Options of a program's command line, as `argparse` is told of them."""
+"""Command-line options of a program, as declared with `argparse`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NUMBERS = {"builtins.int": "int", "builtins.float": "float"}
 
 
 def add_option(machine: Machine, arguments: Arguments) -> None:
-    """`parser.add_argument(…)`: remember the type of the option."""
+    """Record the type of an option that `parser.add_argument(…)` declares."""
     kind = arguments.keywords.get("type")
     given = [value.value for value in arguments.positional if isinstance(value, Constant)]
     flags = [flag for flag in given if isinstance(flag, str)]
@@ -23,7 +23,7 @@ def add_option(machine: Machine, arguments: Arguments) -> None:
 
 
 def number_type(machine: Machine, value: Value) -> str | None:
-    """ "int" or "float" if a value is an option of that type as `parse_args` gives it, else None."""
+    """Type of an option in the result of `parse_args`: "int" or "float", or None for any other value."""
     if type(value) is not Unknown or value.symbol.parts[0] != "attribute":
         return None
     owner, name = value.symbol.parts[1], value.symbol.parts[2]

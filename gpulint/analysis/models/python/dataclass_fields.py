@@ -1,4 +1,4 @@
-"""Attributes that nobody's constructor sets: fields of `dataclasses`, `NamedTuple`, attrs, pydantic; namespaces."""
+"""Attributes set by generated constructors: `dataclasses`, `NamedTuple`, attrs, pydantic and namespaces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpulint.syntax import ir
 
 
 def field(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`dataclasses.field(…)` and its like: the field's default, or what makes one for each instance."""
+    """Result of `dataclasses.field(…)` and similar functions: the default, or a factory called once per instance."""
     factory = arguments.get("default_factory") or arguments.get("factory")
     if factory is not None:
         return Factory(machine.choose(factory))
@@ -21,12 +21,12 @@ def field(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def factory(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`attr.Factory(…)`."""
+    """Result of `attr.Factory(…)`."""
     return Factory(machine.choose(arguments.get("factory", 0) or NONE))
 
 
 def namespace(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`types.SimpleNamespace(…)` and its like: an object with these attributes."""
+    """Result of `types.SimpleNamespace(…)` and similar classes: an object with these attributes."""
     made = Instance(site, machine.where())
     given = machine.choose(arguments.positional[0]) if arguments.positional else None
     for name, value in {**(given.entries if isinstance(given, Mapping) else {}), **arguments.keywords}.items():
@@ -35,8 +35,10 @@ def namespace(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def fill(machine: Machine, cls: UserClass, made: Object, arguments: Arguments, site: Site) -> None:
-    """What the constructor does that nobody wrote: fields in the order of their annotations, those of bases first. With
-    a base that is not known, such as a `namedtuple(…)`, what it is given by keyword is taken for fields."""
+    """Run the generated constructor: assign the fields in the order of their annotations, those of bases first.
+
+    If a base is unknown, such as a `namedtuple(…)`, keyword arguments are taken for fields.
+    """
     for position, name in enumerate(_names(cls)):
         value = arguments.get(name, position)
         if value is None and not arguments.open:
@@ -55,7 +57,7 @@ def fill(machine: Machine, cls: UserClass, made: Object, arguments: Arguments, s
 
 
 def _names(cls: UserClass) -> list[str]:
-    """The names of the fields of a class and its bases: what is annotated, or has a factory."""
+    """Names of the fields of a class and its bases: class attributes with an annotation or a factory."""
     names: dict[str, None] = {}
     for one in reversed(cls.classes):
         for statement in one.definition.body:

@@ -1,4 +1,4 @@
-"""What decorators make of functions and classes."""
+"""Results of applying decorators to functions and classes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpulint.syntax import ir
 
 
 def decorate(machine: Machine, decorator: Value, function: Value, node: ir.Expr) -> Value:
-    """What a decorator makes of a function or a class."""
+    """Result of applying a decorator to a function or a class."""
     if isinstance(function, UserClass):
         return _decorate_class(machine, decorator, function, node)
     site = machine.site(node)
@@ -49,7 +49,7 @@ def decorate(machine: Machine, decorator: Value, function: Value, node: ir.Expr)
 
 
 def _by_library(machine: Machine, name: str, function: Value, site: Site) -> Value | None:
-    """What a decorator makes of a function that is known by its name."""
+    """Result of a library decorator that is modelled by name, None for any other."""
     if name == "tensorflow.function":
         return tf_function.trace(machine, function, NONE, site)
     if name == "builtins.property":
@@ -68,13 +68,13 @@ def _by_library(machine: Machine, name: str, function: Value, site: Site) -> Val
 
 
 def _is_profiler(decorator: Value) -> bool:
-    """Whether it is the `profile` that no module binds: line_profiler, memory_profiler make it a built-in."""
+    """Whether the decorator is the unbound `profile`, which line_profiler and memory_profiler add to the built-ins."""
     name = symbol_of(decorator)
     return bool(name.parts[0] == "name" and name.parts[-1] == "profile")
 
 
 _MEMOIZING = frozenset({"functools.lru_cache", "functools.cache", "functools.lru_cache()"})
-"""Decorators after which a function runs once for the same arguments."""
+"""Decorators that cache results, so that a function runs once for the same arguments."""
 
 _TRANSPARENT = frozenset(
     {
@@ -83,18 +83,18 @@ _TRANSPARENT = frozenset(
         "tensorflow.keras.utils.register_keras_serializable",
     }
 )
-"""Decorators of TensorFlow that give back the function as it was."""
+"""TensorFlow decorators that return the function unchanged."""
 
 
 def _is_of_program(decorator: Value) -> bool:
-    """Whether a decorator may be the program's own."""
+    """Whether a decorator may be defined by the program."""
     return isinstance(decorator, (Function, Partial, UserClass, Traced)) or (
         isinstance(decorator, Bound) and not isinstance(decorator.method, str)
     )
 
 
 def _library_of(decorator: Value) -> str:
-    """The package that a decorator comes from (`@click.option("--size")`, `@app.command()`), "" where none is known."""
+    """Package that a decorator comes from (`@click.option("--size")`, `@app.command()`), "" where it is unknown."""
     name = symbol_of(decorator)
     while name.parts[0] in ("call", "attribute"):
         name = symbol(name.parts[1])
@@ -102,7 +102,7 @@ def _library_of(decorator: Value) -> str:
 
 
 _INJECTING = frozenset({"gin", "sacred"})
-"""Libraries whose decorators give a function the arguments that nobody writes, from a configuration."""
+"""Libraries whose decorators pass arguments from a configuration to the function."""
 
 _NOT_TRACING = (
     _INJECTING
@@ -151,17 +151,19 @@ _NOT_TRACING = (
     }
     | sys.stdlib_module_names
 )
-"""Libraries whose decorators wrap nothing in a `tf.function`."""
+"""Libraries whose decorators do not wrap a function in a `tf.function`."""
 
 
 def behind(function: Value, *, opaque: bool = False, memoized: bool = False, injected: bool = False) -> Value:
-    """A function behind one more decorator; anything else as it is."""
+    """Function with one more decorator around it. Other values are returned unchanged."""
     return function.behind(opaque, memoized, injected) if isinstance(function, Function) else function
 
 
 def _decorate_class(machine: Machine, decorator: Value, cls: UserClass, node: ir.Expr) -> Value:
-    """What a decorator makes of a class. `dataclass` gives a constructor; one of the program's own may register the
-    class, or give another one."""
+    """Result of applying a decorator to a class.
+
+    `dataclass` adds a constructor. A decorator of the program may register the class or return another one.
+    """
     if isinstance(decorator, LibraryName) and decorator.name in (
         "dataclasses.dataclass",
         "attr.s",

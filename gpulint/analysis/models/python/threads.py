@@ -1,4 +1,4 @@
-"""What runs beside the program: functions that threads and processes are given, and classes of its own that are one."""
+"""Code that runs concurrently: targets of threads and processes, and subclasses of `Thread` and `Process`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import Context
 from gpulint.analysis.domain.values.base import Arguments, Unknown, Value
 from gpulint.analysis.domain.values.instances import Instance
-from gpulint.analysis.engine.calls import handed_on
+from gpulint.analysis.engine.calls import arguments_from
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
 
@@ -18,23 +18,23 @@ PROCESSES = frozenset({"multiprocessing.Process", "multiprocessing.process.Proce
 
 
 def run_target(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
-    """A thread or a process is made of the function `target`, and so started with its `args` and `kwargs`."""
+    """Run the function `target` of a thread or process with its `args` and `kwargs`, as if it started on creation."""
     function = arguments.get("target", 1)
     if function is None:
         return
-    given = handed_on(machine, arguments.get("args", 3), arguments.get("kwargs", 4))
+    given = arguments_from(machine, arguments.get("args", 3), arguments.get("kwargs", 4))
     _beside(machine, function, lambda option: machine.call(option, given, site), site, name in PROCESSES)
 
 
 def starts(receiver: Instance, name: str) -> bool:
-    """Whether `receiver.name()` starts an instance of a class of the program that is a thread or a process."""
+    """Whether `receiver.name()` starts an instance of a program class that is a thread or a process."""
     return (
         name == "start" and receiver.cls is not None and not (THREADS | PROCESSES).isdisjoint(receiver.cls.libraries())
     )
 
 
 def run_started(machine: Machine, receiver: Instance, site: Site) -> None:
-    """Such an instance does what its `run` does."""
+    """Run the `run` method of such an instance."""
     if receiver.cls is not None and (body := receiver.cls.find("run")) is not None:
         is_process = not PROCESSES.isdisjoint(receiver.cls.libraries())
         run, none = body[0], Arguments()
@@ -42,8 +42,11 @@ def run_started(machine: Machine, receiver: Instance, site: Site) -> None:
 
 
 def _beside(machine: Machine, function: Value, call: Callable[[Value], Value], site: Site, is_process: bool) -> None:
-    """Call a function without the scopes and loops around: threads enter their own. Whether the runtime has started
-    by then is not known. What a process changes the others do not see."""
+    """Call a function outside the present scopes and loops: threads enter their own.
+
+    Whether the runtime is initialised by then is unknown. State changes made in a process are not visible to the
+    others.
+    """
     context, runtime = machine.context, dict(machine.library_state.runtime)
     mark = machine.state.mark()
     machine.context = Context()

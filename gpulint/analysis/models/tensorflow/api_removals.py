@@ -1,4 +1,4 @@
-"""Uses of public names that TensorFlow no longer has."""
+"""Uses of public names that were removed from TensorFlow."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _CLASSES: tuple[tuple[type, str], ...] = (
     (Strategy, "tensorflow.distribute.Strategy"),
     (Dataset, "tensorflow.data.Dataset"),
 )
-"""The class whose methods a value has where its own is not in the table."""
+"""Type of value → library class whose methods it has if its own class is not in the table."""
 
 
 def is_gone(machine: Machine, name: str, package: str) -> bool:
-    """Whether the targeted TensorFlow has a dotted name no more."""
+    """Whether a dotted name was removed in the targeted TensorFlow or earlier."""
     gone = since(name, package)
     return gone is not None and release(gone) <= machine.plan.release_of_target
 
 
 def check_name(machine: Machine, name: str, package: str, site: Site) -> bool:
-    """A dotted name is read, of a package that was imported; whether it is gone since any release."""
+    """Record that a dotted name of an imported package is read. Returns whether it was removed in any release."""
     gone = since(name, package)
     if gone is None:
         return False
@@ -53,14 +53,14 @@ def check_name(machine: Machine, name: str, package: str, site: Site) -> bool:
 
 
 def check_call(machine: Machine, name: str, package: str, site: Site) -> None:
-    """A name is called: some that are left only raise."""
+    """Record that a name is called. Some that still exist only raise."""
     gone = raises_since(name, package)
     if gone is not None:
         machine.emit(RemovedNameUsed(site, machine.where(), name, gone, None))
 
 
 def check_import(machine: Machine, dotted: str, site: Site) -> None:
-    """A module or a name of one is imported: the outermost part of it that is gone counts."""
+    """Record that a module or a name in one is imported. The outermost removed part of the name is reported."""
     public = public_name(dotted)
     if public is None:
         return
@@ -73,8 +73,10 @@ def check_import(machine: Machine, dotted: str, site: Site) -> None:
 
 
 def _may_be_private(machine: Machine, receiver: Value | None, owner: str) -> bool:
-    """Whether an object may be of TensorFlow's private copy of Keras 2, which keeps what is gone elsewhere. Of one that
-    the program was given, where it speaks of that copy of its class."""
+    """Whether an object may be of TensorFlow's private copy of Keras 2, which keeps what was removed elsewhere.
+
+    For an object passed to the program, it may be if the program mentions that copy of its class.
+    """
     if isinstance(receiver, Object) and receiver.is_private is not None:
         return receiver.is_private
     part = owner.partition(".keras.")[2].partition(".")[0].rstrip("s")
@@ -85,13 +87,13 @@ def _may_be_private(machine: Machine, receiver: Value | None, owner: str) -> boo
 
 
 def check_method(machine: Machine, receiver: Value, name: str, site: Site) -> None:
-    """A method of a library object is read."""
+    """Record that a method of a library object is read."""
     classes = [receiver.library] if isinstance(receiver, Object) else []
     if isinstance(receiver, Optimizer) and receiver.scales:
         classes.insert(0, "tensorflow.keras.optimizers.LossScaleOptimizer")
     classes += [library for kind, library in _CLASSES if isinstance(receiver, kind)]
     if isinstance(receiver, Optimizer) and receiver.library.startswith(LEGACY_OPTIMIZERS):
-        classes = classes[:1]  # they stay as they were
+        classes = classes[:1]  # their methods are unchanged
     if _is_of_another_class(machine, receiver):
         return
     for library in classes:
@@ -108,8 +110,7 @@ def check_method(machine: Machine, receiver: Value, name: str, site: Site) -> No
 
 
 def _is_of_another_class(machine: Machine, receiver: Value) -> bool:
-    """Whether the program has found out that an object is of a class that may have methods of its own: none of Keras's
-    present ones."""
+    """Whether an object was tested for a class other than Keras's present ones, which may have methods of its own."""
     own = symbol_of(receiver)
     return any(
         literal.holds
@@ -126,13 +127,13 @@ def _is_present(cls: object) -> bool:
 
 
 def property_read(machine: Machine, receiver: Object, name: str, given: Symbol) -> None:
-    """A property of a library object is read; `given` stands for what it gives."""
+    """Record that a property of a library object is read; `given` is the symbol of its value."""
     if any(name in names for names in PROPERTIES.values()):
         machine.library_state.properties[given] = receiver
 
 
 def property_called(machine: Machine, called: Symbol, site: Site) -> None:
-    """Something that is not known is called: what a property gives that was a method once."""
+    """Record a call of an unknown value that is the value of a property and was once a method."""
     receiver = machine.library_state.properties.get(called)
     if receiver is None or receiver.library.startswith(LEGACY_OPTIMIZERS):
         return
@@ -146,13 +147,13 @@ def property_called(machine: Machine, called: Symbol, site: Site) -> None:
 
 
 def _keeps(machine: Machine, cls: UserClass, name: str) -> bool:
-    """Whether a method of a class of the program gives its objects an attribute of this name."""
+    """Whether a method of a program class sets an attribute of this name."""
     functions = [value for one in cls.classes for value in one.namespace.values() if isinstance(value, Function)]
     return any(f".{name}" in machine.project.uses_of(one.definition).filled for one in functions)
 
 
 def arguments(machine: Machine, receiver: Object, function: str, given: Arguments, site: Site) -> None:
-    """A method of a library object is called: arguments by keyword that it does not take any more."""
+    """Record keyword arguments that a called method of a library object no longer accepts."""
     if (refused := _refused(function, given)) and not _may_be_private(machine, receiver, function):
         for name, gone in refused:
             place = given.written.get(name, site)
@@ -160,7 +161,7 @@ def arguments(machine: Machine, receiver: Object, function: str, given: Argument
 
 
 def check_arguments(machine: Machine, function: LibraryName, given: Arguments, site: Site) -> None:
-    """A function or class of the library is called: arguments by keyword that it does not take any more."""
+    """Record keyword arguments that a called function or class of the library no longer accepts."""
     if is_of_keras_2(function.package) or function.name.startswith(LEGACY_OPTIMIZERS):
         return
     for name, gone in _refused(function.name, given):
@@ -170,13 +171,13 @@ def check_arguments(machine: Machine, function: LibraryName, given: Arguments, s
 
 
 def _refused(function: str, given: Arguments) -> list[tuple[str, str]]:
-    """The arguments by keyword that a function or method does not take any more, and since when."""
+    """Keyword arguments that a function or method no longer accepts, and the release in which each was removed."""
     gone = parameters_since(function) if given.keywords else {}
     return [(name, gone[name]) for name in given.keywords if name in gone]
 
 
 def optimizer_arguments(machine: Machine, optimizer: str, given: Arguments, site: Site) -> None:
-    """An optimizer is made: what it is given by keyword that none takes any more."""
+    """Record a keyword argument of a new optimizer that no optimizer accepts any more."""
     name, gone, instead = REFUSED_BY_OPTIMIZERS
     if name in given.keywords and not optimizer.startswith(LEGACY_OPTIMIZERS) and not machine.library_state.is_private:
         place = given.written.get(name, site)
@@ -184,8 +185,8 @@ def optimizer_arguments(machine: Machine, optimizer: str, given: Arguments, site
 
 
 def unknown_method(machine: Machine, called: Symbol, name: str, site: Site) -> None:
-    """A method of something that is not known is called: one that only a removed class member is named like, or that of
-    an item of what only a library class has."""
+    """Record a method call of an unknown value if only a removed class member has the name, or if the value is an item
+    of an attribute that only a library class has."""
     gone = UNMISTAKABLE.get(name) or _OF_ITEMS.get((_container_of(symbol(called.parts[1])), name))
     if gone is not None and called.package in _OWN and not _may_be_private(machine, None, gone):
         machine.emit(
@@ -194,7 +195,7 @@ def unknown_method(machine: Machine, called: Symbol, name: str, site: Site) -> N
 
 
 def _container_of(item: Symbol) -> str:
-    """The attribute of which something is an item, in this round of a loop or in one before; "" for none."""
+    """Attribute that a value is an item of, in this iteration of a loop or an earlier one. "" if there is none."""
     while item.parts[0] == "turn":
         item = symbol(item.parts[-1])
     container = symbol(item.parts[1]) if item.parts[0] == "item" else item
@@ -202,7 +203,7 @@ def _container_of(item: Symbol) -> str:
 
 
 _OF_ITEMS = {("metrics", "reset_states"): "tensorflow.keras.Metric"}
-"""Attribute that holds several and method of each → their class."""
+"""(Attribute with several objects, method of each) → their class."""
 
 UNMISTAKABLE = {
     "evaluate_generator": "tensorflow.keras.Model",
@@ -214,7 +215,7 @@ UNMISTAKABLE = {
     "make_one_shot_iterator": "tensorflow.data.Dataset",
     "predict_generator": "tensorflow.keras.Model",
 }
-"""Methods that nothing else is likely to have, and their class."""
+"""Methods that nothing else is likely to have → their class."""
 
 _OWN = ("", "tensorflow")
-"""Packages whose objects may have them, "" for what no library gave."""
+"""Packages whose objects may have them, "" for values that come from no library."""

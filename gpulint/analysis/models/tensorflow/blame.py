@@ -1,4 +1,4 @@
-"""Blame: the call to change where something was created in the wrong place."""
+"""Blame: the call to change where an object was created in the wrong place."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from gpulint.syntax import ir
 
 
 def blame(machine: Machine, site: Site) -> tuple[Site | None, Strategy | None]:
-    """The call to change for something made at `site` in the wrong place: in the innermost function of the
-    present call chain that can see a strategy, and that strategy. (None, None) where no function can."""
+    """Call to change for an object created at `site` in the wrong place, and the strategy visible there.
+
+    The call is in the innermost function of the present call chain that can see a strategy. (None, None) where no
+    function can.
+    """
     frame: Frame | None = machine.frame
     place = site
     while frame is not None:
@@ -45,7 +48,7 @@ def _seen_strategy(machine: Machine, frame: Frame) -> Strategy | None:
 
 
 def _got(machine: Machine, value: Any) -> Strategy | None:
-    """The strategy that a function of the program gives which keeps it in a variable of its module."""
+    """Strategy that a function of the program returns from a variable of its module."""
     if not isinstance(value, Function) or not isinstance(value.definition, ir.FunctionDef):
         return None
     given = {
@@ -58,7 +61,7 @@ def _got(machine: Machine, value: Any) -> Strategy | None:
 
 
 def _strategy_in(value: Any, path: Path, depth: int) -> Strategy | None:
-    """A multi-replica strategy that a value is, can be, or keeps as an attribute."""
+    """Multi-replica strategy that a value is, may be, or has as an attribute."""
     if isinstance(value, Union):
         parts = [option for guard, option in value.alternatives if compatible(path, guard)]
     elif isinstance(value, Instance) and depth:

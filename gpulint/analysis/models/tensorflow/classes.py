@@ -1,4 +1,4 @@
-"""Classes of libraries: what is an instance of which, and what stands for any of a module's."""
+"""Classes of libraries: instance tests, and members of modules that are picked at run time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpulint.knowledge.facts import Kind
 
 
 def is_instance(value: Object, kind: Value) -> bool | None:
-    """Whether a library's object is of a class; None where that is not known."""
+    """Whether a library object is an instance of a class, None where that is unknown."""
     if isinstance(kind, UserClass):
         return False if _is_exact(value.library) else None
     if isinstance(kind, LibraryName) and value.library and not value.library.startswith(LEGACY_OPTIMIZERS):
@@ -24,7 +24,7 @@ def is_instance(value: Object, kind: Value) -> bool | None:
 
 
 def _is_exact(library: str) -> bool:
-    """Whether an object of a library class that the program was seen to make is of that class and of no other."""
+    """Whether a library object that the program creates is of exactly that class and of no subclass."""
     known = fact(library)
     return known is not None and known.kind in _CLASSES and library not in _BASES
 
@@ -41,11 +41,11 @@ _BASES: dict[str, type[Object]] = {
     "tensorflow.keras.metrics.Metric": Metric,
     "tensorflow.keras.optimizers.Optimizer": Optimizer,
 }
-"""Classes of the library of which others are derived, in the program perhaps, and what stands for their objects."""
+"""Library classes that others, perhaps the program's own, derive from → type of value of their instances."""
 
 
 def any_member(module: LibraryName) -> LibraryName | None:
-    """What stands for whichever member of a module the program picks at run time."""
+    """Representative of a module's members where the program picks one at run time, None for other modules."""
     return LibraryName(_ALIKE[module.name], module.package) if module.name in _ALIKE else None
 
 
@@ -53,12 +53,14 @@ _ALIKE = {
     "tensorflow.keras.applications": "tensorflow.keras.applications.ResNet50",
     "tensorflow.keras.optimizers": "tensorflow.keras.optimizers.Optimizer",
 }
-"""Modules → a name that stands for any of theirs: those that programs choose by an option are all of one kind."""
+"""Modules → representative of their members. Programs choose among these by an option, and all are of one kind."""
 
 
 def from_star(modules: Sequence[str], name: str) -> LibraryName | None:
-    """What a name is that star imports of these modules may have bound: one that a library is known to have, or any
-    has."""
+    """Library name that star imports of these modules may have bound to `name`, None for no known one.
+
+    Modules of unknown libraries may bind any of the usual names.
+    """
     for module in modules:
         dotted = canonical(f"{module}.{name}")
         if fact(dotted) is not None:
@@ -69,4 +71,4 @@ def from_star(modules: Sequence[str], name: str) -> LibraryName | None:
 
 
 _USUAL = {"np": "numpy", "plt": "matplotlib.pyplot", "tf": "tensorflow"}
-"""What these names are in a program that binds them nowhere and takes all of a library that is not known."""
+"""Usual meanings of names that a program binds nowhere but may get by star import from an unknown library."""

@@ -1,6 +1,6 @@
-"""Library functions that call what they are given: `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.nest.map_structure`.
+"""Library functions that call their arguments: `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.nest.map_structure`.
 
-In a `tf.function` each function is traced; eagerly `tf.cond` and `tf.case` read their conditions, as `if` does
+In a `tf.function` each function is traced. Eagerly, `tf.cond` and `tf.case` read their conditions, as `if` does
 (`tensorflow/python/ops/cond.py`).
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gpulint.analysis.domain.completion import PathEnds
-from gpulint.analysis.domain.path_conditions import Condition, Literal, Path
+from gpulint.analysis.domain.path_conditions import Condition, Path, literal_of
 from gpulint.analysis.domain.symbolic import symbol
-from gpulint.analysis.domain.traversal import like, rebuilt
+from gpulint.analysis.domain.traversal import rebuilt, with_elements
 from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.engine.machine import Machine
@@ -21,7 +21,7 @@ from gpulint.places import Site
 
 
 def cond(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`tf.cond(pred, true_fn, false_fn)`"""
+    """Result of `tf.cond(pred, true_fn, false_fn)`."""
     test = arguments.get("pred", 0) or Unknown(("condition", site))
     tensors.read_at(machine, machine.choose(test), "bool", site)
     functions = (arguments.get("true_fn", 1), arguments.get("false_fn", 2))
@@ -30,7 +30,7 @@ def cond(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def case(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`tf.case([(pred, fn), …], default)`"""
+    """Result of `tf.case([(pred, fn), …], default)`."""
     pairs = machine.choose(arguments.get("pred_fn_pairs", 0) or NONE)
     rows = [machine.choose(pair) for pair in _items(pairs)]
     functions: list[Value | None] = []
@@ -44,13 +44,13 @@ def case(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def switch_case(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`tf.switch_case(branch_index, branch_fns, default)`"""
+    """Result of `tf.switch_case(branch_index, branch_fns, default)`."""
     functions = _items(machine.choose(arguments.get("branch_fns", 1) or NONE))
     return _any_of(machine, [*functions, arguments.get("default", 2)], site)
 
 
 def while_loop(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`tf.while_loop(cond, body, loop_vars)`: one round."""
+    """Result of `tf.while_loop(cond, body, loop_vars)`, of which one iteration is run."""
     variables = machine.choose(arguments.get("loop_vars", 2) or NONE)
     held = _items(variables)
     given = Arguments(tuple(held), {}) if held else Arguments((), {}, True)
@@ -59,7 +59,7 @@ def while_loop(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def map_fn(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`tf.map_fn(fn, elems)`, `tf.vectorized_map(fn, elems)`: what is given for one element stands for all."""
+    """Result of `tf.map_fn(fn, elems)` or `tf.vectorized_map(fn, elems)`: that for one element stands for all."""
     elements = arguments.get("elems", 1) or Unknown(("elements", site))
     return call_traced_arm(machine, arguments.get("fn", 0), Arguments((elements,), {}), site) or Unknown(
         ("mapped", site)
@@ -67,14 +67,14 @@ def map_fn(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 
 def fold(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`tf.scan(fn, elems, initializer)`, `tf.foldl`, `tf.foldr`: one round."""
+    """Result of `tf.scan(fn, elems, initializer)`, `tf.foldl` or `tf.foldr`, of which one iteration is run."""
     elements = arguments.get("elems", 1) or Unknown(("elements", site))
     given = Arguments((arguments.get("initializer", 2) or elements, elements), {})
     return call_traced_arm(machine, arguments.get("fn", 0), given, site) or Unknown(("folded", site))
 
 
 def map_structure(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`tf.nest.map_structure(func, structure, …)`: what is given for one tensor stands for all."""
+    """Result of `tf.nest.map_structure(func, structure, …)`: that for one leaf stands for all of its type."""
     function = arguments.get("func", 0)
     structures = arguments.positional[1:]
     if not structures:
@@ -89,7 +89,9 @@ def map_structure(machine: Machine, arguments: Arguments, site: Site) -> Value:
             given[type(leaf)] = result or Unknown(("mapped", site))
         return given[type(leaf)]
 
-    return rebuilt(machine.choose(structures[0]), changed, partial(like, name=("mapped", site)), (Items, Mapping))
+    return rebuilt(
+        machine.choose(structures[0]), changed, partial(with_elements, name=("mapped", site)), (Items, Mapping)
+    )
 
 
 HANDLERS: dict[str, Callable[[Machine, Arguments, Site], Value]] = {
@@ -103,7 +105,7 @@ HANDLERS: dict[str, Callable[[Machine, Arguments, Site], Value]] = {
     **dict.fromkeys(("tensorflow.scan", "tensorflow.foldl", "tensorflow.foldr"), fold),
     **dict.fromkeys(("tensorflow.nest.map_structure", "tree.map_structure"), map_structure),
 }
-"""What calls functions that it is given, by name."""
+"""Name → handler of a function that calls its arguments."""
 
 
 def _items(value: Value) -> Sequence[Value]:
@@ -111,9 +113,9 @@ def _items(value: Value) -> Sequence[Value]:
 
 
 def _any_of(machine: Machine, functions: Sequence[Value | None], site: Site) -> Value:
-    """One of several functions is called, whichever."""
+    """Result of calling any one of several functions."""
     known = [function for function in functions if function is not None]
-    asked = [Literal(Condition("truth", symbol(("branch", site, number))), True) for number in range(len(known) - 1)]
+    asked = [literal_of(Condition("truth", symbol(("branch", site, number))), True) for number in range(len(known) - 1)]
     arms: list[tuple[Path, Value | None]] = [
         (frozenset({*(one.negation for one in asked[:number]), *asked[number : number + 1]}), function)
         for number, function in enumerate(known)
@@ -130,7 +132,7 @@ def _one_of(machine: Machine, arms: Sequence[tuple[Path, Value | None]], site: S
 
 
 def call_traced_arm(machine: Machine, function: Value | None, given: Arguments, site: Site) -> Value | None:
-    """What a function gives; None where it gives nothing that is known."""
+    """Result of calling a function that may be traced, None where nothing is known of the result."""
     for value in given.all():
         escape.escape(machine, value, "passed", site)
     if function is None:

@@ -1,4 +1,4 @@
-"""Lists of devices, as `tf.config.list_physical_devices` and its like give them."""
+"""Lists of devices, as `tf.config.list_physical_devices` and similar functions return them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from gpulint.analysis.domain.values.devices import DeviceList, ListedDevice
 
 
 def item(devices: DeviceList, key: Value) -> Value | None:
-    """`devices[key]`; None where the key is no index."""
+    """Result of `devices[key]`, None where the key is not an index."""
     index = key.value if isinstance(key, Constant) else None
     return ListedDevice(devices, index) if index is None or isinstance(index, int) else None
 
 
 def part(devices: DeviceList, bounds: tuple[Value, ...]) -> DeviceList:
-    """`devices[lower:upper:step]`; all but the last of them where the bounds are unknown."""
+    """Result of `devices[lower:upper:step]`: all devices but the last where the bounds are unknown."""
     known = [bound.value if isinstance(bound, Constant) else ... for bound in bounds]
     lower, upper, step = known
     if step is None and devices.part is None:
@@ -23,7 +23,7 @@ def part(devices: DeviceList, bounds: tuple[Value, ...]) -> DeviceList:
 
 
 def name_of(device: ListedDevice) -> Value:
-    """`device.name`: a logical device is called what `tf.device` takes, a physical one is not."""
+    """Value of `device.name`. `tf.device` accepts the name of a logical device, not that of a physical one."""
     if device.list.listing == "logical":
         return device
     return PartialString(("/physical_device:", None), ("attribute", device.symbol, "name"))

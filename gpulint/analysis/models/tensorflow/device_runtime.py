@@ -1,4 +1,4 @@
-"""TensorFlow's runtime and the process environment, as the program changes them."""
+"""TensorFlow's runtime and the process environment, as the program configures them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ UNKNOWN = "unknown"
 
 
 def state(machine: Machine) -> tuple[str, Site | None]:
-    """What is known of the runtime on the present path ("unknown" where paths differ), and since when. Paths of
-    machines without a GPU count only where there is no other."""
+    """State of the runtime on the present path ("unknown" where alternatives differ), and the call that led to it.
+
+    Alternatives for machines without a GPU count only where there is no other.
+    """
     states = {known(value) for value in _on_gpus(machine, machine.library_state.runtime["state"])}
     since = _on_gpus(machine, machine.library_state.runtime["since"])[0]
     if len(states) != 1 or ... in states:
@@ -33,13 +35,13 @@ def state(machine: Machine) -> tuple[str, Site | None]:
 
 
 def _on_gpus(machine: Machine, value: Value) -> list[Value]:
-    """What a value can be on the present path, on machines with a GPU if it can be anything there."""
+    """Alternatives of a value on the present path: those for machines with a GPU, or all if there is none."""
     ways = alternatives(value, machine.path)
     return [one for path, one in ways if not has_no_gpu(path)] or [one for _, one in ways]
 
 
 def initialise(machine: Machine, how: str, site: Site) -> None:
-    """A call initialises the runtime ("yes"), perhaps ("maybe"), or asks the driver ("driver")."""
+    """Record that a call initialises the runtime ("yes"), may do so ("maybe"), or queries the driver ("driver")."""
     if how == "no":
         return
     for _, value in alternatives(machine.library_state.runtime["state"], machine.path):
@@ -54,7 +56,7 @@ def initialise(machine: Machine, how: str, site: Site) -> None:
 
 
 def may_initialise(machine: Machine, fact: Fact, site: Site) -> None:
-    """What calling a known name does to the runtime."""
+    """Record the effect of calling a known name on the runtime."""
     if fact.initialises is not Initialises.NO:
         initialise(machine, fact.initialises.value, site)
 
@@ -63,7 +65,7 @@ _OPPOSITE = {"memory_growth": "logical_devices", "logical_devices": "memory_grow
 
 
 def configure(machine: Machine, name: str, fact: Fact, arguments: Arguments, site: Site) -> None:
-    """A configuration call; remembers what it sets."""
+    """Record a configuration call and what it sets. Emits `RuntimeConfigured`."""
     what = fact.detail
     device = arguments.of(fact.params[0], fact.params) if fact.params else None
     device = machine.choose(device) if device is not None else None
@@ -100,24 +102,26 @@ def configure(machine: Machine, name: str, fact: Fact, arguments: Arguments, sit
 
 
 def _is_off(machine: Machine, value: Value | None) -> bool:
-    """Whether a setting's value can here only be False."""
+    """Whether the value of a setting is False in every alternative on the present path."""
     return value is not None and all(known(option) is False for _, option in alternatives(value, machine.path))
 
 
 def _is_same(machine: Machine, first: Any, second: Any) -> bool:
-    """Whether two values can be the same things: TensorFlow takes a setting that is in force already at any time (run
-    on 2.21)."""
+    """Whether two values have the same alternatives.
+
+    TensorFlow accepts a setting that is already in force at any time (run on 2.21).
+    """
     meant = [{symbol_of(one) for _, one in alternatives(value, machine.path)} for value in (first, second) if value]
     return len(meant) == 2 and meant[0] == meant[1]
 
 
 def _is_flag(machine: Machine, value: Value | None) -> bool:
-    """Whether whoever starts the program says what a setting's value is."""
+    """Whether the value of a setting is unknown, as that of a command-line flag."""
     return value is not None and type(machine.choose(value)) is Unknown
 
 
 class Setting(NamedTuple):
-    """One configuration call that was made."""
+    """Configuration call of the program."""
 
     name: str
     site: Site
@@ -127,8 +131,11 @@ class Setting(NamedTuple):
 
 
 def _may_be_in_force(machine: Machine, what: str, new: Setting) -> bool:
-    """Whether a setting can be the one in force. TensorFlow compares them and takes that at any time: growth, logical
-    and visible devices, numbers of threads (read and run on 2.21)."""
+    """Whether a setting may already be in force.
+
+    TensorFlow accepts such a setting at any time: memory growth, logical and visible devices, numbers of threads (read
+    and run on 2.21).
+    """
     present = machine.library_state.configuration.get(what)
     ways = [known(way) for _, way in alternatives(present, machine.path)] if present is not None else [()]
     for way in ways:
@@ -141,19 +148,22 @@ def _may_be_in_force(machine: Machine, what: str, new: Setting) -> bool:
 
 
 def _set_by(what: str, setting: Setting) -> Value | None:
-    """What a call sets: of growth and logical devices its second argument."""
+    """Value that a call sets: the second argument for memory growth and logical devices, the first for others."""
     return setting.value if what in _OPPOSITE else setting.device
 
 
 def _is_of_same(machine: Machine, what: str, first: Setting, second: Setting) -> bool:
-    """Whether two settings of one kind are of the same thing."""
+    """Whether two settings of one kind configure the same thing."""
     if what in _OPPOSITE:
         return _same_device(first.device, second.device)
     return first.name == second.name and not _differ(machine, first.value, second.value)
 
 
 def _are_all(machine: Machine, setting: Setting, unless_set: bool) -> bool:
-    """Whether what a call makes visible is all that is visible anyway; `unless_set`: what that is was chosen before."""
+    """Whether a call makes exactly the devices visible that are visible anyway.
+
+    With `unless_set`, an earlier call may have restricted them.
+    """
     kind = known(setting.value) if setting.value is not None else None
     devices = setting.device
     return (
@@ -165,7 +175,7 @@ def _are_all(machine: Machine, setting: Setting, unless_set: bool) -> bool:
 
 
 def _differ(machine: Machine, first: Value | None, second: Value | None) -> bool:
-    """Whether two settings are known to be different, on a machine with several GPUs."""
+    """Whether two settings certainly differ on a machine with several GPUs."""
     if first is None or second is None:
         return False
     return all(
@@ -186,7 +196,7 @@ def _are_different(first: Value, second: Value) -> bool:
 
 
 def _chosen(devices: Value) -> tuple[int, ...] | str | None:
-    """Which devices of their type are meant: their indices, or "all"; None where that is not known."""
+    """Indices of the selected devices of their type, or "all". None where they are unknown."""
     if isinstance(devices, ListedDevice):
         return (devices.index,) if devices.index is not None and devices.list.part is None else None
     if isinstance(devices, DeviceList):
@@ -201,13 +211,13 @@ def _chosen(devices: Value) -> tuple[int, ...] | str | None:
 
 
 def _belong_together(first: Path, second: Path) -> bool:
-    """Whether one of two settings is made wherever the other is: not each behind a condition of its own."""
+    """Whether one of two settings applies wherever the other does: they are not behind independent conditions."""
     own = [frozenset(one for one in path if one.condition.operator not in _OF_TRIES) for path in (first, second)]
     return own[0] <= own[1] or own[1] <= own[0]
 
 
 def _is_always(path: Path) -> bool:
-    """Whether conditions ask for no more than that there are devices, and that a `try` comes to its end."""
+    """Whether the conditions only require that there are devices and that a `try` completes."""
     return all(
         one.condition.operator in _OF_TRIES
         or (isinstance(one.condition.subject, Symbol) and "devices" in one.condition.subject.words)
@@ -216,7 +226,7 @@ def _is_always(path: Path) -> bool:
 
 
 _OF_TRIES = frozenset({"completes", "handler"})
-"""Conditions of whether a `try` came to its end: no choice of anybody."""
+"""Operators of conditions about the completion of a `try`, which nobody chooses."""
 
 
 def _settings(machine: Machine, what: str) -> tuple[Setting, ...]:
@@ -226,7 +236,7 @@ def _settings(machine: Machine, what: str) -> tuple[Setting, ...]:
 
 
 def _same_device(a: Value | None, b: Value | None) -> bool:
-    """Whether two values can only be the same device, or one of them is every device of the list."""
+    """Whether two values certainly are the same device, or one of them is every device of the list."""
     if isinstance(a, ListedDevice) and isinstance(b, ListedDevice):
         if a.list.symbol != b.list.symbol:
             return False
@@ -237,7 +247,7 @@ def _same_device(a: Value | None, b: Value | None) -> bool:
 
 
 def logical_gpus(machine: Machine) -> int | None:
-    """The number of logical GPUs that the program's own configuration leaves; None where it does not say."""
+    """Number of logical GPUs after the program's own configuration, None where it does not determine the number."""
     visible = _visible_gpus(machine)
     if visible is None:
         return None
@@ -255,7 +265,7 @@ def logical_gpus(machine: Machine) -> int | None:
 
 
 def _visible_gpus(machine: Machine) -> tuple[int, tuple[int, ...] | None] | None:
-    """(how many GPUs are visible, their indices if known), None where the program does not say."""
+    """Number of visible GPUs and their indices if known, None where the program does not determine them."""
     calls = [one for one in _settings(machine, "visible_devices") if not _of_cpu(one)]
     if calls:
         return _count(calls[-1].device) if _is_always(calls[-1].path - machine.path) else None
@@ -287,7 +297,7 @@ def _count(devices: Value) -> tuple[int, tuple[int, ...] | None] | None:
 
 
 def environment_set(machine: Machine, key: Value, value: Value, site: Site, where: Where | None = None) -> None:
-    """`os.environ[key] = value`."""
+    """Record `os.environ[key] = value`. Emits `EnvironmentSet`."""
     name = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
     now, since = state(machine)
     kind = command_line_options.number_type(machine, value)
@@ -298,7 +308,7 @@ def environment_set(machine: Machine, key: Value, value: Value, site: Site, wher
 
 
 def environment_read(machine: Machine, key: Value) -> Value:
-    """`os.environ[key]`, `os.getenv(key)`."""
+    """Value of `os.environ[key]` or `os.getenv(key)`."""
     if isinstance(key, Constant) and key.value in machine.library_state.environment:
         return machine.choose(machine.library_state.environment[key.value])
     return Unknown(("environment", symbol_of(key)))

@@ -1,4 +1,4 @@
-"""Managers of TensorFlow, and unknown ones that may be: `tf.device`, `strategy.scope()`."""
+"""Context managers of TensorFlow, and unknown ones that may be: `tf.device`, `strategy.scope()`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 ENTERED = "entered"
-"""Key in the state of a scope: it was entered, or somebody else has it who may."""
+"""Key in the state of a scope: the scope was entered, or other code has it and may enter it."""
 
 
 def dropped(machine: Machine, value: Value, site: Site) -> None:
-    """Record that nobody uses the scope that a call gave."""
+    """Record that the scope that a call returned is discarded."""
     if isinstance(value, ScopeManager) and ENTERED not in value.state:
         machine.emit(ScopeDropped(site, machine.where(), value.strategy, value.site))
 
 
 def has_no_effect_on(machine: Machine, body: Sequence[ir.Statement], manager: Value, site: Site) -> bool:
-    """Whether entering a manager changes nothing for a body: a function computes on the device that is entered where
-    it is called. The device is initialised all the same."""
+    """Whether entering a manager has no effect on a body.
+
+    A `tf.device` scope has none on function definitions: a function runs on the device in force where it is called. The
+    device is initialised nevertheless.
+    """
     if not isinstance(manager, DeviceManager) or not all(isinstance(one, ir.FunctionDef) for one in body):
         return False
     device_runtime.initialise(machine, "yes", site)
@@ -35,12 +38,12 @@ def has_no_effect_on(machine: Machine, body: Sequence[ir.Statement], manager: Va
 
 
 def has_replicas(manager: Value) -> bool:
-    """Whether a manager is the scope of a strategy with several replicas."""
+    """Whether a manager is the scope of a multi-replica strategy."""
     return isinstance(manager, ScopeManager) and manager.strategy.is_multi_replica
 
 
 def enter(machine: Machine, manager: Manager, site: Site) -> Value:
-    """Enter a manager; what `as` binds."""
+    """Enter a manager. Returns the value that `as` binds."""
     context = machine.context
     if isinstance(manager, DeviceManager):
         device_runtime.initialise(machine, "yes", site)
@@ -57,7 +60,7 @@ def enter(machine: Machine, manager: Manager, site: Site) -> Value:
 
 
 def leave(machine: Machine, manager: Manager) -> None:
-    """Leave a manager that was entered by hand."""
+    """Leave a manager that was entered with an explicit `__enter__`."""
     context = machine.context
     if isinstance(manager, DeviceManager):
         machine.context = context._replace(devices=context.devices[:-1])
@@ -66,7 +69,7 @@ def leave(machine: Machine, manager: Manager) -> None:
 
 
 def enter_unknown(machine: Machine, manager: Value, site: Site) -> Value:
-    """Enter something that is no manager of the program; what `as` binds."""
+    """Enter an unknown manager. Returns the value that `as` binds."""
     if _may_be_scope(manager):
         machine.context = machine.context._replace(maybe_scoped=True)
     gives_itself = not isinstance(manager, Unknown) or _is_file(manager)
@@ -77,8 +80,10 @@ _OPAQUE = frozenset({"joined", "result", "call", "conditional", "run", "entered"
 
 
 def _may_be_scope(manager: Value) -> bool:
-    """Whether an unknown manager may enter a strategy: it comes from code of the program that was not followed, or
-    its name speaks of a scope."""
+    """Whether an unknown manager may enter a strategy.
+
+    It may if it comes from program code that was not followed, or if its name contains "scope" or "strateg".
+    """
     if not isinstance(manager, Unknown) or _is_file(manager):
         return False
     if any("scope" in word.lower() or "strateg" in word.lower() for word in manager.symbol.words):
@@ -88,7 +93,7 @@ def _may_be_scope(manager: Value) -> bool:
 
 
 def _is_file(manager: Unknown) -> bool:
-    """Whether a manager is a file that is opened."""
+    """Whether a manager is a file object."""
     head, *rest = manager.symbol.parts
     called = rest[0] if head == "call" and rest else None
     name = called.parts[-1] if isinstance(called, Symbol) else called[-1] if isinstance(called, tuple) else called

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from gpulint.analysis.domain.context import Replica, Strategy
-from gpulint.analysis.domain.traversal import like, rebuilt
+from gpulint.analysis.domain.traversal import rebuilt, with_elements
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Bound, Function
 from gpulint.analysis.domain.values.objects import ScopeManager, Variable
 from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
-from gpulint.analysis.engine.calls import handed_on
+from gpulint.analysis.engine.calls import arguments_from
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import escape
 from gpulint.analysis.plan import events
@@ -30,7 +30,7 @@ _FROM_FUNCTION = frozenset(
 
 
 def strategy_method(machine: Machine, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:
-    """`strategy.name(…)`."""
+    """Result of `strategy.name(…)`."""
     if name == "scope":
         machine.emit(events.ScopeMade(site, machine.where(), strategy))
         machine.emit(events.StrategyUsed(site, machine.where(), strategy, "scope"))
@@ -63,7 +63,7 @@ def _operation(value: Value | None) -> str:
 def _run(machine: Machine, strategy: Strategy, arguments: Arguments, site: Site) -> Value:
     function = arguments.get("fn", 0) or Unknown(("function", site))
     args, kwargs = arguments.get("args", 1), arguments.get("kwargs", 2)
-    given = handed_on(machine, args, kwargs)
+    given = arguments_from(machine, args, kwargs)
     together, named = (machine.choose(value) if value is not None else None for value in (args, kwargs))
     parts = (together.element if isinstance(together, Items) and together.items is None else together, named)
     whole = tuple(value for value in parts if isinstance(value, (PerReplica, Tensor)))
@@ -93,7 +93,7 @@ def _enter(machine: Machine, function: Value, arguments: Arguments, site: Site) 
 
 
 def local(value: Value) -> Value:
-    """What one replica sees of a value."""
+    """Value as one replica sees it."""
 
     def change(one: Value) -> Value:
         return one.value if isinstance(one, PerReplica) else one
@@ -102,12 +102,12 @@ def local(value: Value) -> Value:
 
 
 def per_replica(value: Value, strategy: Strategy, site: Site) -> Value:
-    """What `run` gives for what the replica function returns."""
+    """Result of `strategy.run` for the value that the replica function returns."""
 
     def change(one: Value) -> Value:
         return PerReplica(site, strategy, one) if isinstance(one, (Tensor, Variable)) else one
 
-    return rebuilt(value, change, partial(like, name=("run", site)), (Items, Mapping))
+    return rebuilt(value, change, partial(with_elements, name=("run", site)), (Items, Mapping))
 
 
 def _distribute(machine: Machine, strategy: Strategy, name: str, arguments: Arguments, site: Site) -> Value:

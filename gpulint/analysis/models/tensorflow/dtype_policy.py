@@ -1,4 +1,4 @@
-"""Keras dtype policies, the layers that give what a model puts out, and whether a model draws random numbers."""
+"""Keras dtype policies, output layers of models, and whether a model draws random numbers."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ LAST = ".last"
 """Attribute of a Sequential model: its last layer."""
 
 BEFORE = ".before"
-"""Attribute of a layer that only hands numbers on: the layer that gives them."""
+"""Attribute of a layer that only passes numbers on: the layer that computes them."""
 
 LOSS = ".loss"
-"""Attribute of a model: the loss that it was compiled with."""
+"""Attribute of a model: the loss it was compiled with."""
 
 OUTPUTS = ".outputs"
-"""Attribute of a functional or subclassed model: the tensors that it gives."""
+"""Attribute of a functional or subclassed model: its output tensors."""
 
 
 def policy_set(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`keras.mixed_precision.set_global_policy(policy)`."""
+    """Result of `keras.mixed_precision.set_global_policy(policy)`."""
     given = arguments.get("policy", 0) or arguments.get("dtype_policy", 0) or Unknown(("policy", site))
     machine.state.write(machine.library_state.policy, "global", machine.choose(given))
     return NONE
 
 
 def policy_made(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """`keras.mixed_precision.Policy(name)` is known by its name."""
+    """Result of `keras.mixed_precision.Policy(name)`: its name."""
     return machine.choose(arguments.get("name", 0) or Unknown(("policy", site)))
 
 
 def policy_of(machine: Machine, arguments: Arguments) -> Value:
-    """The policy that a layer computes with: its own `dtype`, else the global one."""
+    """Policy of a layer: its own `dtype`, else the global policy."""
     given = arguments.get("dtype")
     if given is None or (isinstance(given, Constant) and given.value is None):
         return Unknown(("policy",)) if arguments.open else machine.choose(machine.library_state.policy["global"])
@@ -51,7 +51,7 @@ def policy_of(machine: Machine, arguments: Arguments) -> Value:
 
 
 def fitted(machine: Machine, model: Model, site: Site) -> None:
-    """A model is fitted: what its output layers give goes into the loss that it was compiled with."""
+    """Record that a model is fitted: its outputs go into the loss it was compiled with."""
     if machine.choose(model.attributes.get(LOSS, NONE)) is NONE:
         return
     for layer in output_layers(machine, model):
@@ -59,7 +59,7 @@ def fitted(machine: Machine, model: Model, site: Site) -> None:
 
 
 def in_loss(machine: Machine, values: Iterable[Value], site: Site) -> None:
-    """Tensors go into a loss."""
+    """Record that tensors go into a loss."""
     for value in values:
         for _, option in alternatives(value, machine.path):
             if isinstance(option, Tensor) and option.layer is not None:
@@ -75,12 +75,12 @@ def _trained(machine: Machine, layer: Layer, site: Site) -> None:
 
 
 def output_layers(machine: Machine, model: Model) -> list[Layer]:
-    """The layers that give what a model puts out, where they are known."""
+    """Output layers of a model, where they are known."""
     return list(dict.fromkeys(_layers(machine, model, 0)))
 
 
 def heads(machine: Machine, model: Model) -> tuple[Layer | None, ...]:
-    """The layer of each output of a model that was made with a list of several, None where it is not known."""
+    """Output layer for each output of a model with a list of outputs, None where a layer is unknown."""
     outputs = model.attributes.get(OUTPUTS)
     made = machine.choose(outputs) if isinstance(outputs, Value) else None
     if not isinstance(made, Items) or made.items is None:
@@ -90,7 +90,7 @@ def heads(machine: Machine, model: Model) -> tuple[Layer | None, ...]:
 
 
 def hands_on(machine: Machine, layer: Layer, given: Value) -> None:
-    """A layer is called with a tensor or put behind a layer: one that only reshapes hands on what that one computed."""
+    """Record the layer before a layer that only reshapes, and so passes on what the layer before computed."""
     before = given.layer if isinstance(given, Tensor) else given
     if layer.hands_on and isinstance(before, Layer) and symbol_of(before.policy) == symbol_of(layer.policy):
         machine.state.write(layer.attributes, BEFORE, before)
@@ -109,12 +109,12 @@ def _layers(machine: Machine, model: Model, depth: int) -> list[Layer]:
         tensors = [one for one in leaves_on(machine.path, output) if isinstance(one, Tensor)]
         ways = [tensor.layer for tensor in tensors if tensor.layer is not None]
         careful = [layer for layer in ways if isinstance(layer.policy, Constant) and layer.policy.value == "float32"]
-        layers += careful or ways  # without the head that is in float32 a model is no classifier any more
+        layers += careful or ways  # a model is no longer a classifier without its head in float32
     return layers
 
 
 def _parts(machine: Machine, outputs: Value) -> tuple[Value, ...]:
-    """The outputs of a model, one by one."""
+    """Outputs of a model, one by one."""
     made = machine.choose(outputs)
     if isinstance(made, Mapping):
         return tuple(made.entries.values())
@@ -122,11 +122,11 @@ def _parts(machine: Machine, outputs: Value) -> tuple[Value, ...]:
 
 
 MAX_NESTED = 3
-"""Models inside models whose outputs are looked at."""
+"""Maximum nesting of models whose outputs are searched."""
 
 
 def remember_parts(machine: Machine, model: Model, name: str, arguments: Arguments) -> None:
-    """Note what a new model is made of."""
+    """Record the layers or outputs that a new model is created with."""
     if name.endswith(".Sequential"):
         given = machine.choose(arguments.get("layers", 0) or NONE)
         for layer in given.items or () if isinstance(given, Items) else ():
@@ -138,7 +138,7 @@ def remember_parts(machine: Machine, model: Model, name: str, arguments: Argumen
 
 
 def added(machine: Machine, model: Model, layer: Value) -> None:
-    """`model.add(layer)`."""
+    """Record `model.add(layer)`."""
     if isinstance(layer, Layer):
         hands_on(machine, layer, machine.choose(model.attributes.get(LAST, NONE)))
     machine.state.write(model.attributes, LAST, layer)

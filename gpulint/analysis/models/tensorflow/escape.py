@@ -1,4 +1,4 @@
-"""Escape: values that go where they are not followed."""
+"""Escape: values that reach code that is not followed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from gpulint.analysis.plan import events
 from gpulint.places import Site
 
 MAX_ESCAPE_DEPTH = 3
-"""Containers inside containers that are searched for strategies."""
+"""Maximum nesting of containers that are searched for strategies."""
 
 
 def escape(machine: Machine, value: Any, how: str, site: Site) -> None:
-    """A value goes where gpulint does not follow: strategies and scopes in it count as used, others have the tapes, and
-    may call the models that they are given."""
+    """Record that a value reaches code that gpulint does not follow.
+
+    Strategies and scopes in it count as used. A tape may be used again, and a model may be called.
+    """
     for one in _within(value):
         if isinstance(one, Strategy):
             machine.emit(events.StrategyUsed(site, machine.where(), one, how))
@@ -40,7 +42,7 @@ def escape(machine: Machine, value: Any, how: str, site: Site) -> None:
 
 
 def _within(value: Any) -> Iterator[Value]:
-    """What others can reach through a value, each once, to a depth of MAX_ESCAPE_DEPTH."""
+    """Values reachable through a value, each once, to a depth of `MAX_ESCAPE_DEPTH`."""
     depths: dict[int, int] = {}
     pending: list[tuple[Value | None, int]] = [(value, 0)]
     while pending:
@@ -68,14 +70,14 @@ def _parts(value: Value) -> tuple[Value | None, ...]:
 
 
 def escape_returned(machine: Machine, value: Value, site: Site) -> None:
-    """A function returns a value. From an entry point that nobody calls it goes to unknown callers."""
+    """Record that a function returns a value. It escapes from an entry point that the program does not call."""
     entry = machine.frame.caller.parent
     if entry is not None and entry.site is None and not entry.known:
         escape(machine, value, "returned", site)
 
 
 def store_attribute(machine: Machine, receiver: Object, name: str, value: Value, site: Site) -> None:
-    """An attribute is set. Of an object of the program it can be read elsewhere by anyone."""
+    """Record that an attribute is set. An attribute of a program object can be read anywhere."""
     if isinstance(receiver, Model) and name == "optimizer" and isinstance(value, Optimizer):
         machine.state.write(receiver.attributes, ".optimizer", value)
     if isinstance(receiver, Model) and isinstance(value, Variable):

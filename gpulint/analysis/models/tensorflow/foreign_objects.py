@@ -1,4 +1,4 @@
-"""Objects of libraries that were created outside the program."""
+"""Library objects that were created outside the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpulint.places import Site
 
 
 def instance_of(machine: Machine, meant: LibraryName, site: Site) -> Value | None:
-    """What stands for an instance of a library's class; None where nothing of use is known of it."""
+    """Representative of the instances of a library class, None where nothing useful is known of them."""
     if meant.name == "tensorflow.Tensor":
         return Tensor(site)
     known = fact(meant.name)
@@ -31,21 +31,21 @@ def instance_of(machine: Machine, meant: LibraryName, site: Site) -> Value | Non
 
 
 def model(machine: Machine, site: Site) -> Model:
-    """A model that was made elsewhere, of any kind."""
+    """Model of any class, created outside the program."""
     made = Model(site, _elsewhere(machine), "tensorflow.keras.Model")
     made.is_private = None
     return made
 
 
 def optimizer(machine: Machine, site: Site) -> Optimizer:
-    """An optimizer that was made elsewhere, of any kind."""
+    """Optimizer of any class, created outside the program."""
     made = Optimizer(site, _elsewhere(machine), "tensorflow.keras.optimizers.Optimizer")
     made.scales = made.is_private = None
     return made
 
 
 def _elsewhere(machine: Machine) -> Where:
-    """Where something was made that the program is given: perhaps in a scope."""
+    """Where an object passed to the program was created: perhaps in a strategy scope."""
     now = machine.where()
     return Where(Context(maybe_scoped=True), now.path, now.caller, now.graph_mode)
 

@@ -1,4 +1,4 @@
-"""What a Python generator that feeds a pipeline of tf.data does for each of its elements."""
+"""Work that a Python generator does for each element of a tf.data pipeline."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _SLOW = (
     *("numpy.fft.", "numpy.fromfile", "numpy.genfromtxt", "numpy.linalg.", "numpy.load"),
     *("tensorflow.keras.preprocessing.image.load_img", "tensorflow.keras.utils.load_img"),
 )
-"""Beginnings of the names of functions that read a file or compute much, on the host."""
+"""Prefixes of the names of functions that read a file or compute a lot on the host."""
 
 
 MAX_STEPS = 2_000
-"""Expressions and statements of a generator that are evaluated."""
+"""Maximum number of expressions and statements of a generator that are evaluated."""
 
 
 _READS = ("tensorflow.io.decode_", "tensorflow.io.read_file")
-"""Beginnings of the names of operations that read a file or decode one: a generator makes them one at a time."""
+"""Prefixes of the names of operations that read or decode a file. In a generator they run one at a time."""
 
 
 def record_call(machine: Machine, name: str, site: Site) -> None:
-    """Record a call of a library function by the generator that is being run, if there is one."""
+    """Record a library call by the generator that is being run, if there is one."""
     work = machine.library_state.generator
     if work is None:
         return
@@ -41,25 +41,25 @@ def record_call(machine: Machine, name: str, site: Site) -> None:
 
 
 def give_names(types: list[str]) -> bool:
-    """Whether what Python gives are names and labels: a text first, or one among whole numbers."""
+    """Whether these dtypes are those of names and labels: a string first, or a string and no floats."""
     text = "tensorflow.string"
     return text in types and (types[0] == text or not any("float" in one for one in types))
 
 
 def gives_names(arguments: Arguments, work: GeneratorWork) -> bool:
-    """Whether `from_generator` says that names are given, and its generator is not seen to read what they name."""
+    """Whether `from_generator` declares names, and its generator does not read the files they name."""
     given = [arguments.get("output_types", 1) or NONE, arguments.get("output_signature") or NONE]
     types = [_type_of(symbol_of(leaf)) for value in given for leaf in leaves(value) if leaf is not NONE]
     return give_names(types) and not work.reads
 
 
 def _type_of(name: Symbol) -> str:
-    """The type that a symbol names, by itself or in a `TensorSpec`."""
+    """Dtype that a symbol names, directly or in a `TensorSpec`. Empty for others than strings and floats."""
     return next((word for word in sorted(name.words) if word == "tensorflow.string" or "float" in word), "")
 
 
 def run_generator(machine: Machine, arguments: Arguments, site: Site) -> GeneratorWork:
-    """What the generator that `from_generator` is given does; nothing where it is not known."""
+    """Work of the generator passed to `from_generator`; empty where the generator is unknown."""
     function = machine.choose(arguments.get("generator", 0) or NONE)
     if not isinstance(function, (Function, Partial, Bound, Object)):
         return GeneratorWork()

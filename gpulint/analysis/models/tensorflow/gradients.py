@@ -1,4 +1,4 @@
-"""Gradients: what they are taken of, which are added up in a sum, what `apply_gradients` is given."""
+"""Gradients: what they are taken of, which ones a sum contains, and what `apply_gradients` receives."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gpulint.places import Site
 from gpulint.syntax import ir
 
 METHODS = frozenset({"gradient", "jacobian", "batch_jacobian"})
-"""Methods of a tape that take a gradient."""
+"""Methods of a tape that compute a gradient."""
 
 MAX_SUMMANDS = 16
-"""Gradients in one sum that are told apart; of a larger sum nothing is known."""
+"""Maximum number of gradients that are tracked in one sum. Nothing is known of a larger sum."""
 
 MAX_FACTORS = 4
-"""Factors of one gradient in a sum that are told apart."""
+"""Maximum number of factors that are tracked for one gradient in a sum."""
 
 _SUMS = frozenset({"tensorflow.add", "tensorflow.add_n", "tensorflow.math.accumulate_n", "tensorflow.keras.ops.add"})
 SCALES = {
@@ -36,7 +36,7 @@ SCALES = {
     "tensorflow.multiply": "operator.*",
     "tensorflow.keras.ops.multiply": "operator.*",
 }
-"""Ops that do what an operator does to two values."""
+"""Ops equivalent to an operator on two values."""
 _KEEPS = frozenset(
     {
         "tensorflow.cast",
@@ -49,14 +49,14 @@ _KEEPS = frozenset(
         "tensorflow.keras.ops.clip",
     }
 )
-"""Ops that leave a sum of gradients one."""
+"""Ops whose result is a sum of gradients if their input is one."""
 
 
 def take(machine: Machine, loss: Value, sources: Value | None, site: Site, tape: Tape | None = None) -> Value:
-    """`tape.gradient(loss, sources)`."""
+    """Result of `tape.gradient(loss, sources)`."""
     for one in leaves_on(EVERYWHERE, loss):
         if isinstance(one, Tensor) and not one.from_data:
-            one.on_host = False  # it is computed of variables, whatever else it is computed of
+            one.on_host = False  # computed from variables, whatever else it is computed from
     gradient = Tensor(site)
     gradient.gradient = Gradient(site, machine.where(), loss, False, False, frozenset({Summand(gradient.serial)}))
     several = not isinstance(sources, (Variable, Tensor))
@@ -81,7 +81,7 @@ def take(machine: Machine, loss: Value, sources: Value | None, site: Site, tape:
 
 
 def _written(function: ir.Node | None, site: Site) -> tuple[Site, ...]:
-    """Where gradients of the tape of a call stand in its function."""
+    """Calls in the same function that take a gradient of the same tape."""
     found = [
         (node.number, node.function.value)
         for node in ir.below(function)
@@ -92,7 +92,7 @@ def _written(function: ir.Node | None, site: Site) -> tuple[Site, ...]:
 
 
 def by_op(name: str, inputs: tuple[Value, ...]) -> Gradient | None:
-    """The gradient that an op of the library gives for these inputs."""
+    """Gradient that an op of the library gives for these inputs."""
     if name in _SUMS:
         return _sum(inputs)
     if name in SCALES:
@@ -102,7 +102,7 @@ def by_op(name: str, inputs: tuple[Value, ...]) -> Gradient | None:
 
 
 def by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | None:
-    """The gradient that an operator gives."""
+    """Gradient that an operator gives."""
     if name in ("operator./", "operator.*"):
         return _scaled(operands)
     if name == "operator.+":
@@ -113,14 +113,14 @@ def by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | None:
 
 
 def state_by_op(name: str, inputs: tuple[Value, ...]) -> Variable | None:
-    """The variable whose content an op or operator gives, scaled, clipped or as it is."""
+    """Variable whose content an op or operator returns, scaled, clipped or unchanged."""
     if name in _KEEPS or name in SCALES or name in SCALES.values():
         return next(filter(None, map(state_of, inputs)), None)
     return None
 
 
 def state_of(value: Value) -> Variable | None:
-    """The variable that a value is, or whose content it is."""
+    """Variable that a value is, or whose content it is."""
     return value if isinstance(value, Variable) else value.state if isinstance(value, Tensor) else None
 
 
@@ -129,7 +129,7 @@ def _first(values: tuple[Value, ...]) -> Gradient | None:
 
 
 def _sum(values: tuple[Value, ...]) -> Gradient | None:
-    """The sum of values of which some are gradients."""
+    """Gradient of a sum in which some values are gradients."""
     found = [value.gradient for value in values if isinstance(value, Tensor) and value.gradient]
     if not found:
         return None
@@ -140,7 +140,7 @@ def _sum(values: tuple[Value, ...]) -> Gradient | None:
 
 
 def _scaled(values: tuple[Value, ...]) -> Gradient | None:
-    """The product or quotient of values of which one is a gradient; of two gradients it is no sum any more."""
+    """Gradient of a product or quotient in which some values are. With two gradients it is no longer a sum."""
     present = _first(values)
     if present is None:
         return None
@@ -154,17 +154,17 @@ def _scaled(values: tuple[Value, ...]) -> Gradient | None:
 
 
 def _factor(value: Value) -> Symbol:
-    """A name of a factor. A tensor is another number each time that it is computed."""
+    """Symbol of a factor. A tensor is a different number each time it is computed, so it has a symbol of its own."""
     return symbol(("value", value.serial)) if isinstance(value, Tensor) else symbol_of(value)
 
 
 def within(value: Value | None) -> tuple[Tensor, ...]:
-    """The gradient tensors that a `grads_and_vars` argument holds."""
+    """Gradient tensors in a `grads_and_vars` argument."""
     return tuple(one for one in leaves_on(EVERYWHERE, value) if isinstance(one, Tensor) and one.gradient is not None)
 
 
 def gradients_given(machine: Machine, value: Value | None) -> tuple[Tensor, ...]:
-    """The gradient tensors that `apply_gradients` is given, those too that the host made again."""
+    """Gradient tensors passed to `apply_gradients`, including those that the host computed from gradients it read."""
     found = within(value)
     if not found and (gradient := host_sync.gradient_in(machine, leaves_on(machine.path, value or NONE))) is not None:
         found = (Tensor(gradient.site, gradient=gradient),)
@@ -172,8 +172,7 @@ def gradients_given(machine: Machine, value: Value | None) -> tuple[Tensor, ...]
 
 
 def element(lists: Union) -> Value | None:
-    """What stands for the elements of one of several lists of gradients, of zeros that they are added to, or of rows
-    with them."""
+    """Element of one of several lists of gradients, of zeros they are added to, or of tuples with gradients."""
     firsts: list[tuple[Path, Value]] = []
     for path, option in lists.alternatives:
         first = option.element or (option.items[0] if option.items else None) if isinstance(option, Items) else None
@@ -184,7 +183,7 @@ def element(lists: Union) -> Value | None:
 
 
 def _either(options: list[tuple[Path, Value]], serial: int) -> Value:
-    """One of several values, each on its path; of rows, a row of such."""
+    """Union of several values, each on its path. For tuples, a tuple of such unions."""
     rows = [(path, value.items) for path, value in options if isinstance(value, Items) and value.items is not None]
     if len(rows) == len(options) and len({len(row) for _, row in rows}) == 1:
         width = len(rows[0][1])
@@ -195,7 +194,7 @@ def _either(options: list[tuple[Path, Value]], serial: int) -> Value:
 
 
 def accumulators_in(value: Value | None) -> tuple[Variable, ...]:
-    """The variables that stand for gradients in a `grads_and_vars` argument."""
+    """Variables that accumulate gradients in a `grads_and_vars` argument."""
     if not isinstance(value, Items):
         return ()
     parts = value.items if value.items is not None else (value.element,)

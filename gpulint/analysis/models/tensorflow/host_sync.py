@@ -1,4 +1,4 @@
-"""What eager code reads from tensors, and what the host does with it."""
+"""Reads of tensors in eager code, and how the host uses the values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpulint.analysis.plan import events
 from gpulint.places import Site
 
 READS = frozenset({"float", "int", "bool", "numpy", "print", "format"})
-"""Ways to look at a tensor for which the host waits."""
+"""Kinds of read for which the host waits."""
 
 _NOTED_BY = frozenset(
     {
@@ -26,7 +26,7 @@ _NOTED_BY = frozenset(
         *("assign", "assign_add", "assign_sub", "update_state"),
     }
 )
-"""Names of functions that only add what they are given to something, make one number of it, or take tensors as well."""
+"""Names of functions that only collect their arguments, reduce them to one number, or accept tensors as well."""
 
 _LOGGING = frozenset(
     {
@@ -37,25 +37,27 @@ _LOGGING = frozenset(
         *("accuracy", "auc", "dice", "iou", "miou", "precision", "psnr", "recall", "ssim"),
     }
 )
-"""Words in the names of functions that only note down what they are given."""
+"""Words in the names of functions that only record their arguments."""
 
 
 _LOGGERS = frozenset({"history", "logger", "meter", "metrics", "monitor", "statistics", "stats", "tracker", "writer"})
-"""Words in the names of classes and objects that do nothing else."""
+"""Words in the names of classes and objects that only record values."""
 
 
 def _notes_down(name: str) -> bool:
-    """Whether a function only notes down what it is given, by its name: `log_loss` and `mean` do, `update_priorities`
-    and `linear_sum_assignment` do not."""
+    """Whether a function only records its arguments, by its name.
+
+    `log_loss` and `mean` do, `update_priorities` and `linear_sum_assignment` do not.
+    """
     return name in _NOTED_BY or not words(name).isdisjoint(_LOGGING)
 
 
 _OF_EAGER_CODE = frozenset({"float", "int", "numpy"})
-"""Reads that raise where a function is traced: one that does them is not, whatever its decorator is."""
+"""Kinds of read that raise in a traced function. Behind any decorator, a function with one is therefore not traced."""
 
 
 def read_tensor(machine: Machine, tensor: Tensor, how: str, site: Site) -> None:
-    """The program looks at the content of a tensor."""
+    """Record that the program reads the content of a tensor."""
     context = machine.context
     if how not in READS or tensor.from_data or tensor.shape_of or tensor.on_host:
         return
@@ -67,7 +69,7 @@ def read_tensor(machine: Machine, tensor: Tensor, how: str, site: Site) -> None:
 
 
 def gradient_in(machine: Machine, values: Iterable[Value]) -> Gradient | None:
-    """The gradient of which the host computed one of some values."""
+    """Gradient from which the host computed one of the values."""
     places = (place for one in values if type(one) is Unknown for place in reads_in(one.symbol))
     return next(
         (
@@ -80,24 +82,26 @@ def gradient_in(machine: Machine, values: Iterable[Value]) -> Gradient | None:
 
 
 def is_known_host(value: Value) -> bool:
-    """Whether a value that is not known is a number or an array of the host for certain: it was read from a tensor, or
-    Python or NumPy computed it."""
+    """Whether an unknown value certainly is a number or array in host memory.
+
+    It is if it was read from a tensor, or if Python or NumPy computed it.
+    """
     name = symbol_of(value)
     return name.parts[0] in _NUMBERS or any(word == HOST_READ or word.startswith("numpy.") for word in name.words)
 
 
 _NUMBERS = frozenset({"float", "int", "len", "index", "counter"})
-"""Heads of the symbols of numbers that Python has."""
+"""Heads of the symbols of Python numbers."""
 
 
 def host_value(site: Site, how: str) -> Value:
-    """What was read from a tensor at `site`: a Python number or a NumPy array."""
+    """Value read from a tensor at `site`: a Python number or a NumPy array."""
     return Unknown((HOST_READ, site, how))
 
 
 @lru_cache(maxsize=8192)
 def reads_in(symbol: Symbol) -> tuple[Site, ...]:
-    """Where the tensors were read of which a value was computed on the host."""
+    """Places where the tensors were read that a host value was computed from."""
     if symbol.parts[0] == HOST_READ:
         return (symbol.parts[1],)
     return tuple(dict.fromkeys(_reads_among(symbol.parts))) if HOST_READ in symbol.words else ()
@@ -112,7 +116,7 @@ def _reads_among(parts: tuple[Any, ...]) -> Iterator[Site]:
 
 
 def _sides(value: Value, path: Path) -> Iterator[Symbol]:
-    """The symbols of what a value can be on a path; of a truth value, those of what it says something about."""
+    """Symbols of the alternatives of a value on a path. For a truth value, those of the operands of its conditions."""
     for guard, option in alternatives(value, path):
         if type(option) is Unknown:
             yield option.symbol
@@ -122,15 +126,17 @@ def _sides(value: Value, path: Path) -> Iterator[Symbol]:
 
 
 def as_array(value: Value) -> Value:
-    """What a comparison gives where the program asks it for what only an array has: no bool, but an array of them."""
+    """Result of a comparison on which the program uses a member that only arrays have: an array and not a bool."""
     if type(value) is Union and all(isinstance(known(option), bool) for _, option in value.alternatives):
         return Unknown(_content(value)) if _options_read(value) else value
     return value
 
 
 def pass_host_values(machine: Machine, name: str, arguments: Arguments, site: Site, owner: str = "") -> None:
-    """Host values go to a function or method of that name; `owner` is what its class or its object is called. What a
-    `tf.function` is given, the device has again."""
+    """Record that host values are passed to a function or method called `name`.
+
+    `owner` is the name of its class or object. Arguments of a `tf.function` are copied back to the device.
+    """
     if not machine.context.loops or machine.context.traced is not None:
         return
     given = (side for value in arguments.all() for side in _sides(value, machine.path))
@@ -140,7 +146,7 @@ def pass_host_values(machine: Machine, name: str, arguments: Arguments, site: Si
 
 
 def use_host_value(machine: Machine, value: Value, site: Site) -> None:
-    """A value decides what the host does next (an index)."""
+    """Record that a value decides what the host does next (an index)."""
     if not machine.context.loops or machine.context.traced is not None or type(value) not in (Unknown, Union):
         return
     found = tuple(dict.fromkeys(place for side in _sides(value, machine.path) for place in reads_in(side)))
@@ -149,7 +155,7 @@ def use_host_value(machine: Machine, value: Value, site: Site) -> None:
 
 
 def await_person(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
-    """A function of that dotted name is called, which may wait for a person."""
+    """Record a call of a library function that may wait for a person."""
     if not machine.context.loops or name not in _AWAITS:
         return
     given = arguments.get(_AWAITS[name], 0)
@@ -164,11 +170,11 @@ _AWAITS = {
     "matplotlib.pyplot.waitforbuttonpress": "timeout",
     "open3d.visualization.draw_geometries": "geometry_list",
 }
-"""Functions that wait for a person, and their first argument: with a `delay` of milliseconds they do not wait long."""
+"""Functions that wait for a person → their first argument. With a `delay` in milliseconds they wait only briefly."""
 
 
 def decide_loop(machine: Machine, guard: Path, site: Site) -> None:
-    """What a condition is about decides whether a loop goes on."""
+    """Record that the operands of a condition decide whether a loop continues."""
     for literal in guard:
         sides = (literal.condition.subject, literal.condition.operand)
         found = tuple(read for side in sides if isinstance(side, Symbol) for read in reads_in(side))
@@ -177,7 +183,7 @@ def decide_loop(machine: Machine, guard: Path, site: Site) -> None:
 
 
 def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
-    """The symbols of what a host function is given: tensors are read by it, at `site`."""
+    """Symbols of the arguments of a host function, which reads tensors among them at `site`."""
     return tuple(
         Symbol((HOST_READ, site, "numpy"))
         if isinstance(value, Tensor) and not value.from_data and not value.static
@@ -187,7 +193,7 @@ def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
 
 
 def _content(value: Value) -> Symbol:
-    """The symbol of a value; of a list that was filled with what was read, or of one of several, one of that."""
+    """Symbol of a value. It contains the symbols of values read from tensors in a list or a union."""
     if isinstance(value, Items) and value.items is None and value.element is not None:
         found = _options_read(value.element)
         return Symbol(("list", found)) if found else symbol_of(value)
@@ -197,13 +203,13 @@ def _content(value: Value) -> Symbol:
 
 
 def _options_read(value: Value) -> tuple[Symbol, ...]:
-    """What a value may be, or says something about, that was computed of what was read from tensors."""
+    """Symbols computed from reads of tensors, among those of a value's alternatives or its conditions' operands."""
     sides = _sides(value, EVERYWHERE) if type(value) is Union else (symbol_of(value),)
     return tuple(dict.fromkeys(side for side in sides if HOST_READ in side.words))
 
 
 def is_array(value: Value) -> bool:
-    """Whether NumPy made a value: what is put into it is read."""
+    """Whether NumPy created a value. Tensors that are stored in it are read."""
     name = symbol_of(value)
     while name.parts[0] in ("call", "updated"):
         name = symbol(name.parts[1])
@@ -211,7 +217,7 @@ def is_array(value: Value) -> bool:
 
 
 def array_updated(container: Value, value: Value) -> Value | None:
-    """A host array in which something that was read from a tensor was put; None if that says nothing new of it."""
+    """Host array after a value read from a tensor was stored in it, None if its symbol already contains the read."""
     if type(container) is not Unknown:
         return None
     found = _options_read(value)

@@ -1,4 +1,4 @@
-"""Keras callbacks: the methods that `fit` calls, and where in the training it does."""
+"""Keras callbacks: the methods that `fit` calls, and at which point of training."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gpulint.places import Site
 _LIBRARY = "tensorflow.keras.callbacks."
 
 _OF_BATCHES = ("on_train_batch_begin", "on_batch_begin", "on_train_batch_end", "on_batch_end")
-"""Methods that Keras calls for every batch of training."""
+"""Methods that Keras calls for every training batch."""
 
 _IN_ORDER = ("on_train_begin", "on_epoch_begin", *_OF_BATCHES, "on_epoch_end", "on_train_end")
 
 
 def call_callbacks(machine: Machine, model: Model, arguments: Arguments, site: Site) -> None:
-    """A model is fitted: its callbacks are called."""
+    """Call the callbacks of a model that is fitted."""
     for callback in leaves_on(machine.path, machine.choose(arguments.get("callbacks") or NONE)):
         if isinstance(callback, Instance) and callback.cls is not None and _is_callback(callback.cls):
             machine.state.write(callback.attributes, "model", model)
@@ -41,7 +41,7 @@ def _call(machine: Machine, callback: Instance, cls: UserClass, method: Function
 
 
 def enter_batch_method(machine: Machine, cls: UserClass, method: Function) -> None:
-    """A method of a class is about to be run that may be one that Keras calls for every batch, as in a loop."""
+    """Enter a loop over batches if `method` is one that Keras calls for every batch."""
     if method.name in _OF_BATCHES and _is_callback(cls):
         site = Site(method.module.path, method.definition.number)
         loop = Loop(site, None, False, is_batches=True)
@@ -50,7 +50,7 @@ def enter_batch_method(machine: Machine, cls: UserClass, method: Function) -> No
 
 
 def call_beginnings(machine: Machine, callback: Value, method: Function, site: Site) -> None:
-    """What Keras calls before the first batch was called on a callback that nobody gives to `fit` here."""
+    """Call the methods that Keras calls before the first batch, for a callback that is not passed to `fit`."""
     if not isinstance(callback, Instance) or callback.cls is None:
         return
     cls = callback.cls

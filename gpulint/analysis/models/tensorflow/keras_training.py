@@ -1,4 +1,4 @@
-"""Methods of Keras models, optimizers and of `tf.GradientTape`."""
+"""Methods of Keras models and optimizers, and of `tf.GradientTape`."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _LOSSES = {
     "compute_loss": ("x", "y", "y_pred", "sample_weight"),
     "compiled_loss": ("y_true", "y_pred", "sample_weight"),
 }
-"""Methods of models that compute the loss that they were compiled with; the second is Keras 2's."""
+"""Model methods that compute the compiled loss, with their parameters. `compiled_loss` is Keras 2's."""
 
 WEIGHTS = frozenset({"get_weights", "set_weights", "save", "save_weights", "load_weights"})
 """Methods of models and layers that read or write all their weights."""
 
 
 def weights_used(machine: Machine, owner: Model | Layer, name: str, arguments: Arguments, site: Site) -> None:
-    """`owner.name(…)`, one of `WEIGHTS`."""
+    """Emit `WeightsUsed` for `owner.name(…)`, where `name` is one of `WEIGHTS`."""
     are_got = name == "set_weights" and any(
         "get_weights" in symbol_of(one).words for value in arguments.all() for one in leaves_on(machine.path, value)
     )
@@ -60,7 +60,7 @@ def weights_used(machine: Machine, owner: Model | Layer, name: str, arguments: A
 
 
 def model_method(machine: Machine, model: Model, name: str, arguments: Arguments, site: Site) -> Value:
-    """`model.name(…)` where the method is Keras's own."""
+    """Result of `model.name(…)` where the method is Keras's own."""
     api_removals.arguments(machine, model, f"tensorflow.keras.Model.{name}", arguments, site)
     if name == "compile":
         return _compile(machine, model, arguments, site)
@@ -128,7 +128,7 @@ def _fit(machine: Machine, model: Model, arguments: Arguments, site: Site) -> Va
 
 
 def _train_step(machine: Machine, model: Model, step: Value, data: Value, site: Site) -> None:
-    """Keras traces `train_step`, or its own around `call`, under the strategy that the model was made in."""
+    """Trace `train_step`, or Keras's own step around `call`, under the strategy that the model was created in."""
     strategy = model.where.context.strategy
     here = machine.context
     replica = Replica(site, strategy) if strategy is not None and strategy.is_multi_replica else here.replica
@@ -141,7 +141,7 @@ def _train_step(machine: Machine, model: Model, step: Value, data: Value, site: 
 
 
 def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, arguments: Arguments, site: Site) -> Value:
-    """`optimizer.name(…)`."""
+    """Result of `optimizer.name(…)`."""
     if name in ("apply_gradients", "apply"):
         skipped = arguments.get("experimental_aggregate_gradients") or arguments.get("skip_gradients_aggregation")
         aggregated = skipped is None
@@ -163,7 +163,7 @@ def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, argument
 
 
 def _scaled(site: Site, loss: Value) -> Value:
-    """A loss that a loss scale was put on."""
+    """Loss multiplied by a loss scale."""
     if not isinstance(loss, Tensor):
         return Unknown(("scaled", symbol_of(loss)))
     return Tensor(site, loss.device, loss.dtype, loss.reduced, loss.gradient, loss.scope, scaled=True)
@@ -179,12 +179,12 @@ def _minimize(machine: Machine, optimizer: Optimizer, arguments: Arguments, site
 
 
 def tape_method(machine: Machine, tape: Tape, name: str, arguments: Arguments, site: Site) -> Value:
-    """`tape.name(…)`. It makes tensors of what it is given as `output_gradients`."""
+    """Result of `tape.name(…)`. An `output_gradients` argument is converted to tensors."""
     if name in gradients.METHODS:
         loss = machine.choose(arguments.get("target", 0) or NONE)
         if name == "gradient" and (given := arguments.get("output_gradients", 2)) is not None:
             tensors.call_op(machine, "tensorflow.convert_to_tensor", Fact(Kind.OP), Arguments((given,), {}), site)
-        if known(arguments.get("experimental_use_pfor")) is False:  # takes one gradient after the other (run on 2.21)
+        if known(arguments.get("experimental_use_pfor")) is False:  # gradients are taken one by one (run on 2.21)
             tape.is_persistent = False
         if machine.frame.caller != tape.where.caller:  # a function that has the tape may be called again
             tape.is_persistent = False

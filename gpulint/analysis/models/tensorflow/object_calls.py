@@ -1,4 +1,4 @@
-"""Instances of classes, and calls of them."""
+"""Creating instances of program classes, and calling objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpulint.places import Site
 
 
 def instantiate(machine: Machine, cls: UserClass, arguments: Arguments, site: Site) -> Value:
-    """Call a class of the program."""
+    """Instance of a program class."""
     libraries = cls.libraries()
     made = _of_kind(machine, cls, libraries, arguments, site)
     if (constructor := cls.find("__init__")) is not None:
@@ -54,11 +54,11 @@ def _of_kind(machine: Machine, cls: UserClass, libraries: list[str], arguments: 
 
 
 FUNCTION = ".function"
-"""Attribute of a Lambda layer: what it calls."""
+"""Attribute of a Lambda layer: the function it calls."""
 
 
 def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: Site) -> Value:
-    """`receiver(…)`."""
+    """Result of `receiver(…)`."""
     if isinstance(receiver, Model):
         device_runtime.initialise(machine, "yes", site)
         objects.model_used(machine, receiver, "call", arguments, site)
@@ -111,4 +111,4 @@ def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: 
 TAKE_LISTS = frozenset(
     f"tensorflow.keras.layers.{name}" for name in ("IntegerLookup", "StringLookup", "TextVectorization")
 )
-"""Layers that are given a list of examples, and not of inputs."""
+"""Layers for which a list is a batch of examples and not a list of inputs."""

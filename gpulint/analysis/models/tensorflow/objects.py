@@ -1,4 +1,4 @@
-"""Objects of libraries: creating them, their variables and their attributes."""
+"""Library objects: creating them, their variables and their attributes."""
 
 from __future__ import annotations
 
@@ -79,34 +79,34 @@ def make_model(machine: Machine, site: Site, library: str, cls: UserClass | None
 
 
 BUILT = ".built"
-"""Attribute of a model: whether its variables were made with no strategy in force. It has none before any are made."""
+"""Attribute of a model once its variables are created: whether that was with no strategy in force."""
 
 
 def variables_built(machine: Machine, model: Model, is_known: bool = True) -> None:
-    """The variables of a model are made, unless they have been; `is_known`: certainly."""
+    """Record that the variables of a model are created, certainly if `is_known`, unless they already were."""
     if BUILT not in model.attributes:
         outside = Constant(machine.context.is_outside) if is_known else Unknown(("built", model.symbol))
         machine.state.write(model.attributes, BUILT, outside)
 
 
 SHAPED = ".shaped"
-"""Attribute of a layer that is told the shape of its input."""
+"""Attribute of a layer that is created with the shape of its input."""
 
 
 def has_shape(value: Value) -> bool:
-    """Whether a part of a model says what shape its input has, or has variables itself: the model has some at once."""
+    """Whether a part of a model has a known input shape or variables, so that the model's are created at once."""
     if isinstance(value, Model):
         return known(value.attributes.get(BUILT)) is True
     return isinstance(value, Tensor) or (isinstance(value, Layer) and SHAPED in value.attributes)
 
 
 def is_first_call(model: Model, method: Value) -> bool:
-    """Whether the first call of a model is one of its own method `call`, by that name."""
+    """Whether this is the first call of a model, through its own method `call`."""
     return BUILT not in model.attributes and isinstance(method, Function) and method.name == "call"
 
 
 def model_used(machine: Machine, model: Model, how: str, arguments: Arguments, site: Site) -> None:
-    """A model is used (`events.ModelCalled`). Its first call makes its variables."""
+    """Record a use of a model (`events.ModelCalled`). Its first call creates its variables."""
     before = model.attributes.get(BUILT)
     has = "no" if before is None else "outside" if known(before) is True else ""
     machine.emit(events.ModelCalled(site, machine.where(), model, how, arguments, has))
@@ -117,7 +117,7 @@ def model_used(machine: Machine, model: Model, how: str, arguments: Arguments, s
 def make_optimizer(
     machine: Machine, site: Site, library: str, cls: UserClass | None = None, is_refused: bool = False
 ) -> Optimizer:
-    """An optimizer; one that `is_refused` what it is given has made no variable when it raises."""
+    """Create an optimizer. If it `is_refused`, it raises before it creates a variable."""
     has_variables = machine.plan.release_of_target >= FIRST_WITH_VARIABLES and not library.startswith(LEGACY_OPTIMIZERS)
     if has_variables and not is_refused:
         device_runtime.initialise(machine, "yes", site)
@@ -142,7 +142,7 @@ M = TypeVar("M", bound=Object)
 
 
 def _announced(machine: Machine, made: M, event: Callable[[Site, Where, M], events.Event]) -> M:
-    """Note who could have made an object in the right place, and tell the rules of it."""
+    """Record the blame of a new object and emit the event of its creation."""
     made.blame, made.seen = blame(machine, made.site)
     machine.emit(event(made.site, machine.where(), made))
     return made
@@ -151,7 +151,7 @@ def _announced(machine: Machine, made: M, event: Callable[[Site, Where, M], even
 def state_updated(
     machine: Machine, target: Variable | Metric, method: str, site: Site, given: Iterable[Value] = ()
 ) -> None:
-    """A variable or metric changes; a variable is given one of those."""
+    """Record that a variable or metric is updated; `given` are the alternatives of the value assigned to a variable."""
     given = tuple(given)
     gradient = next((one for one in given if isinstance(one, Tensor) and one.gradient is not None), None)
     by_number = bool(given) and all(isinstance(known(one), (int, float)) for one in given)
@@ -160,15 +160,15 @@ def state_updated(
 
 
 OF_MODEL = ".of"
-"""Attribute of a layer that a model was asked for: the model."""
+"""Attribute of a layer that `get_layer` returned: the model."""
 
 
 def library_attribute(machine: Machine, receiver: Object, name: str, node: ir.Node) -> Value:
-    """An attribute that the library class of an object has."""
+    """Value of an attribute that an object has from its library class."""
     symbol: tuple[Any, ...] = ("attribute", receiver.symbol, name)
     if name in ("input", "output") and isinstance(whole := receiver.attributes.get(OF_MODEL), Model):
         symbol = ("attribute", ("layer_of", whole.symbol, receiver.serial), name)
-    if isinstance(receiver, Strategy) and name != "scope":  # which is told where it is called
+    if isinstance(receiver, Strategy) and name != "scope":  # the call of `scope` emits it
         machine.emit(events.StrategyUsed(machine.site(node), machine.where(), receiver, "attribute"))
     if isinstance(receiver, Strategy) and name == "num_replicas_in_sync":
         return Unknown(("replicas", receiver.symbol))
@@ -204,7 +204,7 @@ def library_attribute(machine: Machine, receiver: Object, name: str, node: ir.No
 
 
 def _optimizer_of(machine: Machine, model: Model) -> Value:
-    """The optimizer with which a model was compiled: the object, or the one that Keras makes for a name."""
+    """Optimizer that a model was compiled with: the object, or the one that Keras creates for a name."""
     given = machine.choose(model.attributes.get(".optimizer", NONE))
     if isinstance(given, Constant):
         given = Optimizer(model.site, model.where, "tensorflow.keras.optimizers.Optimizer")

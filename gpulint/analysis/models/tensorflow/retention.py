@@ -1,4 +1,4 @@
-"""What containers keep alive: tensors in the memory of a device, and models."""
+"""Values that containers keep alive: tensors in device memory, and models."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from gpulint.analysis.plan import events
 from gpulint.places import Site
 
 MAX_HELD = 3
-"""How many objects of the program's own classes may hold each other around a model that is kept with them."""
+"""Maximum nesting of program objects between a container and a model it keeps."""
 
 
 def container_grown(machine: Machine, container: Items | Mapping, value: Value, site: Site) -> None:
-    """A value goes into a container: a tensor that goes into one from outside the loops stays in memory."""
+    """Record that a value is added to a container.
+
+    A tensor stays in memory if the container was created outside the loops.
+    """
     if not machine.context.loops or machine.context.traced is not None:
         return
     parts = value.items if isinstance(value, Items) and value.items is not None else (value,)
@@ -31,12 +34,12 @@ def container_grown(machine: Machine, container: Items | Mapping, value: Value, 
 
 
 def _fills_memory(tensor: Tensor) -> bool:
-    """Whether a tensor is in the memory of a device."""
+    """Whether a tensor occupies device memory."""
     return not (tensor.shape_of or tensor.from_data or tensor.on_host)
 
 
 def models_kept(machine: Machine, value: Value, site: Site, depth: int = MAX_HELD) -> None:
-    """A value goes into a container: the models that it is or has stay in memory on purpose."""
+    """Record that a value is added to a container: the models in it stay in memory on purpose."""
     if isinstance(value, Model):
         machine.emit(events.ModelKept(site, machine.where(), value))
     if isinstance(value, Object) and depth:

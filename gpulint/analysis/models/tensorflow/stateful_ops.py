@@ -1,4 +1,4 @@
-"""Stateful operations of functions that are traced, for those who map them over a dataset."""
+"""Stateful operations of traced functions, for functions that are mapped over a dataset."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from gpulint.syntax import ir
 
 
 def note_effect(machine: Machine, kind: str, name: str, site: Site) -> None:
-    """A stateful operation is called."""
+    """Record a stateful operation."""
     machine.effects.append(Effect(kind, name, site, machine.path))
 
 
 def of_options(path: Path) -> Path:
-    """Those of the conditions in a function that is traced which decide what is traced. On those about tensors, both
-    ways are."""
+    """Conditions of a path that decide what is traced. Of a test of a tensor, both branches are traced."""
     return frozenset(literal for literal in path if _is_of_option(literal))
 
 
@@ -37,7 +36,7 @@ def _is_of_option(literal: Literal) -> bool:
 
 
 def note_method(machine: Machine, receiver: Object, name: str, site: Site) -> None:
-    """A method of a random generator or a table is called."""
+    """Record a method call of a random generator or a lookup table."""
     if receiver.library.startswith("tensorflow.random."):
         note_effect(machine, "random", f"{receiver.library}.{name}", site)
     elif receiver.library.startswith("tensorflow.lookup."):
@@ -45,8 +44,11 @@ def note_method(machine: Machine, receiver: Object, name: str, site: Site) -> No
 
 
 def note_op(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
-    """A library function is called that may be one. A Python function that gives names of files, with labels perhaps,
-    is "names": what they name is read by others."""
+    """Record a library call if it is a stateful operation.
+
+    The kind of a Python function that returns file names, perhaps with labels, is "names": other operations read the
+    files.
+    """
     kind = effect_of(name)
     if kind == "python":
         types = leaves_on(machine.path, arguments.get("Tout", 2) or NONE)
@@ -58,8 +60,10 @@ def note_op(machine: Machine, name: str, arguments: Arguments, site: Site) -> No
 
 
 def _is_of_arrays(value: Value) -> bool:
-    """Whether a Python function takes arrays as they are: it has no loop, and calls nothing but methods and functions
-    of modules."""
+    """Whether a Python function only processes whole arrays.
+
+    Such a function has no loop, and calls only methods and functions of modules.
+    """
     function = function_of(value)
     return function is not None and not any(
         isinstance(node, (ir.Comprehension, ir.For, ir.While))
@@ -69,7 +73,7 @@ def _is_of_arrays(value: Value) -> bool:
 
 
 def note_layer(machine: Machine, layer: Object, site: Site) -> None:
-    """A layer or model is called that may draw random numbers."""
+    """Record a call of a layer or model that may draw random numbers or use a table."""
     if (name := drawing(layer)) is not None:
         seed = layer.attributes.get(SEED)
         note_effect(machine, "random", f"{name}#{symbol_of(seed).digest}" if isinstance(seed, Value) else name, site)
@@ -78,7 +82,7 @@ def note_layer(machine: Machine, layer: Object, site: Site) -> None:
 
 
 def drawing(layer: Object) -> str | None:
-    """The name of a library layer by which a layer or model draws random numbers."""
+    """Name of the library layer with which a layer or model draws random numbers, None if there is none."""
     if isinstance(layer, Layer) and is_random_layer(layer.library):
         return layer.library
     found = layer.attributes.get(RANDOM) if isinstance(layer, Model) else None
@@ -86,7 +90,7 @@ def drawing(layer: Object) -> str | None:
 
 
 SEED = ".seed"
-"""Attribute of a layer: the seed that it was given. The name of its effects ends in `#` and what stands for it."""
+"""Attribute of a layer: its seed. The name of the layer's effects ends in `#` and a digest of the seed's symbol."""
 
 RANDOM = ".random"
-"""Attribute of a model: the library name of its layer that draws random numbers."""
+"""Attribute of a model: library name of its layer that draws random numbers."""

@@ -1,4 +1,4 @@
-"""Tensors: which device they are on, how a loss was reduced."""
+"""Tensors: their device and dtype, and how a loss was reduced."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, compatible
 from gpulint.analysis.domain.symbolic import ROWS, Symbol, is_one_row, symbol
 from gpulint.analysis.domain.symbolic_patterns import are_next, is_batch, is_single
-from gpulint.analysis.domain.traversal import leaves, leaves_on, like, rebuilt
+from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt, with_elements
 from gpulint.analysis.domain.values.base import (
     Arguments,
     Constant,
@@ -48,7 +48,7 @@ _KEEPS_BATCH = (
     "tensorflow.image.",
     "tensorflow.keras.applications.",
 )
-"""Beginnings of the names of ops that give as many examples as they take."""
+"""Prefixes of the names of ops that return as many examples as they take."""
 
 _KEEPS_REDUCTION = frozenset(
     {
@@ -65,14 +65,14 @@ _KEEPS_REDUCTION = frozenset(
         "operator.+",
     }
 )
-"""Ops through which a reduced loss stays what it is (one operand)."""
+"""Ops that keep the reduction of a loss (one operand)."""
 
 _SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
 _CREATES = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.identity"})
 _CASTS = frozenset({"tensorflow.cast", "tensorflow.keras.ops.cast"})
 _PAIRS = frozenset({"tensorflow.clip_by_global_norm"})
 _TAKES_REPLICAS = frozenset({"tensorflow.print", "tensorflow.identity"})
-"""Ops that take a per-replica value as it is; the others raise ValueError (TensorFlow 2.21)."""
+"""Ops that accept a per-replica value as it is. The others raise ValueError (TensorFlow 2.21)."""
 _SHAPES = frozenset({"tensorflow.rank", "tensorflow.shape", "tensorflow.size"})
 _ON_HOST = (
     "tensorflow.strings.",
@@ -83,11 +83,11 @@ _ON_HOST = (
     "tensorflow.data.",
     "tensorflow.train.",
 )
-"""Families of ops whose results are in host memory."""
+"""Prefixes of ops whose results are in host memory."""
 
 
 def read_at(machine: Machine, value: Value, how: str, site: Site) -> None:
-    """The program looks at the content of a value on the host."""
+    """Record that the program reads the content of a value on the host."""
     if isinstance(value, Union):
         path = machine.path
         for guard, option in value.alternatives:
@@ -106,7 +106,7 @@ def read_at(machine: Machine, value: Value, how: str, site: Site) -> None:
 
 
 def dtype_of(value: Value | None) -> str | None:
-    """The dtype that a value has, or that a `dtype=` argument names."""
+    """Dtype of a value, or None where it is unknown."""
     if isinstance(value, (Tensor, Variable)):
         return value.dtype
     if isinstance(value, Constant):
@@ -118,7 +118,7 @@ def dtype_of(value: Value | None) -> str | None:
 
 
 def named_dtype(value: Value | None) -> str | None:
-    """The dtype that `tf.int32`, `np.float64` or `"float16"` names."""
+    """Dtype that `tf.int32`, `np.float64` or `"float16"` names."""
     if isinstance(value, LibraryName):
         return value.name.rpartition(".")[2].rstrip("_")
     if isinstance(value, Constant) and isinstance(value.value, str):
@@ -127,7 +127,7 @@ def named_dtype(value: Value | None) -> str | None:
 
 
 def flattened(values: Iterable[Value]) -> tuple[Value, ...]:
-    """The values, with those of lists and tuples in place of these."""
+    """Values, with lists and tuples replaced by their elements."""
     flat: list[Value] = []
     for value in values:
         if isinstance(value, Items):
@@ -138,7 +138,7 @@ def flattened(values: Iterable[Value]) -> tuple[Value, ...]:
 
 
 def derived(machine: Machine, site: Site, inputs: Iterable[Value], how: str = "op") -> Value:
-    """A tensor that comes of these inputs; per replica where one of them is, which is read then (`how`)."""
+    """Tensor computed from these inputs. It is per-replica if one of them is, and that input is then read (`how`)."""
     context = machine.context
     scope = context.device if context.replica is None else None
     symbolic = False
@@ -153,7 +153,7 @@ def derived(machine: Machine, site: Site, inputs: Iterable[Value], how: str = "o
 
 
 def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site: Site) -> Value:
-    """A call of a tensor op of the library."""
+    """Result of calling a tensor op of the library."""
     device_runtime.may_initialise(machine, fact, site)
     inputs = flattened(machine.choose(value) for value in arguments.all())
     if any(isinstance(value, Variable) for value in inputs):
@@ -202,7 +202,7 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
 
 
 def _masks(name: str, inputs: tuple[Value, ...]) -> bool:
-    """Whether an op or operator gives truths, or zeros and ones."""
+    """Whether the result of an op or operator is boolean, or consists of zeros and ones."""
     are = [isinstance(value, Tensor) and value.masks for value in inputs]
     if name == "operator.-":
         return len(are) == 2 and are[1] and known(inputs[0]) == 1
@@ -217,7 +217,7 @@ _COMPARES = frozenset(
     {"equal", "greater", "greater_equal", "is_finite", "is_inf", "is_nan", "isclose", "isfinite", "isinf", "isnan"}
     | {"less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "sequence_mask"}
 )
-"""Ops that say of each element whether something holds."""
+"""Elementwise predicates."""
 
 _KEEPS_TRUTHS = frozenset(
     {
@@ -236,7 +236,7 @@ _JOINS_TRUTHS = frozenset({"operator.*", "operator.&", "operator.|"})
 
 
 def _rows(name: str, fact: Fact, arguments: Arguments) -> bool | None:
-    """Whether an op gives several examples, as far as is known."""
+    """Whether the result of an op has several examples, None where that is unknown."""
     if name.startswith(_DRAWS):
         shape = arguments.of("shape", fact.params)
         sizes = shape.items if isinstance(shape, Items) else None
@@ -252,13 +252,13 @@ _FILLS = frozenset({"tensorflow.fill", "tensorflow.ones", "tensorflow.zeros"})
 
 
 def _joined_rows(inputs: tuple[Value, ...]) -> bool | None:
-    """Whether what is computed element by element has several examples: as one of the inputs has."""
+    """Whether the result of an elementwise computation has several examples: true if one of the inputs has."""
     found = [is_batch(value) for value in inputs]
     return True if True in found else None if None in found or not found else False
 
 
 def _has_one_row(name: str, fact: Fact, arguments: Arguments) -> bool:
-    """Whether an op gives a batch of one example."""
+    """Whether the result of an op is a batch of one example."""
     given = arguments.get(fact.params[0] if fact.params else "", 0)
     if name in _PACKS and isinstance(given, Items):
         parts, axis = given.items or (), known(arguments.of("axis", fact.params))
@@ -273,18 +273,18 @@ def _has_one_row(name: str, fact: Fact, arguments: Arguments) -> bool:
 
 
 _PACKS = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.stack"})
-"""Ops that give a list as one tensor, with an axis for the list in front."""
+"""Ops that pack a list into one tensor with a new leading axis."""
 
 
 def _is_over_batch(axis: Value | None) -> bool:
-    """Whether a reduction with this `axis` goes over the examples of a batch: over all axes, or the first."""
+    """Whether a reduction with this `axis` includes the batch axis: all axes, or the first."""
     if isinstance(axis, Items) and axis.items is not None:
         return any(isinstance(item, Constant) and item.value == 0 for item in axis.items)
     return axis is None or (isinstance(axis, Constant) and (axis.value is None or axis.value == 0))
 
 
 def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
-    """Whether a tensor is made of what the host has, or keeps one that is in host memory."""
+    """Whether a tensor is created from host values only, or is a copy of one in host memory."""
     if name in _KEEPS_REDUCTION or name in _CREATES:
         return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in inputs)
     if name.startswith(_RANDOM) or any(map(_is_tensor, inputs)):
@@ -294,14 +294,16 @@ def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
 
 
 def _counts(name: str, inputs: tuple[Value, ...]) -> bool:
-    """Whether an op or operator computes with nothing but int32 numbers of shapes, and so in host memory: what stands
-    beside such a number is int32, too, or the op raises."""
+    """Whether an op or operator computes with int32 shape numbers only, and so in host memory.
+
+    The other operands of such a computation are int32, too, or the op raises.
+    """
     tensors = [value for value in inputs if _is_tensor(value)]
     return name in _OF_COUNTS and bool(tensors) and all(map(_is_count, tensors))
 
 
 def _is_count(value: Value) -> bool:
-    """Whether a tensor is int32 and comes of shapes: in host memory, whatever the device."""
+    """Whether a tensor is int32 and derived from shapes. Such a tensor is in host memory in any device scope."""
     if not isinstance(value, Tensor):
         return False
     return (value.shape_of and value.dtype in (None, "int32")) or (value.on_host and value.dtype == "int32")
@@ -318,31 +320,34 @@ _OF_COUNTS = _COMPARES_NUMBERS | frozenset(
         *(f"operator.{sign}" for sign in ("+", "-", "*", "//", "%")),
     }
 )
-"""Ops that keep all that is int32 in host memory (kernel registry of 2.21). A product over an axis does not."""
+"""Ops that keep int32 in host memory (kernel registry of 2.21). A product over an axis does not."""
 
 
 _TAKES_FLOATS = frozenset(
     f"tensorflow.{name}"
     for name in ("exp", "math.log", "math.reduce_std", "math.softmax", "reduce_mean", "sigmoid", "sqrt", "tanh")
 )
-"""Ops that compute with floats, and so where the work is, of whatever they are given that is not known. They refuse
-whole numbers, which would stay in host memory, but for the mean, which cuts off theirs (run on 2.21)."""
+"""Ops that compute with floats, and so on the device, for any unknown input. They raise for integers, which would stay
+in host memory. The exception is the mean, which truncates integers (run on 2.21)."""
 
 
 _RANDOM = "tensorflow.random."
-"""Random numbers are drawn where the work is, from a shape in host memory (kernel registry of 2.21)."""
+"""Random numbers are drawn on the device, from a shape in host memory (kernel registry of 2.21)."""
 
 
 def _is_host_tensor(value: Value) -> bool:
-    """Whether a tensor is in host memory. int32 variables are: they have no GPU kernel, and what compares and computes
-    with int32 works in host memory (kernel registry of 2.21)."""
+    """Whether a tensor is in host memory.
+
+    int32 variables are: they have no GPU kernel, and ops that compare and compute with int32 work in host memory
+    (kernel registry of 2.21).
+    """
     if isinstance(value, Variable):
         return value.dtype == "int32" or value.where.context.is_on_cpu
     return isinstance(value, Tensor) and (value.from_data or value.on_host or _is_cpu(value))
 
 
 def _is_cpu(tensor: Tensor) -> bool:
-    """Whether the scope in which a tensor was made names a CPU."""
+    """Whether the scope in which a tensor was created names a CPU."""
     return tensor.device is not None and tensor.device.is_cpu
 
 
@@ -351,7 +356,7 @@ def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
 
 
 def _is_of_weights(inputs: tuple[Value, ...]) -> bool:
-    """Whether nothing but variables is computed with, and penalties of a model for its weights."""
+    """Whether all operands are variables, or penalties of a model for its weights."""
     tensors = [value for value in inputs if isinstance(value, (Tensor, Variable, PerReplica, Unknown))]
     return bool(tensors) and all(
         isinstance(value, Variable)
@@ -363,24 +368,24 @@ def _is_of_weights(inputs: tuple[Value, ...]) -> bool:
 
 
 def _is_penalty(name: Symbol) -> bool:
-    """Whether something is what a model or layer has in `losses`."""
+    """Whether a symbol is an element of the `losses` of a model or layer."""
     while name.parts[0] in ("item", "turn"):
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
     return bool(name.parts[0] == "attribute" and name.parts[-1] == "losses")
 
 
 def is_weight(name: Symbol) -> bool:
-    """Whether something is one of the variables of a model, layer or module."""
+    """Whether a symbol is one of the variables of a model, layer or module."""
     return _is_one_of(_LISTS_OF_VARIABLES, name)
 
 
 def is_layer(name: Symbol) -> bool:
-    """Whether something is one of the layers of a model."""
+    """Whether a symbol is one of the layers of a model."""
     return _is_one_of(_LISTS_OF_LAYERS, name)
 
 
 def _is_one_of(lists: frozenset[str], name: Symbol) -> bool:
-    """Whether something is an element of an attribute that has one of these names."""
+    """Whether a symbol is an element of an attribute with one of these names."""
     deep = 0
     while name.parts[0] in ("item", "turn"):
         deep += name.parts[0] == "item"
@@ -420,12 +425,15 @@ _ADDS = frozenset(
         "tensorflow.stack",
     }
 )
-"""Ops that give the sum of several losses, or put them beside each other for a reduction, which adds them up."""
+"""Ops that add losses, or stack them for a reduction that adds them."""
 
 
 def sum_of(inputs: Iterable[Value]) -> Reduced | None:
-    """How a sum of losses was reduced: as the first that is a plain mean, which no other term puts right. A plain sum
-    beside a loss that was scaled may be of weights, not of a batch."""
+    """Reduction of a sum of losses.
+
+    A plain mean takes precedence, for no other term corrects it. A plain sum next to a scaled loss may be a sum over
+    weights and not over a batch.
+    """
     found = [value.reduced for value in inputs if isinstance(value, Tensor) and value.reduced]
     return min(found, key=lambda one: _RANKS.index(one.how), default=None)
 
@@ -434,7 +442,7 @@ _RANKS = ("mean", "scaled", "default", "sum", "none")
 
 
 def call_loss(machine: Machine, receiver: Loss, arguments: Arguments, site: Site) -> Value:
-    """`loss_object(y_true, y_pred)`: Keras 3 divides by the replica count itself unless told otherwise."""
+    """Result of `loss_object(y_true, y_pred)`. By default Keras 3 divides by the number of replicas itself."""
     result = derived(machine, site, arguments.all())
     if not isinstance(result, Tensor):
         return result
@@ -452,12 +460,15 @@ def call_loss(machine: Machine, receiver: Loss, arguments: Arguments, site: Site
 
 
 GIVEN = "given by a function"
-"""The head of the symbol of what a `tf.function` gave that is not known."""
+"""Head of the symbol of an unknown result of a `tf.function`."""
 
 
 def result_of_traced(value: Value, site: Site, passed: Iterable[Value] = ()) -> Value:
-    """What a `tf.function` gives to eager code: where it is not known, a tensor, None, or a structure of those. What it
-    takes from an iterator is data, which the host has; so may be what stands in a tuple or a dict as it was passed."""
+    """Result of a `tf.function` in eager code.
+
+    An unknown result is a tensor, None, or a structure of those, unless it may be in host memory. Data that the
+    function takes from an iterator is. Arguments (`passed`) that it returns unchanged in a tuple or a dict may be.
+    """
     kept = {symbol_of(leaf) for one in passed for leaf in leaves_on(EVERYWHERE, one)}
 
     def change(one: Value) -> Value:
@@ -468,7 +479,7 @@ def result_of_traced(value: Value, site: Site, passed: Iterable[Value] = ()) -> 
     if not any(type(leaf) is Unknown for leaf in leaves_on(EVERYWHERE, value)):
         return value
     if isinstance(value, (Items, Mapping)):
-        return rebuilt(value, change, partial(like, name=(GIVEN, site, symbol_of(value))), (Items, Mapping))
+        return rebuilt(value, change, partial(with_elements, name=(GIVEN, site, symbol_of(value))), (Items, Mapping))
     return _given(value, site)
 
 
@@ -479,11 +490,11 @@ def _given(value: Value, site: Site) -> Value:
 
 
 _NEXT = frozenset({"get_next", "get_next_as_optional", "next"})
-"""Words in the symbols of what iterators give."""
+"""Words in the symbols of results of iterators."""
 
 
 def as_number(value: Value) -> Value:
-    """What is used as one number: the tensor that it is, if a `tf.function` gave it."""
+    """Tensor that a value used as a number is if a `tf.function` returned it. Other values are returned unchanged."""
     if type(value) is not Unknown:
         return value
     name = value.symbol
@@ -493,14 +504,16 @@ def as_number(value: Value) -> Value:
 
 
 def beside_number(value: Value, other: Value) -> Value:
-    """What is ordered or computed with another value: used as one number where that is one."""
+    """Operand of a comparison or computation. It is taken for a number (`as_number`) if the other operand is one."""
     is_number = isinstance(other, (Tensor, Variable)) or type(known(other)) in (int, float)
     return as_number(value) if is_number or host_sync.is_known_host(other) else value
 
 
 def is_computed(left: Value, right: Value) -> bool:
-    """Whether an operator makes a tensor of two values, or a number of the shape of one. What Python makes of such a
-    number and of something that is not known is not known."""
+    """Whether the result of an operator on two values is a tensor, or a number of a shape.
+
+    The result of Python arithmetic with such a number and an unknown value is unknown.
+    """
     sides = (left, right)
     return any(map(_is_tensor, sides)) or (
         any(isinstance(side, Tensor) for side in sides) and all(isinstance(side, (Constant, Tensor)) for side in sides)
@@ -508,7 +521,7 @@ def is_computed(left: Value, right: Value) -> bool:
 
 
 def loss_function(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
-    """`keras.losses.name(y_true, y_pred)`: one number for each example."""
+    """Result of `keras.losses.name(y_true, y_pred)`: one number per example."""
     given = arguments.all()
     result = derived(machine, site, given)
     if isinstance(result, Tensor) and name not in _OF_WHOLE_BATCH and not _is_of_weights(flattened(given)):
@@ -517,11 +530,11 @@ def loss_function(machine: Machine, name: str, arguments: Arguments, site: Site)
 
 
 _OF_WHOLE_BATCH = frozenset({"tensorflow.keras.losses.dice", "tensorflow.keras.losses.tversky"})
-"""Functions that give one number for all examples (run on Keras 3.15)."""
+"""Functions that return one number for the whole batch (run on Keras 3.15)."""
 
 
 def apply_operator(machine: Machine, name: str, operands: tuple[Value, ...], node: ir.Node) -> Value:
-    """An operator with a tensor among its operands."""
+    """Result of an operator with a tensor among its operands."""
     site = machine.site(node)
     result = derived(machine, site, operands, "arithmetic")
     if not isinstance(result, Tensor):
@@ -559,13 +572,15 @@ def apply_operator(machine: Machine, name: str, operands: tuple[Value, ...], nod
 
 
 def _is_tensor(value: Value) -> bool:
-    """Whether a value is a tensor for certain, or holds some, and no number of a shape."""
+    """Whether a value certainly is or contains a tensor, and is not a number of a shape."""
     return isinstance(value, (Variable, PerReplica)) or (isinstance(value, Tensor) and not value.static)
 
 
 def compared(site: Site, left: Value, right: Value) -> Tensor:
-    """What comparing a tensor with a value gives: on the host where both are, or where only the number of a shape is
-    known to be none."""
+    """Result of comparing a tensor with a value.
+
+    It is in host memory if both operands are, or if none is certainly a tensor (a number of a shape is not).
+    """
     sides = [side for side in (left, right) if not isinstance(side, Constant)]
     known = [side for side in sides if isinstance(side, (Tensor, Variable))]
     return Tensor(
@@ -608,7 +623,7 @@ def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> 
 
 
 def _is_batch_size(value: Value | None) -> bool:
-    """Whether a factor speaks of batches or replicas: each example's loss is divided before it is added up."""
+    """Whether a factor's name refers to batches or replicas: each example's loss is then divided before the sum."""
     if value is None or isinstance(value, (Tensor, Variable, PerReplica)):
         return False
     names = value.named if isinstance(value, Constant) else symbol_of(value).words
@@ -619,15 +634,17 @@ _OF_BATCHES = frozenset({"batch", "batchsize", "bs", "replica", "replicas"})
 
 
 def _is_weight(value: Value | None) -> bool:
-    """A factor that says nothing of batch or replicas: a bare literal such as 0.5."""
+    """Whether a factor is a bare literal such as 0.5, which is unrelated to batch size and replicas."""
     return (
         isinstance(value, Constant) and not value.named and isinstance(value.value, (int, float)) and value.value <= 2
     )
 
 
 def _weighs(factor: Value | None) -> bool:
-    """Whether a factor makes one term of a loss, or some examples, count more or less than others, by its size or its
-    name: one over the replicas or the batch is small and called something else. A mask is zeros and ones."""
+    """Whether a factor weights one term of a loss, or some examples, judged by its size or its name.
+
+    One over the number of replicas or the batch size is small and has another name. A mask consists of zeros and ones.
+    """
     if isinstance(factor, Tensor) and factor.masks:
         return True
     if factor is None or isinstance(factor, (Tensor, Variable, PerReplica)) or _is_batch_size(factor):
@@ -639,7 +656,7 @@ def _weighs(factor: Value | None) -> bool:
 
 
 def _own_name(value: Value) -> tuple[str, ...]:
-    """What an attribute, a field, a parameter or an option of a library is called; nothing for what is computed."""
+    """Name of an attribute, field, parameter or library option. Empty for computed values."""
     head, *_, last = symbol_of(value).parts
     is_named = head in ("attribute", "external", "field", "parameter") and isinstance(last, str)
     return (last.rpartition(".")[2],) if is_named else ()
@@ -652,7 +669,7 @@ _OF_SCALES = frozenset({"scale", "scaling", "size", "count", "num", "gpus", "wor
 
 
 def as_data(value: Value) -> Value:
-    """What a generator of the program gives to a loop: its tensors are batches, as a plain dataset's are."""
+    """Element that a generator of the program yields to a loop. Its tensors are batches, as those of a dataset are."""
 
     def change(one: Value) -> Value:
         if isinstance(one, Tensor) and not one.from_data and one.gradient is None:
@@ -663,7 +680,7 @@ def as_data(value: Value) -> Value:
 
 
 def element_of(machine: Machine, dataset: Dataset, node: ir.Node) -> Value:
-    """What iterating over a dataset gives."""
+    """Element that iterating over a dataset gives."""
     site = machine.site(node)
     if dataset.distributed is not None and dataset.distributed.is_multi_replica:
         return PerReplica(site, dataset.distributed, Tensor(site))
@@ -671,7 +688,7 @@ def element_of(machine: Machine, dataset: Dataset, node: ir.Node) -> Value:
 
 
 def item(machine: Machine, tensor: Tensor, key: Value, node: ir.Node) -> Tensor:
-    """`tensor[key]`."""
+    """Result of `tensor[key]`."""
     return Tensor(
         machine.site(node),
         tensor.device,
@@ -687,7 +704,7 @@ def item(machine: Machine, tensor: Tensor, key: Value, node: ir.Node) -> Tensor:
 
 
 def _adds_axis(key: Value) -> bool:
-    """Whether an index gives one row, and an axis for it: `x[None]`, `x[np.newaxis, …]`, `x[:1, :]`."""
+    """Whether an index selects one row and keeps an axis for it: `x[None]`, `x[np.newaxis, …]`, `x[:1, :]`."""
     first = key.items[0] if isinstance(key, Items) and key.items else key
     if type(first) is Unknown and first.symbol.parts[0] == ROWS:
         return is_one_row(*first.symbol.parts[2:])
@@ -697,13 +714,13 @@ def _adds_axis(key: Value) -> bool:
 
 
 def _are_next_rows(key: Value) -> bool:
-    """Whether an index gives the rows of the present iteration of a loop, among several: `x[i : i + 32, :]`."""
+    """Whether an index selects several rows by the present iteration of a loop: `x[i : i + 32, :]`."""
     first = key.items[0] if isinstance(key, Items) and key.items else key
     return type(first) is Unknown and first.symbol.parts[0] == ROWS and are_next(*first.symbol.parts[2:])
 
 
 def part(machine: Machine, tensor: Tensor, bounds: tuple[Value, ...], node: ir.Node) -> Tensor:
-    """`tensor[lower:upper:step]`."""
+    """Result of `tensor[lower:upper:step]`."""
     return Tensor(
         machine.site(node),
         tensor.device,
@@ -718,7 +735,7 @@ def part(machine: Machine, tensor: Tensor, bounds: tuple[Value, ...], node: ir.N
 
 
 def unpacked(tensor: Tensor, site: Site) -> Tensor:
-    """One of the parts of a tensor that is assigned to several targets."""
+    """Part of a tensor that is unpacked to several targets."""
     return Tensor(
         site,
         tensor.device,
@@ -732,7 +749,7 @@ def unpacked(tensor: Tensor, site: Site) -> Tensor:
 
 
 def row(machine: Machine, tensor: Tensor, node: ir.Node) -> Tensor:
-    """What a loop over a tensor gets."""
+    """Row of a tensor that a loop iterates over."""
     return Tensor(
         machine.site(node),
         tensor.device,
@@ -745,7 +762,7 @@ def row(machine: Machine, tensor: Tensor, node: ir.Node) -> Tensor:
 
 
 def tensor_method(machine: Machine, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:
-    """`tensor.method(…)`."""
+    """Result of `tensor.method(…)`."""
     if isinstance(receiver, PerReplica):
         if name in ("numpy", "item", "tolist"):
             read_at(machine, receiver, "numpy", site)
@@ -757,7 +774,7 @@ def tensor_method(machine: Machine, receiver: Tensor | PerReplica, name: str, si
 
 
 def whole_of(name: Symbol) -> Symbol | None:
-    """The model of which a symbol names an input, or that of one of its layers; None for anything else."""
+    """Model whose input, or whose layer's input, a symbol names. None for any other symbol."""
     is_input = False
     while name.parts[0] in ("attribute", "item", "layer_of", "turn"):
         is_input = is_input or name.parts[-1] in ("input", "inputs")

@@ -1,4 +1,4 @@
-"""tf.data pipelines as values."""
+"""Pipelines of tf.data as values."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ STEPS = frozenset(
         "with_options",
     ]
 )
-"""Methods of `tf.data.Dataset` that give another dataset."""
+"""Methods of `tf.data.Dataset` that continue a pipeline. Most return another dataset."""
 
 _NOT_DATASETS = frozenset({"as_numpy_iterator", "cardinality", "save"})
 _TAKE_FUNCTIONS = frozenset({"map", "flat_map", "interleave", "filter", "take_while", "scan", "group_by_window"})
@@ -75,11 +75,11 @@ TRANSFORMATIONS: dict[str, str] = {
     "dense_to_ragged_batch": "ragged_batch",
     "unbatch": "unbatch",
 }
-"""Functions of `tf.data.experimental` whose result is given to `apply` → the method that does the same."""
+"""Functions of `tf.data.experimental` whose result is passed to `apply` → the method that does the same."""
 
 
 def source(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
-    """A source of data."""
+    """Dataset that a source function creates."""
     device_runtime.may_initialise(machine, known, site)
     size = arguments.get("batch_size")
     if size is not None and name.endswith(("_from_directory", *SEVERAL)):
@@ -98,8 +98,11 @@ def source(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
 
 
 def consume(machine: Machine, value: Value, how: str, site: Site, loop: Site | None) -> None:
-    """A finished pipeline, or what goes over one (`enumerate`, `zip`), is read. A list that was made of one is kept: of
-    that, the pipeline is read where the list is made anew for each time that somebody goes over it."""
+    """Record that a complete pipeline, or an iterator over one (`enumerate`, `zip`), is read.
+
+    A list created from a pipeline keeps its elements. Reading the list counts as reading the pipeline only where the
+    list is created once per iteration over it.
+    """
     seen: set[int] = set()
     pending = [(machine.path, value)]
     while pending:
@@ -116,14 +119,17 @@ def consume(machine: Machine, value: Value, how: str, site: Site, loop: Site | N
 
 
 def _is_fresh(machine: Machine, around: tuple[Loop, ...], how: str) -> bool:
-    """Whether what was made within some loops is gone over once: there, or, element by element, in one loop more."""
+    """Whether a list created inside some loops is iterated once per creation.
+
+    It is in the same loops, or element by element in one more.
+    """
     made = [loop.entry for loop in around]
     now = [loop.entry for loop in machine.context.loops]
     return made in (now, now[:-1] if how == "next" else now)
 
 
 def consume_elsewhere(machine: Machine, value: Value, function: Function) -> None:
-    """What a function gives that nobody in the program calls: its pipelines are for somebody else."""
+    """Record that pipelines in the result of a function that the program does not call are read elsewhere."""
     site = Site(function.module.path, function.definition.number)
     caller = Caller(None, function.name, None, known=False, definition=site)
     where = machine.where()._replace(caller=caller)
@@ -133,18 +139,20 @@ def consume_elsewhere(machine: Machine, value: Value, function: Function) -> Non
 
 
 def is_several(value: Value) -> bool:
-    """Whether a value can be several datasets: the splits that `tfds.load` gives, with or without what it knows of
-    them, by number or by name."""
+    """Whether a value may be several datasets.
+
+    These are the splits that `tfds.load` returns, by number or by name, with or without its info object.
+    """
     return isinstance(value, Dataset) and value.source in SEVERAL and not value.steps
 
 
 SEVERAL = ("tensorflow_datasets.load",)
 _OF_DATASETS = (".zip", ".sample_from_datasets", ".choose_from_datasets")
-"""Sources that go over other datasets and keep their batches."""
+"""Sources that combine other datasets and keep their batches."""
 
 
 def element_of_any(machine: Machine, options: Union, node: ir.Node) -> Value | None:
-    """What stands for the elements of one of several pipelines that are distributed alike; None for other values."""
+    """Element of any of several pipelines that are distributed alike, None for other values."""
     datasets = [option for _, option in options.alternatives if isinstance(option, Dataset)]
     alike = {id(one.distributed) for one in datasets}
     if len(datasets) < len(options.alternatives) or len(alike) > 1:
@@ -160,7 +168,7 @@ def _batched(machine: Machine, dataset: Dataset, size: Value, site: Site) -> Dat
 
 
 def dataset_method(machine: Machine, receiver: Dataset, name: str, arguments: Arguments, site: Site) -> Value:
-    """`dataset.method(…)`."""
+    """Result of `dataset.method(…)`."""
     if name == "apply":
         return _applied(machine, receiver, arguments, site)
     if name == "__iter__":
@@ -202,11 +210,11 @@ def _applied(machine: Machine, receiver: Dataset, arguments: Arguments, site: Si
 
 
 MAX_SETTINGS_DEPTH = 2
-"""Names in the longest dotted name of a setting: `threading.private_threadpool_size`."""
+"""Number of names in the longest dotted name of a setting: `threading.private_threadpool_size`."""
 
 
 def _settings(machine: Machine, value: Value, prefix: str) -> Iterator[tuple[str, Value]]:
-    """The settings that an object of `tf.data.Options` has by now, by dotted name."""
+    """Present settings of a `tf.data.Options` object, by dotted name."""
     if isinstance(value, Instance) and value.library in OPTIONS and prefix.count(".") < MAX_SETTINGS_DEPTH:
         for name, setting in value.attributes.items():
             if isinstance(setting, Instance):
@@ -216,8 +224,10 @@ def _settings(machine: Machine, value: Value, prefix: str) -> Iterator[tuple[str
 
 
 def _run_mapped(machine: Machine, arguments: Arguments, site: Site) -> tuple[Effect, ...]:
-    """The function given to `map` and its like is traced and runs on the host, outside every scope. Gives the
-    stateful operations in it."""
+    """Stateful operations in the function passed to `map` or a similar method.
+
+    The function is traced and runs on the host, outside every scope.
+    """
     function = machine.choose(arguments.get("map_func", 0) or arguments.get("predicate", 0) or Unknown(("map", site)))
     mark = len(machine.effects)
     if isinstance(function, (Layer, Model)) and function.cls is None:

@@ -1,4 +1,4 @@
-"""`tf.function`: tracing a function and calling what was traced."""
+"""`tf.function`: tracing functions and calling the traced ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpulint.places import Site
 
 
 def trace(machine: Machine, function: Value, jit: Value, site: Site, has_signature: bool = False) -> Value:
-    """`tf.function(function, jit_compile=jit)`."""
+    """Result of `tf.function(function, jit_compile=jit)`."""
     machine.emit(FunctionTraced(site, machine.where(), function, jit))
     return Traced(function, site, jit, has_signature)
 
@@ -23,7 +23,7 @@ def trace(machine: Machine, function: Value, jit: Value, site: Site, has_signatu
 def call_traced(
     machine: Machine, function: Traced, arguments: Arguments, site: Site, receiver: Value | None = None
 ) -> Value:
-    """Call a `tf.function`: its body is traced, not run eagerly."""
+    """Result of calling a `tf.function`, whose body is traced and not run eagerly."""
     if machine.context.traced is None:
         machine.emit(
             TracedCalled(
@@ -50,7 +50,7 @@ def call_traced(
 def call_entry(
     machine: Machine, function: Value, arguments: Arguments, site: Site, receiver: Value | None = None
 ) -> Value:
-    """Call a function that nobody in the program calls; None's constant where it is not followed."""
+    """Result of calling a function that nothing in the program calls, `NONE` where it cannot be followed."""
     if isinstance(function, Traced):
         machine.context = _inside(machine.context, function)
         function = function.function
@@ -58,14 +58,14 @@ def call_entry(
 
 
 def _inside(context: Context, function: Traced) -> Context:
-    """The context inside a `tf.function` that is called in this one."""
+    """Context inside a `tf.function` that is called in `context`."""
     return context._replace(
         traced=function.site, jitted=function.site if known(function.jit) is True else context.jitted
     )
 
 
 def _compiled(value: Value) -> Value:
-    """Mark the tensors that a `tf.function` gives to eager code."""
+    """Mark the tensors that a `tf.function` returns to eager code."""
     for one in leaves_on(EVERYWHERE, value):
         if isinstance(one, Tensor):
             one.compiled = True

@@ -1,4 +1,4 @@
-"""Searches for good settings: other libraries that call the function they are given once for each trial."""
+"""Hyperparameter searches: libraries that call a given function once per trial."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from gpulint.places import Site
 
 
 class Search(NamedTuple):
-    """How a search is called: the name of its first argument, the function, and name and position of the number of
-    trials."""
+    """Signature of a search: name of the first argument, the function, and name and position of the trial count."""
 
     function: str
     trials: tuple[str, int]
@@ -33,7 +32,7 @@ _FUNCTIONS = {
 }
 
 _METHODS = {("optuna", "optimize"): Search("func", ("n_trials", 1))}
-"""The same of methods, by the package that made the object."""
+"""Package of the object and method → signature of the search."""
 
 
 _TUNERS = frozenset(
@@ -42,11 +41,11 @@ _TUNERS = frozenset(
     for home in ("", "tuners.")
     for name in ("BayesianOptimization", "GridSearch", "Hyperband", "RandomSearch")
 )
-"""What is made of a function that builds a model, or of a `HyperModel`."""
+"""Tuner classes, created with a function that builds a model or with a `HyperModel`."""
 
 
 def run_trials(machine: Machine, name: str, arguments: Arguments, site: Site, result: Symbol) -> None:
-    """A library function of that dotted name is called."""
+    """Run one trial if the library function `name` is a search. Record the arguments if it is a tuner class."""
     if (search := _FUNCTIONS.get(name)) is not None:
         _run(machine, search, arguments, site)
     elif name in _TUNERS:
@@ -54,7 +53,7 @@ def run_trials(machine: Machine, name: str, arguments: Arguments, site: Site, re
 
 
 def run_trials_of_method(machine: Machine, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
-    """A method is called of something that a package made."""
+    """Run one trial if `method` of an object that a package created is a search."""
     if (search := _METHODS.get((owner.package, method))) is not None:
         _run(machine, search, arguments, site)
     elif method == "search" and (tuner := machine.library_state.tuners.get(owner)) is not None:
@@ -62,7 +61,7 @@ def run_trials_of_method(machine: Machine, owner: Symbol, method: str, arguments
 
 
 def _run(machine: Machine, search: Search, arguments: Arguments, site: Site) -> None:
-    """One trial, which counts as a round of a loop unless there is one alone."""
+    """Run one trial. It counts as an iteration of a loop unless the search has exactly one trial."""
     function = arguments.get(search.function, 0)
     if function is None:
         return
@@ -77,8 +76,11 @@ def _run(machine: Machine, search: Search, arguments: Arguments, site: Site) -> 
 
 
 def _tune(machine: Machine, tuner: Arguments, given: Arguments, site: Site) -> None:
-    """One trial of KerasTuner: it builds a model and fits it, or lets a `HyperModel` of the program do that. It is no
-    round of a loop, for each trial begins with `clear_session`."""
+    """Run one trial of KerasTuner: build a model and fit it, or call the methods of the program's `HyperModel` for
+    that.
+
+    It is not an iteration of a loop, because each trial begins with `clear_session`.
+    """
     context = machine.context
     strategy = machine.choose(tuner.get("distribution_strategy") or NONE)
     if isinstance(strategy, Strategy):
@@ -97,6 +99,6 @@ def _tune(machine: Machine, tuner: Arguments, given: Arguments, site: Site) -> N
 
 
 def _method(owner: Value, name: str) -> Bound | None:
-    """A method of an object that the program's own class has."""
+    """Method that the program's own class of an object defines, None for other objects."""
     found = owner.cls.find(name) if isinstance(owner, Instance) and owner.cls is not None else None
     return Bound(owner, found[0]) if found else None

@@ -45,7 +45,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
                     in_words(card.total),
                     _known(card.by_program),
                     _known(card.by_others),
-                    [[chip(device), " "] for device in devices] or "none",
+                    "not known" if devices is None else [[chip(device), " "] for device in devices] or "none",
                 ]
                 for card, devices in told
             ),

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.report import RunReport
+from gpulint.probe.report.failure import failure
 from gpulint.probe.report.header import ending
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import badge, link, prose
@@ -57,6 +58,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         yield tag(
             "div",
             tag("b", f"{ended[0].upper()}{ended[1:]}." if ended else "The program raised."),
+            tag("pre", "\n".join(failure(report.capture))) if report.capture.error else None,
             tag("pre", report.capture.error) if report.capture.error else None,
             class_="ended",
         )

@@ -1,0 +1,103 @@
+"""Known errors of TensorFlow about devices, memory and strategies, with their meaning and the rule or check about
+them."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Known(NamedTuple):
+    """An error, identified by a part of its text. `code`: the rule of `gpulint check` that predicts it, the check of
+    the probe, or ""."""
+
+    text: str
+    means: str
+    code: str = ""
+
+
+_OUT = "out-of-memory"
+
+KNOWN = (
+    Known("OOM when allocating tensor", "The device is full. Use a smaller batch or model, or more GPUs.", _OUT),
+    Known("Dst tensor is not initialized", "The GPU is full: what the host copied to it found no room.", _OUT),
+    Known("CUDA_ERROR_OUT_OF_MEMORY", "The card is full, with other programs on it perhaps.", "mem-foreign"),
+    Known("Out of memory", "An allocation was refused. Use a smaller batch or model, or more GPUs.", _OUT),
+    Known("Memory growth cannot differ", "Set memory growth for all GPUs or for none.", "GPU303"),
+    Known(
+        "Physical devices cannot be modified after being initialized",
+        "Memory growth and limits must be set before the first operation.",
+        "GPU301",
+    ),
+    Known(
+        "Virtual devices cannot be modified after being initialized",
+        "GPUs must be split before the first operation.",
+        "GPU301",
+    ),
+    Known(
+        "Visible devices cannot be modified after being initialized",
+        "Devices must be hidden before the first operation.",
+        "GPU301",
+    ),
+    Known("Cannot set memory growth on device when virtual", "A split GPU has a limit and no growth.", "GPU306"),
+    Known("Mixing different tf.distribute.Strategy", "A variable was created outside the strategy's scope.", "GPU201"),
+    Known(
+        "must only be passed a variable created in this",
+        "The optimizer and the variables come from different strategies, or one of them from none.",
+        "GPU202",
+    ),
+    Known("under a different strategy scope", "The optimizer was created outside the strategy's scope.", "GPU202"),
+    Known('Need to be inside "with strategy.scope()"', "Create and compile the model in `strategy.scope()`.", "GPU201"),
+    Known(
+        "Collective ops must be configured at program startup",
+        "Create MultiWorkerMirroredStrategy before anything else of TensorFlow.",
+        "GPU702",
+    ),
+    Known("merge_call called while defining a new graph", "The replicas meet inside a branch or a loop.", "GPU212"),
+    Known("`merge_call` called while", "The replicas meet inside a branch or a loop.", "GPU212"),
+    Known("gradient_accumulation_steps", "Keras cannot accumulate gradients under this strategy.", "GPU212"),
+    Known("Could not satisfy device specification", "The device that is asked for is not there.", "GPU107"),
+    Known("Could not satisfy explicit device specification", "The device that is asked for is not there.", "GPU107"),
+    Known("unknown device", "The device that is asked for is not there.", "GPU107"),
+    Known("Cannot assign a device for operation", "No such device, or no kernel of the operation there.", "GPU105"),
+    Known("tried to create variables on non-first call", "A `tf.function` creates variables again on each call."),
+    Known(
+        "Trying to access resource",
+        "XLA compiles for one device, and a variable is on another. Build the model and call it on the same.",
+    ),
+    Known("Detected unsupported operations when trying to compile", "XLA cannot compile this: drop `jit_compile`."),
+    Known(
+        "Inputs to operation AddN of type AddN must have the same size",
+        "The replicas have results of different sizes, as of an uneven last batch: pass `drop_remainder=True`.",
+        "replica-batch",
+    ),
+    Known("Failed to get convolution algorithm", "cuDNN did not start, mostly for want of memory.", "growth-set"),
+    Known("could not create cudnn handle", "cuDNN did not start, mostly for want of memory.", "growth-set"),
+    Known("No algorithm worked", "cuDNN found no room for a convolution. Use a smaller batch.", _OUT),
+    Known("DNN library is not found", "cuDNN is missing, or another version: ask `gpulint doctor`."),
+    Known("libdevice not found", "XLA needs CUDA's libdevice: ask `gpulint doctor`."),
+    Known("no kernel image is available", "TensorFlow was not built for this card: ask `gpulint doctor`."),
+    Known("CUDA_ERROR_NO_DEVICE", "The driver shows no GPU: ask `gpulint doctor`."),
+    Known("failed call to cuInit", "The driver does not start: ask `gpulint doctor`."),
+    Known("only supports the NHWC tensor format on the CPU", "The operation fell back to the CPU.", "no-cpu-fallback"),
+    Known("only supports NHWC", "The operation fell back to the CPU.", "no-cpu-fallback"),
+    Known("unhandled cuda error", "NCCL failed: set NCCL_DEBUG=WARN to see why."),
+    Known("Socket closed", "A worker of the cluster has ended: look at its own output.", "worker-joined"),
+    Known("heartbeat timeout", "A worker of the cluster has ended: look at its own output.", "worker-joined"),
+    Known("PerReplica", "A value of each replica is used as if it were one: reduce it.", "GPU214"),
+)  # fmt: skip
+
+_NOISE = re.compile(r"^( +File |Detected at node|Graph execution error:$|\s*$|\t \[\[|Hint: )")
+
+
+def known(error: str) -> Known | None:
+    """The known error whose text occurs first."""
+    lowered = error.lower()
+    return next((one for one in KNOWN if one.text.lower() in lowered), None)
+
+
+def headline(error: str) -> str:
+    """Type and relevant line of an error: for an error in a graph that is not the first line."""
+    kind, _, rest = error.partition(": ")
+    lines = [line for line in rest.split("\n") if not _NOISE.match(line)]
+    return f"{kind}: {lines[0].strip()}" if lines else error.split("\n")[0]

@@ -1,0 +1,66 @@
+"""What a report says of a program that failed: the error, the program's own frames, and what the error means."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpulint.linting import pack
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Where
+from gpulint.probe.expectations.levels import IDS
+from gpulint.probe.measures.known_errors import KNOWN, headline, known
+from gpulint.probe.report import RunReport, render
+from gpulint.probe.report.failure import failure
+from gpulint.probe.report.page import render as page
+
+IN_A_GRAPH = """ResourceExhaustedError: Graph execution error:
+
+Detected at node MatMul defined at (most recent call last):
+  File "/p/train.py", line 6, in <module>
+
+  File "/p/train.py", line 4, in f
+
+OOM when allocating tensor with shape[20000,20000] and type float on /job:localhost/replica:0/task:0/device:GPU:0
+\t [[{{node MatMul}}]]
+Hint: If you want to see a list of allocated tensors when OOM happens, add report_tensor_allocations_upon_oom
+ [Op:__inference_f_10]"""
+
+
+def test_the_table_names_rules_and_checks_that_there_are() -> None:
+    assert len(KNOWN) >= 20
+    rules = {rule.code for rule in pack.load([], installed=False)}
+    for one in KNOWN:
+        assert not one.code or one.code in rules | IDS.keys(), one
+        assert one.means.endswith(".")
+
+
+@pytest.mark.parametrize("one", KNOWN, ids=lambda one: one.text)
+def test_an_error_is_known_by_its_text(one: object) -> None:
+    found = known(f"InternalError: before {one.text} after")  # type: ignore[attr-defined]
+    assert found is not None
+    assert found.text in one.text or found is one  # type: ignore[attr-defined]
+
+
+def test_other_errors_are_not_explained() -> None:
+    assert known("KeyError: 'x'") is None
+
+
+def test_the_headline_of_an_error_in_a_graph_is_what_happened() -> None:
+    told = "ResourceExhaustedError: OOM when allocating tensor with shape[20000,20000] and type float on "
+    assert headline(IN_A_GRAPH).startswith(told)
+    assert headline("ValueError: no") == "ValueError: no"
+    assert headline("SystemExit: 3") == "SystemExit: 3"
+
+
+def test_a_report_has_the_programs_own_frames_and_the_cure() -> None:
+    frames = ((Where("/p/train.py", 6), "<module>"), (Where("/p/train.py", 4), "f"))
+    capture = Capture(
+        process={"pid": 1}, error=IN_A_GRAPH, error_at=Where("/p/train.py", 4), error_frames=frames, end={"status": 1}
+    )
+    lines = list(failure(capture))
+    assert [line.strip().rpartition("/")[2] for line in lines[1:3]] == ["train.py:6 in <module>", "train.py:4 in f"]
+    assert lines[3] == "  The device is full. Use a smaller batch or model, or more GPUs. (out-of-memory)"
+    report = RunReport(capture, [], 4)
+    assert "train.py:4 in f" in render("text", report, False)
+    assert "Use a smaller batch or model" in page(report)
+    assert not list(failure(Capture()))
