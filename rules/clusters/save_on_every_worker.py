@@ -165,7 +165,7 @@ METHODS = frozenset(
 def _directory(event: events.LibraryCalled) -> values.Value | None:
     """Path of a checkpoint: the manager's directory, or the prefix passed to `save`."""
     if event.name.endswith("Manager.save") and event.receiver is not None:
-        made = event.receiver.attributes.get(".arguments")
+        made = event.receiver.facts.get(values.ObjectFact.ARGUMENTS)
         arguments = made.value if isinstance(made, values.Constant) else None
         return arguments.get("directory", 1) if isinstance(arguments, values.Arguments) else None
     return event.arguments.get("file_prefix", 0)

@@ -9,6 +9,7 @@ from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.values.base import Value
 from gpulint.analysis.domain.values.functions import UserClass
+from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.knowledge.devices import DeviceName
 from gpulint.places import Site
 
@@ -204,7 +205,7 @@ class Object(Value):
     which of the two copies.
     """
 
-    __slots__ = ("attributes", "blame", "cls", "is_private", "library", "seen", "site", "where")
+    __slots__ = ("attributes", "blame", "cls", "facts", "is_private", "library", "seen", "site", "where")
 
     def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
         self.site = site
@@ -213,6 +214,7 @@ class Object(Value):
         self.cls = cls
         self.is_private: bool | None = cls is not None and cls.is_private
         self.attributes: dict[str, Any] = {}
+        self.facts: dict[ObjectFact, Any] = {}
         self.blame: Site | None = None
         """The call to change if the object was created in the wrong place: the one in the innermost function around it
         that could see a strategy. None if no function could."""

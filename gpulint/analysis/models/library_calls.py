@@ -29,6 +29,7 @@ from gpulint.analysis.domain.values.devices import DeviceList, ListedDevice
 from gpulint.analysis.domain.values.functions import ContextManagerFunction, Function, Partial, Traced
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.domain.values.managers import ExitStackManager, NullManager
+from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import DeviceManager, Layer, Loss, Model, Optimizer, Tape, Variable
 from gpulint.analysis.domain.values.tensors import Reduced, Tensor
 from gpulint.analysis.engine import builtins, dynamic_lookup, imports
@@ -44,7 +45,6 @@ from gpulint.analysis.models.tensorflow import (
     escape,
     generator_sources,
     host_sync,
-    object_calls,
     objects,
     stateful_ops,
     tensors,
@@ -154,7 +154,7 @@ def _object(machine: Machine, name: str, arguments: Arguments, site: Site) -> Va
     for value in arguments.all():
         escape.escape(machine, value, "stored", site)
     made = Instance(site, machine.where(), name)
-    machine.state.write(made.attributes, ".arguments", Constant(arguments))
+    machine.state.write(made.facts, ObjectFact.ARGUMENTS, Constant(arguments))
     if name == "tensorflow.train.Checkpoint":
         for key, value in arguments.keywords.items():
             machine.state.write(made.attributes, key, value)
@@ -220,13 +220,13 @@ def _model_factory(machine: Machine, name: str, known: Fact, arguments: Argument
 def _layer(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     layer = Layer(site, machine.where(), name, policy=dtype_policy.policy_of(machine, arguments))
     if (seed := arguments.get("seed")) is not None:
-        machine.state.write(layer.attributes, stateful_ops.SEED, machine.choose(seed))
+        machine.state.write(layer.facts, ObjectFact.SEED, machine.choose(seed))
     machine.emit(events.LayerBuilt(site, machine.where(), layer, arguments))
     if name.endswith(".Lambda") and (function := arguments.get("function", 0)) is not None:
-        machine.state.write(layer.attributes, object_calls.FUNCTION, function)
+        machine.state.write(layer.facts, ObjectFact.FUNCTION, function)
     is_input = name.endswith(".InputLayer")
     if is_input or any(word in arguments.keywords for word in ("input_shape", "batch_input_shape", "input_dim")):
-        machine.state.write(layer.attributes, objects.SHAPED, Constant(True))
+        machine.state.write(layer.facts, ObjectFact.SHAPED, Constant(True))
     rate = arguments.get("rate", 0)
     if not (isinstance(rate, Constant) and rate.value in (0, 0.0)):
         device_runtime.may_initialise(machine, known, site)

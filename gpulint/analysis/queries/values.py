@@ -20,6 +20,7 @@ from gpulint.analysis.domain.values.devices import DeviceList, ListedDevice
 from gpulint.analysis.domain.values.effects import Effect
 from gpulint.analysis.domain.values.functions import Bound, Function, Partial, Traced, UserClass, function_of
 from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Layer, Loss, Metric, Model, Optimizer, Tape, Variable
 from gpulint.analysis.domain.values.tensors import Gradient, PerReplica, Reduced, Summand, Tensor
 
@@ -43,6 +44,7 @@ __all__ = [
     "Metric",
     "Model",
     "Object",
+    "ObjectFact",
     "Optimizer",
     "Partial",
     "PartialString",

@@ -11,7 +11,7 @@ from gpulint.places import Site
 
 
 class Model(Object):
-    """A Keras model. Known facts are attributes such as ".compiled". `part_of` is the symbol of the model whose inputs
+    """A Keras model. Its facts include `ObjectFact.COMPILED`. `part_of` is the symbol of the model whose inputs
     it was created from, or None if it has its own inputs."""
 
     __slots__ = ("part_of",)

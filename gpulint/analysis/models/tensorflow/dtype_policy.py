@@ -8,24 +8,13 @@ from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.traversal import leaves_on
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Layer, Model
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import stateful_ops
 from gpulint.analysis.plan import events
 from gpulint.places import Site
-
-LAST = ".last"
-"""Attribute of a Sequential model: its last layer."""
-
-BEFORE = ".before"
-"""Attribute of a layer that only passes numbers on: the layer that computes them."""
-
-LOSS = ".loss"
-"""Attribute of a model: the loss it was compiled with."""
-
-OUTPUTS = ".outputs"
-"""Attribute of a functional or subclassed model: its output tensors."""
 
 
 def policy_set(machine: Machine, arguments: Arguments, site: Site) -> Value:
@@ -52,7 +41,7 @@ def policy_of(machine: Machine, arguments: Arguments) -> Value:
 
 def fitted(machine: Machine, model: Model, site: Site) -> None:
     """Record that a model is fitted: its outputs go into the loss it was compiled with."""
-    if machine.choose(model.attributes.get(LOSS, NONE)) is NONE:
+    if machine.choose(model.facts.get(ObjectFact.LOSS, NONE)) is NONE:
         return
     for layer in output_layers(machine, model):
         _trained(machine, layer, site)
@@ -68,7 +57,9 @@ def in_loss(machine: Machine, values: Iterable[Value], site: Site) -> None:
 
 def _trained(machine: Machine, layer: Layer, site: Site) -> None:
     through: list[Layer] = []
-    while layer not in through and isinstance(before := machine.choose(layer.attributes.get(BEFORE, NONE)), Layer):
+    while layer not in through and isinstance(
+        before := machine.choose(layer.facts.get(ObjectFact.SOURCE_LAYER, NONE)), Layer
+    ):
         through.append(layer)
         layer = before
     machine.emit(events.OutputTrained(site, machine.where(), layer, tuple(through)))
@@ -81,7 +72,7 @@ def output_layers(machine: Machine, model: Model) -> list[Layer]:
 
 def heads(machine: Machine, model: Model) -> tuple[Layer | None, ...]:
     """Output layer for each output of a model with a list of outputs, None where a layer is unknown."""
-    outputs = model.attributes.get(OUTPUTS)
+    outputs = model.facts.get(ObjectFact.OUTPUTS)
     made = machine.choose(outputs) if isinstance(outputs, Value) else None
     if not isinstance(made, Items) or made.items is None:
         return ()
@@ -93,12 +84,12 @@ def hands_on(machine: Machine, layer: Layer, given: Value) -> None:
     """Record the layer before a layer that only reshapes, and so passes on what the layer before computed."""
     before = given.layer if isinstance(given, Tensor) else given
     if layer.hands_on and isinstance(before, Layer) and symbol_of(before.policy) == symbol_of(layer.policy):
-        machine.state.write(layer.attributes, BEFORE, before)
+        machine.state.write(layer.facts, ObjectFact.SOURCE_LAYER, before)
 
 
 def _layers(machine: Machine, model: Model, depth: int) -> list[Layer]:
-    last = model.attributes.get(LAST)
-    outputs = model.attributes.get(OUTPUTS)
+    last = model.facts.get(ObjectFact.LAST_LAYER)
+    outputs = model.facts.get(ObjectFact.OUTPUTS)
     layers: list[Layer] = []
     for _, value in alternatives(last, machine.path) if isinstance(last, Value) else ():
         if isinstance(value, Layer):
@@ -134,14 +125,14 @@ def remember_parts(machine: Machine, model: Model, name: str, arguments: Argumen
         return
     outputs = arguments.get("outputs", 1)
     if outputs is not None:
-        machine.state.write(model.attributes, OUTPUTS, outputs)
+        machine.state.write(model.facts, ObjectFact.OUTPUTS, outputs)
 
 
 def added(machine: Machine, model: Model, layer: Value) -> None:
     """Record `model.add(layer)`."""
     if isinstance(layer, Layer):
-        hands_on(machine, layer, machine.choose(model.attributes.get(LAST, NONE)))
-    machine.state.write(model.attributes, LAST, layer)
+        hands_on(machine, layer, machine.choose(model.facts.get(ObjectFact.LAST_LAYER, NONE)))
+    machine.state.write(model.facts, ObjectFact.LAST_LAYER, layer)
     for _, option in alternatives(layer, machine.path):
         if isinstance(option, (Layer, Model)) and (drawing := stateful_ops.drawing(option)) is not None:
-            machine.state.write(model.attributes, stateful_ops.RANDOM, drawing)
+            machine.state.write(model.facts, ObjectFact.RANDOM_LAYER, drawing)

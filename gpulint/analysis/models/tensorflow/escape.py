@@ -10,6 +10,7 @@ from gpulint.analysis.domain.values.base import Union, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Bound, Partial
 from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Model, Optimizer, ScopeManager, Tape, Variable
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow.device_scopes import ENTERED
@@ -79,7 +80,7 @@ def escape_returned(machine: Machine, value: Value, site: Site) -> None:
 def store_attribute(machine: Machine, receiver: Object, name: str, value: Value, site: Site) -> None:
     """Record that an attribute is set. An attribute of a program object can be read anywhere."""
     if isinstance(receiver, Model) and name == "optimizer" and isinstance(value, Optimizer):
-        machine.state.write(receiver.attributes, ".optimizer", value)
+        machine.state.write(receiver.facts, ObjectFact.OPTIMIZER, value)
     if isinstance(receiver, Model) and isinstance(value, Variable):
         variables_built(machine, receiver)
     if isinstance(receiver, Model) and name == "run_eagerly":

@@ -9,6 +9,7 @@ from gpulint.analysis.domain.traversal import leaves_on
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Bound, Function, Traced
+from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Layer, Model, Optimizer, Tape
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
@@ -90,7 +91,7 @@ def model_method(machine: Machine, model: Model, name: str, arguments: Arguments
     elif name == "get_layer":
         layer = Layer(model.site, model.where, "tensorflow.keras.layers.Layer")
         layer.is_private = model.is_private
-        layer.attributes[objects.OF_MODEL] = model
+        layer.facts[ObjectFact.MODEL] = model
         return layer
     for value in arguments.all():
         escape.escape(machine, value, "passed", site)
@@ -101,13 +102,13 @@ def _compile(machine: Machine, model: Model, arguments: Arguments, site: Site) -
     machine.emit(events.ModelCompiled(site, machine.where(), model, arguments))
     device_runtime.initialise(machine, "yes", site)
     optimizer = arguments.of("optimizer", method_params(Kind.MODEL, "compile") or ("optimizer",))
-    machine.state.write(model.attributes, ".compiled", Constant(site))
+    machine.state.write(model.facts, ObjectFact.COMPILED, Constant(site))
     loss = arguments.of("loss", method_params(Kind.MODEL, "compile"))
     if loss is None and arguments.open:
         loss = Unknown(("loss", site))
-    machine.state.write(model.attributes, dtype_policy.LOSS, loss or NONE)
+    machine.state.write(model.facts, ObjectFact.LOSS, loss or NONE)
     if optimizer is not None:
-        machine.state.write(model.attributes, ".optimizer", optimizer)
+        machine.state.write(model.facts, ObjectFact.OPTIMIZER, optimizer)
     return NONE
 
 
@@ -136,7 +137,7 @@ def _train_step(machine: Machine, model: Model, step: Value, data: Value, site: 
     with machine.within(here._replace(traced=site, replica=replica, loops=())):
         result = machine.call_method(model, step, Arguments((element,)), site)
         if step is not None and model.cls is not None and model.cls.find("train_step") is None:
-            machine.state.write(model.attributes, dtype_policy.OUTPUTS, machine.choose(result))
+            machine.state.write(model.facts, ObjectFact.OUTPUTS, machine.choose(result))
             dtype_policy.fitted(machine, model, site)
 
 

@@ -8,6 +8,7 @@ from gpulint.analysis.domain.values.base import Arguments, Unknown, Value, known
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import UserClass
 from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Layer, Loss, Metric, Model
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
@@ -53,10 +54,6 @@ def _of_kind(machine: Machine, cls: UserClass, libraries: list[str], arguments: 
     return Instance(site, machine.where(), libraries[0] if libraries else "", cls)
 
 
-FUNCTION = ".function"
-"""Attribute of a Lambda layer: the function it calls."""
-
-
 def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: Site) -> Value:
     """Result of `receiver(…)`."""
     if isinstance(receiver, Model):
@@ -71,10 +68,12 @@ def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: 
             if isinstance(receiver, Loss):
                 return Tensor(site)
             if isinstance(receiver, Model):
-                machine.state.write(receiver.attributes, dtype_policy.OUTPUTS, result)
+                machine.state.write(receiver.facts, ObjectFact.OUTPUTS, result)
             return Tensor(site) if isinstance(receiver, (Model, Layer)) and isinstance(result, Unknown) else result
-    if isinstance(receiver, Layer) and machine.context.traced is not None and FUNCTION in receiver.attributes:
-        machine.call(machine.choose(receiver.attributes[FUNCTION]), Arguments(arguments.positional, open=True), site)
+    if isinstance(receiver, Layer) and machine.context.traced is not None and ObjectFact.FUNCTION in receiver.facts:
+        machine.call(
+            machine.choose(receiver.facts[ObjectFact.FUNCTION]), Arguments(arguments.positional, open=True), site
+        )
     if isinstance(receiver, (Model, Layer)):
         if any(isinstance(value, Tensor) for value in tensors.flattened(arguments.all())):
             device_runtime.initialise(machine, "yes", site)

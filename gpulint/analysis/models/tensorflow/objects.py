@@ -10,6 +10,7 @@ from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unkno
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import Bound, Function, UserClass
 from gpulint.analysis.domain.values.instances import Instance
+from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Layer, Loss, Metric, Model, Optimizer, Tape, Variable
 from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
 from gpulint.analysis.engine.machine import Machine
@@ -78,36 +79,28 @@ def make_model(machine: Machine, site: Site, library: str, cls: UserClass | None
     return _announced(machine, Model(site, machine.where(), library, cls), events.ModelBuilt)
 
 
-BUILT = ".built"
-"""Attribute of a model once its variables are created: whether that was with no strategy in force."""
-
-
 def variables_built(machine: Machine, model: Model, is_known: bool = True) -> None:
     """Record that the variables of a model are created, certainly if `is_known`, unless they already were."""
-    if BUILT not in model.attributes:
+    if ObjectFact.BUILT not in model.facts:
         outside = Constant(machine.context.is_outside) if is_known else Unknown(("built", model.symbol))
-        machine.state.write(model.attributes, BUILT, outside)
-
-
-SHAPED = ".shaped"
-"""Attribute of a layer that is created with the shape of its input."""
+        machine.state.write(model.facts, ObjectFact.BUILT, outside)
 
 
 def has_shape(value: Value) -> bool:
     """Whether a part of a model has a known input shape or variables, so that the model's are created at once."""
     if isinstance(value, Model):
-        return known(value.attributes.get(BUILT)) is True
-    return isinstance(value, Tensor) or (isinstance(value, Layer) and SHAPED in value.attributes)
+        return known(value.facts.get(ObjectFact.BUILT)) is True
+    return isinstance(value, Tensor) or (isinstance(value, Layer) and ObjectFact.SHAPED in value.facts)
 
 
 def is_first_call(model: Model, method: Value) -> bool:
     """Whether this is the first call of a model, through its own method `call`."""
-    return BUILT not in model.attributes and isinstance(method, Function) and method.name == "call"
+    return ObjectFact.BUILT not in model.facts and isinstance(method, Function) and method.name == "call"
 
 
 def model_used(machine: Machine, model: Model, how: str, arguments: Arguments, site: Site) -> None:
     """Record a use of a model (`events.ModelCalled`). Its first call creates its variables."""
-    before = model.attributes.get(BUILT)
+    before = model.facts.get(ObjectFact.BUILT)
     has = "no" if before is None else "outside" if known(before) is True else ""
     machine.emit(events.ModelCalled(site, machine.where(), model, how, arguments, has))
     if how != "variables":
@@ -159,14 +152,10 @@ def state_updated(
     machine.emit(events.StateUpdated(site, machine.where(), target, method, gradient, by_number and by_python))
 
 
-OF_MODEL = ".of"
-"""Attribute of a layer that `get_layer` returned: the model."""
-
-
 def library_attribute(machine: Machine, receiver: Object, name: str, node: ir.Node) -> Value:
     """Value of an attribute that an object has from its library class."""
     symbol: tuple[Any, ...] = ("attribute", receiver.symbol, name)
-    if name in ("input", "output") and isinstance(whole := receiver.attributes.get(OF_MODEL), Model):
+    if name in ("input", "output") and isinstance(whole := receiver.facts.get(ObjectFact.MODEL), Model):
         symbol = ("attribute", ("layer_of", whole.symbol, receiver.serial), name)
     if isinstance(receiver, Strategy) and name != "scope":  # the call of `scope` emits it
         machine.emit(events.StrategyUsed(machine.site(node), machine.where(), receiver, "attribute"))
@@ -178,7 +167,7 @@ def library_attribute(machine: Machine, receiver: Object, name: str, node: ir.No
             if name not in names:
                 return Bound(receiver, name)
             api_removals.property_read(machine, receiver, name, Unknown(symbol).symbol)
-            if isinstance(receiver, Model) and name == "optimizer" and ".compiled" in receiver.attributes:
+            if isinstance(receiver, Model) and name == "optimizer" and ObjectFact.COMPILED in receiver.facts:
                 return _optimizer_of(machine, receiver)
             if isinstance(receiver, Model) and name == "metrics":
                 metric = Metric(receiver.site, receiver.where, "tensorflow.keras.Metric")
@@ -205,11 +194,11 @@ def library_attribute(machine: Machine, receiver: Object, name: str, node: ir.No
 
 def _optimizer_of(machine: Machine, model: Model) -> Value:
     """Optimizer that a model was compiled with: the object, or the one that Keras creates for a name."""
-    given = machine.choose(model.attributes.get(".optimizer", NONE))
+    given = machine.choose(model.facts.get(ObjectFact.OPTIMIZER, NONE))
     if isinstance(given, Constant):
         given = Optimizer(model.site, model.where, "tensorflow.keras.optimizers.Optimizer")
         given.is_private = model.is_private
-        machine.state.write(model.attributes, ".optimizer", given)
+        machine.state.write(model.facts, ObjectFact.OPTIMIZER, given)
     return given
 
 

@@ -43,6 +43,6 @@ def models_kept(machine: Machine, value: Value, site: Site, depth: int = MAX_HEL
     if isinstance(value, Model):
         machine.emit(events.ModelKept(site, machine.where(), value))
     if isinstance(value, Object) and depth:
-        for held in value.attributes.values():
+        for held in (*value.attributes.values(), *value.facts.values()):
             if isinstance(held, Object):
                 models_kept(machine, held, site, depth - 1 if held.cls is not None else 0)

@@ -9,6 +9,7 @@ from gpulint.analysis.domain.traversal import leaves_on
 from gpulint.analysis.domain.values.base import NONE, Arguments, LibraryName, Value, symbol_of
 from gpulint.analysis.domain.values.effects import Effect
 from gpulint.analysis.domain.values.functions import function_of
+from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Layer, Model
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow.generator_sources import give_names
@@ -75,7 +76,7 @@ def _is_of_arrays(value: Value) -> bool:
 def note_layer(machine: Machine, layer: Object, site: Site) -> None:
     """Record a call of a layer or model that may draw random numbers or use a table."""
     if (name := drawing(layer)) is not None:
-        seed = layer.attributes.get(SEED)
+        seed = layer.facts.get(ObjectFact.SEED)
         note_effect(machine, "random", f"{name}#{symbol_of(seed).digest}" if isinstance(seed, Value) else name, site)
     elif isinstance(layer, Layer) and layer.library in TABLE_LAYERS:
         note_effect(machine, "other", layer.library, site)
@@ -85,12 +86,5 @@ def drawing(layer: Object) -> str | None:
     """Name of the library layer with which a layer or model draws random numbers, None if there is none."""
     if isinstance(layer, Layer) and is_random_layer(layer.library):
         return layer.library
-    found = layer.attributes.get(RANDOM) if isinstance(layer, Model) else None
+    found = layer.facts.get(ObjectFact.RANDOM_LAYER) if isinstance(layer, Model) else None
     return found if isinstance(found, str) else None
-
-
-SEED = ".seed"
-"""Attribute of a layer: its seed. The name of the layer's effects ends in `#` and a digest of the seed's symbol."""
-
-RANDOM = ".random"
-"""Attribute of a model: library name of its layer that draws random numbers."""

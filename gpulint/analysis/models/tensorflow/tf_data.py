@@ -219,7 +219,7 @@ def _settings(machine: Machine, value: Value, prefix: str) -> Iterator[tuple[str
         for name, setting in value.attributes.items():
             if isinstance(setting, Instance):
                 yield from _settings(machine, setting, f"{prefix}{name}.")
-            elif isinstance(setting, Value) and not name.startswith("."):
+            elif isinstance(setting, Value):
                 yield prefix + name, machine.choose(setting)
 
 
