@@ -10,7 +10,7 @@ from gpulint.linting.finding import Finding, Severity
 from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Edit, Fix
 from gpulint.server.actions import Editing, all_fixed, fix_edit, is_asked
-from gpulint.server.analyst import Report
+from gpulint.server.analyst import SnapshotResult
 from gpulint.server.buffers import Buffer, Document, Snapshot
 from gpulint.server.folders import Folders
 from gpulint.server.options import Options
@@ -24,7 +24,7 @@ def editing(text: str) -> Editing:
     """Of one open document."""
     buffer = Buffer("file:///a.py", "a.py", (Document("file:///a.py", 7, text),))
     folders = Folders(SettingsFinder(), False, (), Options())
-    return Editing(View(Report(Snapshot(1, {"a.py": buffer})), folders, PositionCodec()), True)
+    return Editing(View(SnapshotResult(Snapshot(1, {"a.py": buffer})), folders, PositionCodec()), True)
 
 
 def fixable(applicability: Applicability | None) -> Finding:
