@@ -34,11 +34,13 @@ def _fits(function: Value, arguments: Arguments) -> bool:
         return True
     parameters = function.definition.parameters
     kinds = {one.kind for one in parameters}
-    names = [one.name for one in parameters if one.kind not in ("*", "**")]
-    needed = [name for name in names[given:] if name not in function.defaults and name not in arguments.keywords]
+    positional = [one.name for one in parameters if one.kind == "positional"]
+    named = [one.name for one in parameters if one.kind == "keyword"]
+    unfilled = [*positional[given:], *named]
+    needed = [name for name in unfilled if name not in function.defaults and name not in arguments.keywords]
     return (
-        ("**" in kinds or arguments.keywords.keys() <= set(names))
-        and ("*" in kinds or given <= len(names))
+        ("**" in kinds or arguments.keywords.keys() <= {*positional, *named})
+        and ("*" in kinds or given <= len(positional))
         and (arguments.open or function.injected or not needed)
     )
 
