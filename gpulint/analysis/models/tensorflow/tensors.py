@@ -23,7 +23,7 @@ from gpulint.analysis.domain.values.base import (
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.objects import Loss, Variable
-from gpulint.analysis.domain.values.tensors import PerReplica, Reduced, Tensor
+from gpulint.analysis.domain.values.tensors import Gradient, PerReplica, Reduced, Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import device_runtime, gradients, host_sync, stateful_ops
 from gpulint.analysis.plan import events
@@ -689,17 +689,26 @@ def element_of(machine: Machine, dataset: Dataset, node: ir.Node) -> Value:
 
 def item(machine: Machine, tensor: Tensor, key: Value, node: ir.Node) -> Tensor:
     """Result of `tensor[key]`."""
+    picked = _piece(tensor, machine.site(node), tensor.gradient, _adds_axis(key), _are_next_rows(key) or None)
+    picked.on_host = tensor.on_host and tensor.dtype == "int32"
+    return picked
+
+
+def _piece(
+    tensor: Tensor, site: Site, gradient: Gradient | None = None, single: bool = False, rows: bool | None = None
+) -> Tensor:
+    """A part of a tensor, on the same device and of the same origin."""
     return Tensor(
-        machine.site(node),
+        site,
         tensor.device,
         tensor.dtype,
-        gradient=tensor.gradient,
+        gradient=gradient,
         shape_of=tensor.shape_of,
         static=tensor.static,
         from_data=tensor.from_data,
-        on_host=tensor.on_host and tensor.dtype == "int32",
-        single=_adds_axis(key),
-        rows=_are_next_rows(key) or None,
+        on_host=tensor.on_host,
+        single=single,
+        rows=rows,
     )
 
 
@@ -721,44 +730,18 @@ def _are_next_rows(key: Value) -> bool:
 
 def part(machine: Machine, tensor: Tensor, bounds: tuple[Value, ...], node: ir.Node) -> Tensor:
     """Result of `tensor[lower:upper:step]`."""
-    return Tensor(
-        machine.site(node),
-        tensor.device,
-        tensor.dtype,
-        shape_of=tensor.shape_of,
-        static=tensor.static,
-        from_data=tensor.from_data,
-        on_host=tensor.on_host,
-        single=is_one_row(*map(symbol_of, bounds)),
-        rows=are_next(*map(symbol_of, bounds)) or None,
-    )
+    names = [symbol_of(bound) for bound in bounds]
+    return _piece(tensor, machine.site(node), single=is_one_row(*names), rows=are_next(*names) or None)
 
 
 def unpacked(tensor: Tensor, site: Site) -> Tensor:
-    """Part of a tensor that is unpacked to several targets."""
-    return Tensor(
-        site,
-        tensor.device,
-        tensor.dtype,
-        gradient=tensor.gradient,
-        shape_of=tensor.shape_of,
-        static=tensor.static,
-        from_data=tensor.from_data,
-        on_host=tensor.on_host,
-    )
+    """One part of a tensor that is assigned to several targets."""
+    return _piece(tensor, site, tensor.gradient)
 
 
 def row(machine: Machine, tensor: Tensor, node: ir.Node) -> Tensor:
-    """Row of a tensor that a loop iterates over."""
-    return Tensor(
-        machine.site(node),
-        tensor.device,
-        tensor.dtype,
-        shape_of=tensor.shape_of,
-        static=tensor.static,
-        from_data=tensor.from_data,
-        on_host=tensor.on_host,
-    )
+    """Element of a loop over a tensor."""
+    return _piece(tensor, machine.site(node))
 
 
 def tensor_method(machine: Machine, receiver: Tensor | PerReplica, name: str, site: Site) -> Value:
