@@ -13,6 +13,7 @@ from gpulint.linting.consistency import provenance_of, readings
 from gpulint.linting.dispatch import Raised, reports_of
 from gpulint.linting.examined import Examined
 from gpulint.linting.placing import Placing
+from gpulint.linting.rule import Rule
 from gpulint.linting.screening import Screen
 from gpulint.linting.selection import Catalogue, Selections
 from gpulint.linting.silence import names_us
@@ -159,7 +160,15 @@ class Examiner:
         part.unreadable.append(unreadable(self._catalogue, span, message, why, instead))
 
 
+def _rule_at_fault(error: Exception) -> str:
+    """Code of the rule whose method raised; "" if none did."""
+    held = (frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return next((one.code for one in held if isinstance(one, Rule)), "")
+
+
 def _note_fault(part: Examined, path: str, error: Exception) -> None:
     """Note a fault of gpulint, or of a rule, with a file."""
-    message = f"{path}: internal error: {type(error).__name__}: {error}"
+    rule = _rule_at_fault(error)
+    where = f" in {rule}" if rule else ""
+    message = f"{path}: internal error{where}: {type(error).__name__}: {error}"
     part.errors.append((message, traceback.format_exc()))

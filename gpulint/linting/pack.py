@@ -10,8 +10,10 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import ModuleType
 
+from gpulint.analysis.plan import events
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings
 
@@ -138,6 +140,11 @@ def _from_file(path: str) -> ModuleType:
     return module
 
 
+_EVENTS = frozenset(
+    name for name, value in vars(events).items() if isinstance(value, type) and issubclass(value, events.Event)
+)
+
+
 def _rules_of(module: ModuleType) -> list[type[Rule]]:
     return [
         value
@@ -160,6 +167,11 @@ def _register(rules: dict[str, type[Rule]], rule: type[Rule], module: ModuleType
         raise PackError(f"{where}: `{rule.name}` is no name (words in lower case joined by -)")
     if not (rule.__doc__ or "").strip():
         raise PackError(f"{where} has no docstring")
+    for event, method in rule.subscriptions().items():
+        if event not in _EVENTS:
+            close = get_close_matches(event, _EVENTS, 1)
+            meant = f"; did you mean the method for `{close[0]}`?" if close else ""
+            raise PackError(f"{where}: `{method}` receives nothing, because there is no event `{event}`{meant}")
     for other in rules.values():
         if other.code == rule.code or other.name == rule.name:
             raise PackError(f"{where}: {rule.code} ({rule.name}) is taken by {other.__module__}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar, overload
@@ -132,17 +132,17 @@ class Rule:
         self._program = program
 
     @overload
-    def all(self, kind: type[E], /) -> Iterator[E]: ...
+    def all(self, kind: type[E], /) -> tuple[E, ...]: ...
     @overload
-    def all(self, kind: type[E], other: type[F], /) -> Iterator[E | F]: ...
+    def all(self, kind: type[E], other: type[F], /) -> tuple[E | F, ...]: ...
     @overload
-    def all(self, kind: type[E], other: type[F], third: type[G], /) -> Iterator[E | F | G]: ...
+    def all(self, kind: type[E], other: type[F], third: type[G], /) -> tuple[E | F | G, ...]: ...
     @overload
-    def all(self, *kinds: type[Event]) -> Iterator[Event]: ...
-    def all(self, *kinds: type[Event]) -> Iterator[Event]:
+    def all(self, *kinds: type[Event]) -> tuple[Event, ...]: ...
+    def all(self, *kinds: type[Event]) -> tuple[Event, ...]:
         """The program's events of these kinds, in evaluation order: `self.all(events.ModelFitted)`. As with `on_…`
         methods, those of graph mode and of single replicas only if the rule wants them."""
-        return self._program.events(kinds, self.in_graph_mode, self.in_one_replica)
+        return tuple(self._program.events(kinds, self.in_graph_mode, self.in_one_replica))
 
     def node(self, site: Site) -> libcst.CSTNode | None:
         """The LibCST node at a site, as `libcst.matchers` takes it; None if LibCST cannot parse the file.

@@ -53,6 +53,7 @@ def test_a_rule_of_the_user_finds_what_it_looks_for(tmp_path: Path) -> None:
         (RULE.replace('code = "ACM001"', ""), "has no `code`"),
         (RULE.replace('"""Batch too small"""', ""), "has no docstring"),
         (RULE.replace('"small-batch"', '"Small Batch"'), "is no name"),
+        (RULE.replace("on_dataset_batched", "on_dataset_batchd"), "did you mean the method for `DatasetBatched`"),
     ],
 )
 def test_a_rule_that_is_not_whole_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -70,7 +71,7 @@ def test_a_rule_that_crashes_costs_one_file_and_is_said(tmp_path: Path) -> None:
     catalogue = Catalogue(load([str(tmp_path / "lint")], installed=False))
     result = Checker(SettingsFinder(Settings(root=str(tmp_path))), catalogue).check([str(bad), str(good)])
     assert [one.code for one in result.findings] == ["GPU101"]
-    assert ["bad.py: internal error: ZeroDivisionError" in message for message, _ in result.errors] == [True]
+    assert ["bad.py: internal error in ACM001: ZeroDivisionError" in message for message, _ in result.errors] == [True]
 
 
 STRICTER = """

@@ -94,7 +94,7 @@ def test_a_fault_inside_a_process_is_an_error_of_the_run(project: Path) -> None:
     (project / "program_4.py").write_text(f"{PINNED}raises = 1\n{FILLER}")
     result = check("--jobs", "2")
     assert result.returncode == 2
-    assert "program_4.py: internal error: RuntimeError: a rule at fault" in result.stderr
+    assert "program_4.py: internal error in DIE001: RuntimeError: a rule at fault" in result.stderr
     assert result.stdout.count("GPU101") == 8
 
 
