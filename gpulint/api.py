@@ -39,6 +39,7 @@ from gpulint.analysis.domain.values.base import known, symbol_of
 from gpulint.analysis.plan import events
 from gpulint.analysis.plan.plan import Plan
 from gpulint.analysis.queries import pipelines, values
+from gpulint.analysis.queries.descriptions import describe
 from gpulint.analysis.queries.moments import (
     blamed,
     chain,
@@ -165,6 +166,7 @@ __all__ = [
     "confidence",
     "constants_in",
     "converts",
+    "describe",
     "differ_in_numbers",
     "events",
     "every_step",
