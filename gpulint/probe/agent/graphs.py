@@ -100,6 +100,7 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[GraphNode], Counter[Co
         if node.op not in _COPIES and node.op not in _BOOKKEEPING:
             placed[told(node)] += 1
     sizes = _sizes(graph, own, requested, built)
+    from_input = _from_input(graph, own, requested, built)
     copied = Counter(
         Copied(
             needed.place if needed else None,
@@ -111,7 +112,7 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[GraphNode], Counter[Co
             sizes.get(name),
             part == STEP,
             mixed,
-            is_reduction or part == INITIALISATION,
+            is_reduction or part == INITIALISATION or name in from_input,
         )
         for kind, source, target, name, needed, mixed, is_reduction in _transfers(graph, told, reduces)
     )
@@ -176,6 +177,25 @@ def _sizes(graph: Any, own: str, requested: Mapping[str, Mapping[str, str]], bui
                 created = built.created.get(_original(sent, own, requested))
                 if created is not None and created.size is not None:
                     found[node.attr["tensor_name"].s.decode()] = created.size
+    return found
+
+
+_LOWERED = re.compile(r"/(?:output|pivot_[ft])/_\d+(?:/.*)?$")
+"""Ends of the names of the nodes that a conditional becomes before it runs."""
+
+
+def _from_input(graph: Any, own: str, requested: Mapping[str, Mapping[str, str]], built: Built) -> set[str]:
+    """Names of the transfers of what a distributed iterator gives: a replica's batch may come by way of another's
+    device, since the last batch is taken in a conditional."""
+    found = set()
+    for piece in graph.partition_graphs:
+        by_name = {node.name: node for node in piece.node}
+        for node in piece.node:
+            if node.op in _COPIES and (sent := by_name.get(_given(node.input[0]) or node.input[0][1:])) is not None:
+                function, name = _original(sent, own, requested)
+                created = built.created.get((function, _LOWERED.sub("", name)))
+                if created is not None and created.part == INPUT:
+                    found.add(node.attr["tensor_name"].s.decode())
     return found
 
 
