@@ -14,6 +14,63 @@ from gpulint.knowledge.devices import DeviceName
 from gpulint.places import Site
 
 
+# Objects come first: mypyc needs the class of a field before it can build a NamedTuple.
+class Object(Value):
+    """An object created at a site, with attributes.
+
+    `cls` is its class if the program defines it. `library` is the canonical name of the library class that it is an
+    instance of, or "". `is_private`: that class belongs to TensorFlow's private copy of Keras 2; None if it is unknown
+    which of the two copies.
+    """
+
+    __slots__ = ("attributes", "blame", "cls", "facts", "is_private", "library", "seen", "site", "where")
+
+    def __init__(self, site: Site, where: Where | None = None, library: str = "", cls: UserClass | None = None) -> None:
+        self.site = site
+        self.where: Where = where if where is not None else NOWHERE
+        self.library = library
+        self.cls = cls
+        self.is_private: bool | None = cls is not None and cls.is_private
+        self.attributes: dict[str, Any] = {}
+        self.facts: dict[ObjectFact, Any] = {}
+        self.blame: Site | None = None
+        """The call to change if the object was created in the wrong place: the one in the innermost function around it
+        that could see a strategy. None if no function could."""
+        self.seen: Strategy | None = None
+        """The strategy that this function could see."""
+
+    @property
+    def symbol(self) -> Symbol:
+        return symbol(("object", self.site, self.serial))
+
+
+class Strategy(Object):
+    """A `tf.distribute.Strategy`.
+
+    `kind` is a kind of the knowledge table. `devices` are the literal device strings passed to it, or None if they are
+    unknown or left to TensorFlow. `alone`: the program makes only one GPU visible or passes one device, so that there
+    is one replica.
+    """
+
+    __slots__ = ("alone", "devices", "kind")
+
+    def __init__(
+        self, site: Site, where: Where, library: str, kind: str, devices: Value | None, alone: bool = False
+    ) -> None:
+        super().__init__(site, where, library)
+        self.kind = kind
+        self.devices = devices
+        self.alone = alone
+
+    @property
+    def is_multi_replica(self) -> bool:
+        """Whether strategies of this kind train on several replicas."""
+        return self.kind in MULTI_REPLICA
+
+
+MULTI_REPLICA = frozenset({"mirrored", "multi_worker", "central_storage", "parameter_server", "tpu"})
+
+
 class DeviceScope(NamedTuple):
     """An entered `tf.device`.
 
@@ -195,59 +252,3 @@ def callers(caller: Caller | None) -> Iterator[Caller]:
     while caller is not None:
         yield caller
         caller = caller.parent
-
-
-class Object(Value):
-    """An object created at a site, with attributes.
-
-    `cls` is its class if the program defines it. `library` is the canonical name of the library class that it is an
-    instance of, or "". `is_private`: that class belongs to TensorFlow's private copy of Keras 2; None if it is unknown
-    which of the two copies.
-    """
-
-    __slots__ = ("attributes", "blame", "cls", "facts", "is_private", "library", "seen", "site", "where")
-
-    def __init__(self, site: Site, where: Where = NOWHERE, library: str = "", cls: UserClass | None = None) -> None:
-        self.site = site
-        self.where = where
-        self.library = library
-        self.cls = cls
-        self.is_private: bool | None = cls is not None and cls.is_private
-        self.attributes: dict[str, Any] = {}
-        self.facts: dict[ObjectFact, Any] = {}
-        self.blame: Site | None = None
-        """The call to change if the object was created in the wrong place: the one in the innermost function around it
-        that could see a strategy. None if no function could."""
-        self.seen: Strategy | None = None
-        """The strategy that this function could see."""
-
-    @property
-    def symbol(self) -> Symbol:
-        return symbol(("object", self.site, self.serial))
-
-
-class Strategy(Object):
-    """A `tf.distribute.Strategy`.
-
-    `kind` is a kind of the knowledge table. `devices` are the literal device strings passed to it, or None if they are
-    unknown or left to TensorFlow. `alone`: the program makes only one GPU visible or passes one device, so that there
-    is one replica.
-    """
-
-    __slots__ = ("alone", "devices", "kind")
-
-    def __init__(
-        self, site: Site, where: Where, library: str, kind: str, devices: Value | None, alone: bool = False
-    ) -> None:
-        super().__init__(site, where, library)
-        self.kind = kind
-        self.devices = devices
-        self.alone = alone
-
-    @property
-    def is_multi_replica(self) -> bool:
-        """Whether strategies of this kind train on several replicas."""
-        return self.kind in MULTI_REPLICA
-
-
-MULTI_REPLICA = frozenset({"mirrored", "multi_worker", "central_storage", "parameter_server", "tpu"})
