@@ -311,30 +311,30 @@ def eval_boolean(machine: Machine, node: ir.Boolean) -> Value:
     """Value of `and` or `or`: the right side is evaluated only on paths where the left side does not decide."""
     left = machine.choose(machine.evaluate(node.left))
     machine.library.value_read(left, "bool", node.left)
+    ways = truth(left, machine.path)
     flags = machine.context.flags
 
     def right() -> Value:
         return machine.choose(machine.evaluate(node.right))
 
-    if not _decides(machine, left, node.operator) and transient_tests.is_option(machine, node):
+    is_evaluated = all(holds == (node.operator == "and") for _, holds in ways)
+    if is_evaluated and transient_tests.is_option(machine, node):
         machine.context = machine.context._replace(flags=(*flags, machine.site(node)))
-    value = _short_circuit(machine, left, node.operator, right)
+    value = _short_circuit(machine, left, ways, node.operator, right)
     machine.context = machine.context._replace(flags=flags)
     return value
 
 
-def _decides(machine: Machine, left: Value, sign: str) -> bool:
-    """Whether the left side of `and` or `or` can be the result."""
-    return any(holds != (sign == "and") for _, holds in truth(left, machine.path))
-
-
-def _short_circuit(machine: Machine, left: Value, sign: str, right: Callable[[], Value]) -> Value:
-    """Value of `left and right` or `left or right`. Raises `PathEnds` if no path continues."""
+def _short_circuit(
+    machine: Machine, left: Value, ways: Sequence[tuple[Path, bool | None]], sign: str, right: Callable[[], Value]
+) -> Value:
+    """Value of `left and right` or `left or right`, given the `truth` of `left`. Raises `PathEnds` if no path
+    continues."""
     wanted = sign == "and"
     results: list[tuple[Path, Value]] = []
     decided: list[tuple[Path, Value]] = []
     onward: list[Path] = []
-    for guard, holds in truth(left, machine.path):
+    for guard, holds in ways:
         if holds == wanted:
             onward.append(guard)
         else:
@@ -394,7 +394,8 @@ def _compared(
         return value
     value = machine.choose(value)
     machine.library.value_read(value, "bool", node)
-    return _short_circuit(machine, value, "and", lambda: _compared(machine, right, right_node, more, node))
+    ways = truth(value, machine.path)
+    return _short_circuit(machine, value, ways, "and", lambda: _compared(machine, right, right_node, more, node))
 
 
 def eval_conditional(machine: Machine, node: ir.Conditional) -> Value:
