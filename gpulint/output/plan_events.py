@@ -12,6 +12,7 @@ from gpulint.analysis.domain.values.datasets import Step
 from gpulint.analysis.plan.events import Event
 from gpulint.analysis.plan.plan import Plan
 from gpulint.analysis.queries.descriptions import describe
+from gpulint.analysis.queries.plan_notes import strategy_name
 from gpulint.output.escapes import json_text, printable
 from gpulint.output.plan_text import Elsewhere
 from gpulint.places import Site, Span
@@ -92,7 +93,7 @@ def _moment(where: Where) -> dict[str, str]:
     context = where.context
     told = {
         "in": " › ".join(
-            [f"scope of {one.strategy.library.rpartition('.')[2]}" for one in context.scopes]
+            [f"scope of {strategy_name(one.strategy)}" for one in context.scopes]
             + [f"device {one.device or '?'}" for one in context.devices]
             + ["replica"] * (context.replica is not None)
             + ["tf.function"] * (context.traced is not None)

@@ -41,13 +41,13 @@ CONFIRMED = {
 LOOK_ALIKES = (
     "placement/layers_round_robin.py",
     "runtime/official_growth.py",
+    "strategies/autoencoder_nullcontext.py",
     "strategies/keyword_spotter_counted.py",
     *(
         pytest.param(name, marks=pytest.mark.long)
         for name in (
             "placement/device_beside_strategy.py",
             "placement/sharded_inference.py",
-            "strategies/autoencoder_nullcontext.py",
             "training/keras3_loss_objects.py",
             "training/one_card_or_many.py",
         )

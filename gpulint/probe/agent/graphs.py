@@ -167,17 +167,25 @@ def _given(name: str) -> str:
     return "" if name.startswith("^") else name.partition(":")[0]
 
 
-def _sizes(graph: Any, own: str, requested: Mapping[str, Mapping[str, str]], built: Built) -> dict[str, int]:
-    """Bytes of each transfer by name, where known."""
-    found = {}
+def _sent(graph: Any) -> Iterator[tuple[str, str, Any]]:
+    """Name of each transfer, the input that it sends, and the node that computes this."""
     for piece in graph.partition_graphs:
         by_name = {node.name: node for node in piece.node}
         for node in piece.node:
-            if node.op in _COPIES and (sent := by_name.get(node.input[0])) is not None:
-                created = built.created.get(_original(sent, own, requested))
-                if created is not None and created.size is not None:
-                    found[node.attr["tensor_name"].s.decode()] = created.size
-    return found
+            if node.op in _COPIES:
+                given = node.input[0]
+                if (sent := by_name.get(given.removeprefix("^").partition(":")[0])) is not None:
+                    yield node.attr["tensor_name"].s.decode(), given, sent
+
+
+def _sizes(graph: Any, own: str, requested: Mapping[str, Mapping[str, str]], built: Built) -> dict[str, int]:
+    """Bytes of each transfer by name, where known: of a node's first output."""
+    created = {
+        name: built.created.get(_original(sent, own, requested))
+        for name, given, sent in _sent(graph)
+        if given == sent.name
+    }
+    return {name: one.size for name, one in created.items() if one is not None and one.size is not None}
 
 
 _LOWERED = re.compile(r"/(?:output|pivot_[ft])/_\d+(?:/.*)?$")
@@ -185,17 +193,14 @@ _LOWERED = re.compile(r"/(?:output|pivot_[ft])/_\d+(?:/.*)?$")
 
 
 def _from_input(graph: Any, own: str, requested: Mapping[str, Mapping[str, str]], built: Built) -> set[str]:
-    """Names of the transfers of what a distributed iterator gives: a replica's batch may come by way of another's
-    device, since the last batch is taken in a conditional."""
+    """Names of the transfers of what a distributed iterator returns: a replica's batch may come through another
+    replica's device, since the last batch is taken in a conditional."""
     found = set()
-    for piece in graph.partition_graphs:
-        by_name = {node.name: node for node in piece.node}
-        for node in piece.node:
-            if node.op in _COPIES and (sent := by_name.get(_given(node.input[0]) or node.input[0][1:])) is not None:
-                function, name = _original(sent, own, requested)
-                created = built.created.get((function, _LOWERED.sub("", name)))
-                if created is not None and created.part == INPUT:
-                    found.add(node.attr["tensor_name"].s.decode())
+    for name, _, sent in _sent(graph):
+        function, node = _original(sent, own, requested)
+        created = built.created.get((function, _LOWERED.sub("", node)))
+        if created is not None and created.part == INPUT:
+            found.add(name)
     return found
 
 
