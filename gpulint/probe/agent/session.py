@@ -49,6 +49,9 @@ INTERVAL = 1.0
 MAX_MODULES = 500
 """Limit of recorded modules of the program."""
 
+LOGGED = frozenset({OPERATIONS, GRAPHS})
+"""Evidence in whose place TensorFlow's placement log can be read."""
+
 BEFORE = "what ran before"
 """Evidence that is lost if watching starts late: earlier variables, traces and graphs."""
 
@@ -56,7 +59,8 @@ BEFORE = "what ran before"
 @dataclass(frozen=True)
 class Options:
     """The parent's options. `steps`: end the program after this number of training steps beyond the warm-up; 0 lets
-    it run. `warmup`: steps of the warm-up. `log`: turn on TensorFlow's placement log, for a parent that reads it.
+    it run. `warmup`: steps of the warm-up. `log`: the parent reads TensorFlow's placement log, which may stand in for
+    evidence that is lost.
     `simulate_gpus`: number of simulated GPUs, 0 for none, with `simulate_memory` bytes each, 0 if unspecified.
     `profile`: a directory for TensorFlow's profile of `profile_steps` training steps after the warm-up, "" for none."""
 
@@ -117,6 +121,8 @@ class Session:
             self.fault,
         )
         self._faults: set[tuple[str, str]] = set()
+        self._lost: set[tuple[str, str]] = set()
+        """Evidence that is lost, and why."""
         self._stopped = threading.Event()
         self._inner_told = self._loops_told = 0
         self._forks = Forks(options.capture)
@@ -209,6 +215,7 @@ class Session:
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
         self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda, simulation))
+        self._lose(*internals.lost)
         observers: tuple[tuple[str, Callable[[], None]], ...] = (
             (OPERATIONS, self._watch_operations),
             ("placement log", self._log_placements),
@@ -230,7 +237,9 @@ class Session:
 
     def _lose(self, *lost: tuple[str, str]) -> None:
         for evidence, reason in lost:
-            self._writer.write("lost", evidence=evidence, reason=reason)
+            if (evidence, reason) not in self._lost:
+                self._lost.add((evidence, reason))
+                self._writer.write("lost", evidence=evidence, reason=reason)
 
     def _watch_operations(self) -> None:
         assert self._internals is not None and self._operations is not None
@@ -240,11 +249,15 @@ class Session:
         self._internals.watch_operations(self._operations)
 
     def _log_placements(self) -> None:
+        """TensorFlow prints a line for each eager operation, which takes as long as half the operation, and cannot
+        stop once the runtime is up."""
         assert self._internals is not None
         if self._internals.is_live:
             self._lose((BEFORE, "TensorFlow was in use when the watching began"))
         elif self._options.log and self._simulation is None:
-            self._tensorflow.debugging.set_log_device_placement(True)
+            if instead := LOGGED.intersection(evidence for evidence, _ in self._lost):
+                self._writer.write("logging", instead_of=sorted(instead))  # before TensorFlow prints the first line
+                self._tensorflow.debugging.set_log_device_placement(True)
 
     def _watch_profiler(self) -> None:
         if self._options.profile:

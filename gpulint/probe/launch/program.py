@@ -81,7 +81,6 @@ def run(
     timeout: float | None = None,
     hang_after: float | None = None,
     warn_after: float | None = WARN_AFTER,
-    show_log: bool = False,
     progress: ProgressLine | None = None,
     cards: Cards | None = None,
     worker: Worker | None = None,
@@ -91,10 +90,10 @@ def run(
 
     `capture_path` is overwritten. `program` is the command as users know it, for the capture; `environment` defaults to
     ours. The command is stopped after `timeout` seconds, and after `hang_after` seconds without activity; after
-    `warn_after` seconds without activity a warning names the line it is at. TensorFlow's placement log is held back
-    unless `show_log` is set or the program asked for it. `cards` are sampled during the run. `worker` is the cluster
-    task that the program is; with `peers` it is one of several workers that we started, which decide together whether
-    they hang.
+    `warn_after` seconds without activity a warning names the line it is at. TensorFlow's placement log is held back if
+    the agent turned it on and the program did not. `cards` are sampled during the run. `worker` is the cluster task
+    that the program is; with `peers` it is one of several workers that we started, which decide together whether they
+    hang.
     """
     recorder = Recorder(capture_path, fresh=True)
     remove_stacks(stacks_path(capture_path))
@@ -102,7 +101,7 @@ def run(
     write_start(recorder, program if program is not None else command, environment_of, worker)
     made = None
     try:
-        made = _Run(command, environment, recorder, capture_path, show_log, progress, cards, peers)
+        made = _Run(command, environment, recorder, capture_path, progress, cards, peers)
         return made.to_its_end(timeout, hang_after, warn_after)
     except OSError as error:
         recorder.write("fault", where="start of the program", error=str(error))
@@ -121,7 +120,6 @@ class _Run:
         environment: Mapping[str, str] | None,
         recorder: Recorder,
         capture_path: str,
-        show_log: bool,
         progress: ProgressLine | None,
         cards: Cards | None,
         peers: Peers | None,
@@ -140,10 +138,10 @@ class _Run:
         self._ended = threading.Event()
         self._relay = Relay(self._send, self._resize)
 
-        def shows_log() -> bool:
-            """The agent records the program's request before TensorFlow prints the first line."""
+        def holds_log() -> bool:
+            """The agent records that it turned the log on before TensorFlow prints the first line."""
             tail.look()
-            return show_log or tail.shows_log
+            return tail.holds_log
 
         output, errors = ends.output, ends.errors
         self._errors = errors
@@ -156,7 +154,7 @@ class _Run:
         self._channels = tuple(summaries)
         self._waits, self._wakes = os.pipe()
         self._streams = [
-            Stream(channel, summary, ended=self._waits, shows_log=shows_log, line=progress)
+            Stream(channel, summary, ended=self._waits, holds_log=holds_log, line=progress)
             for channel, summary in summaries.items()
         ]
         self._logs = [LogRecords(stream.summary, recorder) for stream in self._streams]
