@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from xml.etree.ElementTree import Element
@@ -11,20 +10,11 @@ from xml.etree.ElementTree import Element
 from gpulint.probe.measures.curves import Curve, Points, Span, curves, phases
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import RunReport
+from gpulint.probe.report.page.figures import HEIGHT, TICKS, WIDTH, Reading, plot, rounded
 from gpulint.probe.report.page.markup import Child, tag
-
-WIDTH, HEIGHT = 1000, 200
-"""Size of a drawing, which is stretched to the page's width; labels are outside it."""
 
 MOST = 500
 """Points of a line; more are not visible."""
-
-TICKS = 4
-"""Parts of each scale."""
-
-
-_STEPS = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
-"""Readable parts of a scale, times a power of ten."""
 
 
 def section(report: RunReport) -> Iterator[Child]:
@@ -34,7 +24,7 @@ def section(report: RunReport) -> Iterator[Child]:
         yield tag("p", "No memory was sampled.", class_="empty")
         return
     spans = phases(report.capture)
-    end = _round(max(point[0] for curve in seen for _, points in curve.lines for point in points))
+    end = rounded(max(point[0] for curve in seen for _, points in curve.lines for point in points))
     if spans:
         yield tag(
             "ul",
@@ -53,45 +43,38 @@ def _figure(curve: Curve, spans: Sequence[Span], end: float) -> Element:
     if curve.limit and curve.unit == "bytes":
         said += f", limit {in_words(curve.limit)}"
     lines = [(name, _thinned(points)) for name, points in curve.lines]
-    times = [f"{end * part / TICKS:.3g} s" for part in range(TICKS + 1)]
-    ticks = [_value(curve, top * part / TICKS) for part in range(TICKS, -1, -1)]
-    return tag(
-        "figure",
-        tag("figcaption", tag("b", curve.subject), " ", tag("span", said, class_="aside")),
-        tag(
-            "div",
-            tag("div", (tag("span", tick) for tick in ticks), class_="y", aria_hidden="true"),
-            tag(
-                "svg",
-                (_area(span, end) for span in spans),
-                (_rule(part) for part in range(1, TICKS)),
-                (_line(points, end, top, number) for number, (_, points) in enumerate(lines)),
-                _limit(curve, top),
-                tag("line", y1=0, y2=HEIGHT, class_="cursor", visibility="hidden"),
-                viewBox=f"0 0 {WIDTH} {HEIGHT}",
-                preserveAspectRatio="none",
-                role="img",
-                tabindex=0,
-                aria_label=f"{curve.subject}: {said}",
-                data_lines=json.dumps([[name, points] for name, points in lines]),
-                data_unit=curve.unit,
-                data_end=f"{end:.3f}",
-            ),
-            tag("div", class_="corner"),
-            tag("div", (tag("span", time) for time in times), class_="x", aria_hidden="true"),
-            class_="plot",
-        ),
-        tag(
-            "p",
-            (
-                tag("span", tag("span", "", class_=f"stroke line{number}"), name)
-                for number, (name, _) in enumerate(lines)
-                if len(lines) > 1
-            ),
-            tag("output", class_="aside"),
-            class_="legend",
-        ),
+    names = [
+        tag("span", tag("span", "", class_=f"stroke line{number}"), name)
+        for number, (name, _) in enumerate(lines)
+        if len(lines) > 1
+    ]
+    return plot(
+        [tag("b", curve.subject), " ", tag("span", said, class_="aside"), tag("span", names, class_="strokes")],
+        [
+            *(_area(span, end) for span in spans),
+            *(_line(points, end, top, number) for number, (_, points) in enumerate(lines)),
+            _limit(curve, top),
+        ],
+        _reads(curve, lines, end),
+        [f"{end * part / TICKS:.3g} s" for part in range(TICKS + 1)],
+        [_value(curve, top * part / TICKS) for part in range(TICKS, -1, -1)],
+        f"{curve.subject}: {said}",
     )
+
+
+def _reads(curve: Curve, lines: Sequence[tuple[str, Points]], end: float) -> list[Reading]:
+    """The values of all lines at each point of the first."""
+    reads = []
+    for t, _ in lines[0][1]:
+        values = [f"{name} {_value(curve, _at(points, t))}" for name, points in lines]
+        reads.append(Reading(WIDTH * t / end, f"{t:.1f} s: {', '.join(values)}"))
+    return reads
+
+
+def _at(points: Points, t: float) -> float:
+    """The value of a line at the point nearest to a time."""
+    after = bisect_left(points, (t,))
+    return min(points[max(after - 1, 0) : after + 1], key=lambda point: abs(point[0] - t))[1]
 
 
 def _top(curve: Curve) -> float:
@@ -102,15 +85,7 @@ def _top(curve: Curve) -> float:
     peak = max(curve.peak, TICKS)
     while peak / TICKS / unit >= 1000:
         unit *= 1024
-    return _round(peak / unit) * unit
-
-
-def _round(greatest: float) -> float:
-    """End of a scale: TICKS times a round number, so that every tick is round."""
-    part = max(greatest, 0.4) / TICKS
-    power = 10 ** math.floor(math.log10(part))
-    step = next(step for step in _STEPS if part <= step * power * (1 + 1e-9))
-    return float(TICKS * power * step)
+    return rounded(peak / unit) * unit
 
 
 def _line(points: Sequence[tuple[float, float]], end: float, top: float, number: int) -> list[Element]:
@@ -139,11 +114,6 @@ def _area(span: Span, end: float) -> Element:
     return tag("rect", x=f"{x:.1f}", y=0, width=f"{max(width, 0):.1f}", height=HEIGHT, class_=_phase(span))
 
 
-def _rule(part: int) -> Element:
-    y = HEIGHT * part / TICKS
-    return tag("line", x1=0, x2=WIDTH, y1=y, y2=y, class_="rule")
-
-
 def _phase(span: Span) -> str:
     return {"build": "phase0", "warm-up": "phase1", "steps": "phase2"}.get(span.phase, "phase0")
 
@@ -156,11 +126,11 @@ def _value(curve: Curve, value: float) -> str:
     return in_words(value) if curve.unit == "bytes" else f"{value:.0f} %"
 
 
-def _thinned(points: Points) -> list[tuple[float, float]]:
+def _thinned(points: Points) -> Points:
     """At most MOST points, each the maximum of its neighbours, so that peaks survive."""
     if len(points) <= MOST:
         chosen = list(points)
     else:
         edges = [len(points) * number // MOST for number in range(MOST + 1)]
         chosen = [max(points[first:behind], key=lambda point: point[1]) for first, behind in pairwise(edges)]
-    return [(round(t, 3), value) for t, value in chosen]
+    return tuple((round(t, 3), value) for t, value in chosen)
