@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation
+from gpulint.probe.measures.holders import Held
+from gpulint.probe.measures.time_spent import TimeSpent
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import read_notebook
 
@@ -19,11 +22,15 @@ FORMATS = ("text", "json", "sarif", "junit")
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """A run, its expectations in the order of `verify`, and the probe's exit status."""
+    """A run, its expectations in the order of `verify`, the probe's exit status, and the measures that several formats
+    show: where its time went, what to change first, and who held its memory."""
 
     capture: Capture
     expectations: Sequence[Expectation]
     status: int
+    time: TimeSpent | None = None
+    advice: Sequence[Advice] = ()
+    held: Sequence[Held] = ()
 
 
 def render(form: str, report: RunReport, color: bool) -> str:

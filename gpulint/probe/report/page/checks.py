@@ -47,7 +47,11 @@ def counts_of(counts: Mapping[Status, int], href: str | None = None) -> Element:
     return tag(
         "ul",
         (
-            tag("li", tag("a", _counted(counts, status), href=href) if href else _counted(counts, status), class_=f"count {status.value}")
+            tag(
+                "li",
+                tag("a", _counted(counts, status), href=href) if href else _counted(counts, status),
+                class_=f"count {status.value}",
+            )
             for status in Status
             if counts.get(status)
         ),
@@ -72,7 +76,7 @@ def _table(expectations: Sequence[Expectation], places: Places) -> Child:
             tag("tbody", (_row(one, places) for one in expectations)),
             class_="expectations",
         ),
-        class_="scroll",
+        class_="scroll data",
     )
 
 

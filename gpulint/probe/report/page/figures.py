@@ -84,7 +84,13 @@ def bar(parts: Sequence[tuple[str, float]], said: str) -> Element:
         )
         x += share
     return tag(
-        "svg", shapes, viewBox=f"0 0 {WIDTH} {HEIGHT}", preserveAspectRatio="none", class_="bar", role="img", aria_label=said
+        "svg",
+        shapes,
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        preserveAspectRatio="none",
+        class_="bar",
+        role="img",
+        aria_label=said,
     )
 
 

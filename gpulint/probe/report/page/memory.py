@@ -8,23 +8,52 @@ from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.measures.curves import Curve, Points, Span, curves, phases
+from gpulint.probe.measures.holders import GROUP_NAMES, Held, Holder
 from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.measures.time_words import percent
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.page.figures import HEIGHT, TICKS, WIDTH, Reading, plot, rounded
 from gpulint.probe.report.page.markup import Child, tag
+from gpulint.probe.report.page.parts import chip, link, sortable, table
+from gpulint.probe.report.page.places import Places
+from gpulint.probe.report.page.treemap import Box, squarified
 
 MOST = 500
 """Points of a line; more are not visible."""
 
+MAP_WIDTH, MAP_HEIGHT = 560, 200
+"""Size of a treemap, which keeps its proportions."""
 
-def section(report: RunReport) -> Iterator[Child]:
-    """The phases, and a drawing for each device, card, and the host."""
+BOXES = 12
+"""Holders with a box of their own; the others share one."""
+
+
+def section(report: RunReport, places: Places) -> Iterator[Child]:
+    """Who held each device's memory at its peak; then the phases, and a curve for each device, card, and the host."""
+    known = [one for one in report.held if one.holders]
+    if known:
+        yield tag("div", (treemap(one, places) for one in known), class_="figures")
+        yield table(
+            ("device", "held by", "bytes", "share", "line"),
+            (
+                [
+                    chip(one.device),
+                    GROUP_NAMES[holder.group],
+                    sortable(in_words(holder.bytes), holder.bytes),
+                    sortable(percent(holder.bytes / one.peak), holder.bytes),
+                    link(places, holder.where),
+                ]
+                for one in known
+                for holder in one.holders
+            ),
+            numbers={2, 3},
+        )
     seen = curves(report.capture)
     if not seen:
         yield tag("p", "No memory was sampled.", class_="empty")
         return
     spans = phases(report.capture)
-    end = rounded(max(point[0] for curve in seen for _, points in curve.lines for point in points))
+    end = rounded(max(0.4, *(point[0] for curve in seen for _, points in curve.lines for point in points)))
     if spans:
         yield tag(
             "ul",
@@ -35,6 +64,61 @@ def section(report: RunReport) -> Iterator[Child]:
             class_="legend",
         )
     yield tag("div", (_figure(curve, spans, end) for curve in seen), class_="figures")
+
+
+def treemap(held: Held, places: Places) -> Element:
+    """Who held a device's memory at its peak: areas are proportional to bytes."""
+    ordered = sorted((one for one in held.holders if one.bytes), key=lambda one: -one.bytes)
+    shown = ordered[:BOXES]
+    rest = sum(one.bytes for one in ordered[BOXES:])
+    if rest:
+        shown.append(Holder(held.device, "other", None, rest))
+        shown.sort(key=lambda one: -one.bytes)
+    boxes = squarified([one.bytes for one in shown], Box(0, 0, MAP_WIDTH, MAP_HEIGHT))
+    said = f"peak {in_words(held.allocator or held.peak)}"
+    largest = ", ".join(f"{GROUP_NAMES[one.group]} {in_words(one.bytes)}" for one in shown[:3])
+    return tag(
+        "figure",
+        tag("figcaption", tag("b", f"{held.device} memory"), " ", tag("span", said, class_="aside")),
+        tag(
+            "svg",
+            (_box(one, box, places) for one, box in zip(shown, boxes, strict=True)),
+            viewBox=f"0 0 {MAP_WIDTH} {MAP_HEIGHT}",
+            class_="treemap",
+            role="img",
+            aria_label=f"{held.device} memory, {said}: {largest}",
+        ),
+    )
+
+
+def _box(one: Holder, box: Box, places: Places) -> Element:
+    lines = [GROUP_NAMES[one.group], in_words(one.bytes)]
+    if one.where is not None:
+        lines[1] += f" · {places.located(one.where)}"
+    fitting = [text for number, text in enumerate(lines, 1) if box.height >= 8 + 17 * number]
+    return tag(
+        "g",
+        tag("title", ", ".join(lines)),
+        tag(
+            "rect",
+            x=f"{box.x:.1f}",
+            y=f"{box.y:.1f}",
+            width=f"{box.width:.1f}",
+            height=f"{box.height:.1f}",
+            class_=f"group-{one.group}",
+        ),
+        (
+            tag("text", shown, x=f"{box.x + 8:.1f}", y=f"{box.y + 4 + 17 * number:.1f}")
+            for number, text in enumerate(fitting, 1)
+            if (shown := _cut(text, box.width - 14))
+        ),
+    )
+
+
+def _cut(text: str, width: float) -> str:
+    """As much of a text as fits, "" if next to nothing does. Letters are about 6.6 units wide."""
+    fits = int(width / 6.6)
+    return text if len(text) <= fits else f"{text[: fits - 1]}…" if fits >= 6 else ""
 
 
 def _figure(curve: Curve, spans: Sequence[Span], end: float) -> Element:

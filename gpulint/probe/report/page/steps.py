@@ -62,8 +62,6 @@ def figure(spent: TimeSpent, on_gpu: bool) -> Element | None:
     top = rounded(max(column.seconds for column in drawn))
     slowest = max(spent.each, key=lambda step: step.seconds)
     said = f"slowest: step {slowest.number}, {duration(slowest.seconds)}"
-    if parts := in_milliseconds(slowest.parts.items(), on_gpu):
-        said += f" ({parts})"
     width = WIDTH / len(drawn)
     reads = [Reading((index + 0.5) * width, column.text(on_gpu)) for index, column in enumerate(drawn)]
     return plot(

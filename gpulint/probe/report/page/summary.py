@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.advice.advice import Advice
-from gpulint.probe.expectations.expectation import Status
-from gpulint.probe.measures.holders import Held
 from gpulint.probe.measures.time_spent import TimeSpent
 from gpulint.probe.measures.time_words import duration, percent
 from gpulint.probe.report import RunReport
@@ -23,14 +21,15 @@ from gpulint.probe.report.page.parts import link, prose
 from gpulint.probe.report.page.places import Places
 
 
-def section(report: RunReport, spent: TimeSpent | None, held: Sequence[Held], places: Places) -> Iterator[Child]:
+def section(report: RunReport, places: Places) -> Iterator[Child]:
     """The answer on one screen; the other sections have the details."""
+    spent, on_gpu = report.time, report.capture.on_gpu
     yield _ended(report)
     if spent is not None:
-        yield from step_bar(spent, spent.on_gpu)
+        yield from step_bar(spent, on_gpu)
     yield from _changes(report.advice, places)
-    drawn = steps.figure(spent, spent.on_gpu) if spent is not None else None
-    maps = [treemap(one, places) for one in held[:1] if one.holders]
+    drawn = steps.figure(spent, on_gpu) if spent is not None else None
+    maps = [treemap(one, places) for one in report.held[:1] if one.holders]
     if drawn is not None or maps:
         yield tag("div", drawn, maps, class_="figures")
     yield tag("h3", "Checks")
@@ -43,7 +42,7 @@ def step_bar(spent: TimeSpent, on_gpu: bool) -> Iterator[Child]:
     each = spent.seconds / spent.steps if spent.steps else 0.0
     texts = [(part.name, f"{percent(part.share)} · {duration(part.share * each)}") for part in parts]
     said = "; ".join(f"{name} {text}" for name, text in texts)
-    aside = f"mean of {spent.steps:,} steps of {duration(each)}; median {duration(spent.step_median)}, "
+    aside = f"a step of {duration(each)}, mean of {spent.steps:,}; median {duration(spent.step_median)}, "
     yield bar([(part.name, part.share) for part in parts], f"Where the time of a step goes: {said}")
     yield legend(texts, on_gpu, f"{aside}95th percentile {duration(spent.step_p95)}")
 
@@ -70,14 +69,21 @@ def _changes(advice: Sequence[Advice], places: Places) -> Iterator[Child]:
 
 
 def _change(number: int, one: Advice, places: Places) -> Element:
-    gain = f"{'up' if number == 1 else 'then up'} to {one.speedup:.1f} × faster" if one.speedup >= 1.05 else None
+    factor = f"{one.speedup:.1f}" if one.speedup < 10 else f"{one.speedup:.0f}"
+    gain = f"{'up' if number == 1 else 'then up'} to {factor} × faster" if one.speedup >= 1.05 else None
     return tag(
         "li",
         tag("span", str(number), class_="rank", aria_hidden="true"),
         tag(
             "div",
             tag("p", link(places, one.where), " " if one.where else None, prose(one.text)),
-            tag("p", prose(f"{one.evidence} {one.fix}".strip()), " ", tag("span", one.code or one.cause, class_="rule"), class_="aside"),
+            tag(
+                "p",
+                prose(f"{one.evidence} {one.fix}".strip()),
+                " ",
+                tag("span", one.code or one.cause, class_="rule"),
+                class_="aside",
+            ),
         ),
         tag("span", gain, class_="gain") if gain else None,
     )

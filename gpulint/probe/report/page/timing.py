@@ -7,22 +7,23 @@ from xml.etree.ElementTree import Element
 
 from gpulint.probe.measures.time_spent import DeviceTime, PhaseTime, TimeSpent
 from gpulint.probe.measures.time_words import duration, part_name, percent
+from gpulint.probe.report import RunReport
 from gpulint.probe.report.page import steps
 from gpulint.probe.report.page.figures import bar, in_milliseconds, legend
 from gpulint.probe.report.page.markup import Child, tag
-from gpulint.probe.report.page.parts import chip, code, link, table
+from gpulint.probe.report.page.parts import chip, code, link, sortable, table
 from gpulint.probe.report.page.places import Places
 
 SLOWEST = 5
 """Steps that are listed."""
 
 
-def section(spent: TimeSpent | None, places: Places) -> Iterator[Child]:
+def section(report: RunReport, places: Places) -> Iterator[Child]:
     """Every number of the summary's bar, and what it consists of."""
+    spent, on_gpu = report.time, report.capture.on_gpu
     if spent is None:
         yield tag("p", "Fewer than two training steps were seen.", class_="empty")
         return
-    on_gpu = spent.on_gpu
     yield tag("div", steps.figure(spent, on_gpu), class_="wide")
     yield legend(((part.name, "") for part in spent.parts), on_gpu)
     yield tag("h3", "Parts")
@@ -31,9 +32,9 @@ def section(spent: TimeSpent | None, places: Places) -> Iterator[Child]:
         (
             [
                 part_name(part.name, on_gpu),
-                duration(part.seconds / spent.steps),
-                duration(part.seconds),
-                percent(part.share),
+                _time(part.seconds / spent.steps),
+                _time(part.seconds),
+                sortable(percent(part.share), part.share),
             ]
             for part in spent.parts
         ),
@@ -57,9 +58,9 @@ def section(spent: TimeSpent | None, places: Places) -> Iterator[Child]:
                     part_name(one.name, on_gpu),
                     code(one.detail) if one.detail else None,
                     f"{one.count:,}",
-                    duration(one.seconds / one.count) if one.count else None,
-                    duration(one.seconds),
-                    percent(one.seconds / spent.seconds) if spent.seconds else None,
+                    _time(one.seconds / one.count) if one.count else None,
+                    _time(one.seconds),
+                    _share(one.seconds, spent),
                 ]
                 for one in spent.by_line
             ),
@@ -71,7 +72,7 @@ def section(spent: TimeSpent | None, places: Places) -> Iterator[Child]:
         yield table(
             ("step", "time", "parts"),
             (
-                [f"{step.number:,}", duration(step.seconds), in_milliseconds(step.parts.items(), on_gpu)]
+                [f"{step.number:,}", _time(step.seconds), in_milliseconds(step.parts.items(), on_gpu)]
                 for step in slowest
             ),
             numbers={0, 1},
@@ -85,7 +86,7 @@ def section(spent: TimeSpent | None, places: Places) -> Iterator[Child]:
                     code(one.function),
                     {"trace": "trace", "xla": "XLA compilation"}.get(one.kind, one.kind),
                     f"{one.count:,}",
-                    duration(one.seconds),
+                    _time(one.seconds),
                     "; ".join(one.causes),
                     link(places, one.where),
                 ]
@@ -93,6 +94,14 @@ def section(spent: TimeSpent | None, places: Places) -> Iterator[Child]:
             ),
             numbers={2, 3},
         )
+
+
+def _time(seconds: float) -> Element:
+    return sortable(duration(seconds), seconds)
+
+
+def _share(seconds: float, spent: TimeSpent) -> Element | None:
+    return sortable(percent(seconds / spent.seconds), seconds) if spent.seconds else None
 
 
 def _device(one: DeviceTime) -> list[Child]:
@@ -108,6 +117,11 @@ def _phase(phase: PhaseTime, on_gpu: bool) -> Element:
     said = in_milliseconds(((part.name, part.seconds) for part in phase.parts), on_gpu)
     return tag(
         "div",
-        tag("p", tag("b", phase.name), " ", tag("span", f"{duration(phase.seconds)}, {phase.steps:,} steps", class_="aside")),
+        tag(
+            "p",
+            tag("b", phase.name),
+            " ",
+            tag("span", f"{duration(phase.seconds)}, {phase.steps:,} steps", class_="aside"),
+        ),
         bar([(part.name, part.share) for part in phase.parts], f"{phase.name}: {said}"),
     )
