@@ -9,7 +9,6 @@ from importlib.resources import files
 from xml.etree.ElementTree import Element
 
 from gpulint._version import __version__
-from gpulint.probe.advice.headline import headline
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.header import header
 from gpulint.probe.report.json import content
@@ -81,7 +80,7 @@ def _banner(report: RunReport) -> Element:
     return tag(
         "header",
         tag("ul", (tag("li", line) for line in lines), class_="lines"),
-        tag("h1", headline(report.capture, report.time, report.advice)),
+        tag("h1", report.headline),
     )
 
 
