@@ -68,9 +68,11 @@ def link(places: Places, where: Where | None) -> Child:
     return tag("a", name, href=f"#{places.anchor(where)}") if (where.path, where.cell) in places.files else name
 
 
-def table(names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set[int] = frozenset()) -> Element:
-    """A table; on narrow screens each row becomes a block whose cells show their column heading. `numbers` are
-    right-aligned columns. Rows beyond ROWS are collapsed into a table below."""
+def table(
+    names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set[int] = frozenset(), narrow: bool = False
+) -> Element:
+    """A table; on narrow screens each row becomes a block whose cells show their column heading, unless the table is
+    `narrow`. `numbers` are right-aligned columns. Rows beyond ROWS are collapsed into a table below."""
     made = [
         tag(
             "tr",
@@ -84,7 +86,7 @@ def table(names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set
     head = [
         tag("th", name, scope="col", class_="number" if place in numbers else None) for place, name in enumerate(names)
     ]
-    first = tag("table", tag("thead", tag("tr", head)), tag("tbody", made[:ROWS]))
+    first = tag("table", tag("thead", tag("tr", head)), tag("tbody", made[:ROWS]), class_="narrow" if narrow else None)
     rest = tag("table", tag("tbody", made[ROWS:])) if len(made) > ROWS else None
     more = tag("details", tag("summary", f"{len(made) - ROWS} more"), rest, class_="more") if rest is not None else None
     return tag("div", first, more, class_="scroll data")

@@ -73,10 +73,10 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
 def _sum(rows: Collection[RowNotes]) -> Element:
     operations = sum(sum(notes.devices.values()) for notes in rows)
     worst = [one for notes in rows for one in broken(notes.expectations)]
-    said = f"{operations:,} operations and nodes"
+    said = [f"{operations:,} operations"] if operations else []
     if worst:
-        said += f", {len(worst)} to look at"
-    return tag("span", said, class_="aside")
+        said.append(f"{len(worst)} to look at")
+    return tag("span", ", ".join(said), class_="aside")
 
 
 def _times(spent: TimeSpent | None) -> dict[Where, tuple[float, float]]:

@@ -39,12 +39,15 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
             for part in spent.parts
         ),
         numbers={1, 2, 3},
+        narrow=True,
     )
     if spent.why_unknown:
         yield tag("p", f"How busy the devices were is unknown: {spent.why_unknown}.", class_="hint")
     if spent.devices:
         yield tag("h3", "Devices")
-        yield table(("device", "busy", "kernels a step", "source"), map(_device, spent.devices), numbers={1, 2})
+        yield table(
+            ("device", "busy", "kernels a step", "source"), map(_device, spent.devices), numbers={1, 2}, narrow=True
+        )
     if spent.phases:
         yield tag("h3", "Phases")
         yield tag("div", (_phase(phase, on_gpu) for phase in spent.phases), class_="phases")
