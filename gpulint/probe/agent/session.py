@@ -22,7 +22,7 @@ from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.harvest import Harvest
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inline import Inline
-from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.internals import REMOTE, Internals
 from gpulint.probe.agent.kernels import Kernels
 from gpulint.probe.agent.memory_samples import MEASURED, MemoryWriter
 from gpulint.probe.agent.observers import Observers
@@ -210,7 +210,7 @@ class Session:
             self._calls.traces_compiled,
         )
         self._operations.compiled = self._calls.compiled
-        self._harvest = Harvest(self._internals, self._calls.compiled)
+        self._harvest = harvest = Harvest(self._internals, self._calls.compiled, self._lose_graphs)
         simulation = self._simulation
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
@@ -218,6 +218,7 @@ class Session:
         self._lose(*internals.lost)
         observers: tuple[tuple[str, Callable[[], None]], ...] = (
             (OPERATIONS, self._watch_operations),
+            (GRAPHS, lambda: harvest.watch(self._hooks)),
             ("placement log", self._log_placements),
             ("profile", self._watch_profiler),
             (PACE, self._watch_functions),
@@ -240,6 +241,11 @@ class Session:
             if (evidence, reason) not in self._lost:
                 self._lost.add((evidence, reason))
                 self._writer.write("lost", evidence=evidence, reason=reason)
+
+    def _lose_graphs(self, reason: str) -> None:
+        self._lose((GRAPHS, reason))
+        if reason is REMOTE:
+            self._lose((FUNCTIONS, "TensorFlow does not report those that a coordinator schedules"))
 
     def _watch_operations(self) -> None:
         assert self._internals is not None and self._operations is not None

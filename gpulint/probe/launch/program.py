@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from gpulint.probe.capture.recorder import Recorder
-from gpulint.probe.capture.records import Worker
+from gpulint.probe.capture.records import Frame, Worker
 from gpulint.probe.launch.blind_spots import lost_evidence
 from gpulint.probe.launch.capture_tail import CaptureTail
 from gpulint.probe.launch.channel import Channel, are_one, standard_error, standard_output
@@ -25,7 +25,7 @@ from gpulint.probe.launch.peers import Ends, Peers, StopReason
 from gpulint.probe.launch.process_tree import ProcessTree
 from gpulint.probe.launch.progress import ProgressLine
 from gpulint.probe.launch.signals import Relay
-from gpulint.probe.launch.stacks import remove_stacks, stack_in
+from gpulint.probe.launch.stacks import remove_stacks, stack_in, waiting_agent
 from gpulint.probe.launch.start_record import write_start
 from gpulint.probe.launch.stream import Stream
 from gpulint.probe.measures.cards import Cards
@@ -169,7 +169,7 @@ class _Run:
             forced = self._watch(began, tree, timeout, hang_after, warn_after)
             if forced is not None:
                 reason, self.is_ended_by_us = forced, True
-                self._end(tree)
+                self._end(tree, forced)
             elif self._relay.requests:
                 reason = "interrupt"
             for evidence, why in lost_evidence(self._tail, tree, by_itself=reason == "exit"):
@@ -261,9 +261,11 @@ class _Run:
         self._ask_for_stacks()
         stack = stack_in(self._stacks)
         own = next((frame for frame in stack if frame.own), None)
-        at = f"; it is in `{own.function}`, {own.path}:{own.row}" if own is not None else ""
+        at = f"; it is in {_at(own)}" if own is not None else ""
         inside = f", in {stack[0].path}:{stack[0].row}" if own is not None and stack[0] is not own else ""
-        text = f"gpulint: no sign of life for {seconds:g} s{at}{inside}. --hang-after S stops such a program.\n"
+        agent = waiting_agent(self._stacks)
+        itself = f"; gpulint itself waits for TensorFlow, in {_at(agent)}" if agent is not None else ""
+        text = f"gpulint: no sign of life for {seconds:g} s{at}{inside}{itself}. --hang-after S stops such a program.\n"
         if self._errors is not None:
             os.write(self._errors, text.encode("utf-8", "backslashreplace"))
 
@@ -274,11 +276,15 @@ class _Run:
         self._ended.wait(_STACKS)
         return True
 
-    def _end(self, tree: ProcessTree) -> None:
+    def _end(self, tree: ProcessTree, reason: StopReason) -> None:
         """Stops the program, after giving it time to write its stacks and to end by itself."""
         tree.look()  # its children can only be found while it lives
         if self._ask_for_stacks():
             self._recorder.write("stack", frames=stack_in(self._stacks))
+            if reason == "hang" and (frame := waiting_agent(self._stacks)) is not None:
+                self._recorder.write(
+                    "fault", where="hang", error=f"gpulint itself waits for TensorFlow, in {_at(frame)}"
+                )
         self._send(signal.SIGTERM)
         self._ended.wait(_GRACE)
         tree.kill()
@@ -321,3 +327,7 @@ class _Run:
     def _resize(self) -> None:
         for channel in self._channels:
             channel.resize()
+
+
+def _at(frame: Frame) -> str:
+    return f"`{frame.function}`, {frame.path}:{frame.row}"

@@ -255,6 +255,22 @@ class TestEnd:
         assert launched.finish()[0] == b"begun\n"
         assert (launched.ended["signal"], launched.ended["reason"]) == (signal.SIGTERM, "hang")
 
+    def test_a_hang_of_the_agent_is_said_to_be_one(self, tmp_path: Path) -> None:
+        source = f"""if True:
+            import faulthandler, signal, threading, time
+            from gpulint.probe.agent import internals
+            faulthandler.register(signal.SIGUSR2, open({str(tmp_path / "run.jsonl.stacks")!r}, "w"), all_threads=True)
+            exec(compile("def graphs(): time.sleep(600)", internals.__file__, "exec"))
+            threading.Thread(target=graphs, daemon=True).start()
+            time.sleep(600)
+        """
+        launched = Launched(tmp_path, source, options={"hang_after": 2.0, "warn_after": 1.0})
+        _, errors = launched.finish()
+        assert b"; gpulint itself waits for TensorFlow, in `graphs`, " in errors
+        (fault,) = launched.capture.faults
+        assert fault.startswith("hang: gpulint itself waits for TensorFlow, in `graphs`, ")
+        assert fault.endswith("internals.py:1")
+
     @pytest.mark.parametrize(
         "work",
         ["sum(range(20_000)), time.sleep(0.02)", "print('.', end=''), time.sleep(0.3)"],
