@@ -67,6 +67,7 @@ class Profile:
         self._before = 0
         """Steps before it."""
         self._looping_since = NEVER
+        self._spans: list[tuple[str, float, float]] = []
         self.places: Places = dict
         """Called when the window has ended."""
         self.on_begin: Callable[[], None] = lambda: None
@@ -104,6 +105,12 @@ class Profile:
             if now >= self._looping_since + PATIENCE:
                 self._begin(ENOUGH)
 
+    def spent(self, state: str, began: float, ended: float) -> None:
+        """The training thread was in a state between two moments (`time.perf_counter`) of the window."""
+        if self._spans and self._spans[-1][0] == state and self._spans[-1][2] == began:
+            began = self._spans.pop()[1]
+        self._spans.append((state, began, ended))
+
     def end(self) -> None:
         """Writes the profile if one is running."""
         with self._lock:
@@ -117,8 +124,12 @@ class Profile:
             try:
                 self.on_end()
                 self._stop()
-                told = {"began": self._began, "ended": ended, "steps": steps, "places": self.places()}
-                leave(self._directory, told)
+                shift = time.time() - time.perf_counter()
+                spans = [[state, shift + began, shift + end] for state, began, end in self._spans]
+                leave(
+                    self._directory,
+                    {"began": self._began, "ended": ended, "steps": steps, "spans": spans, "places": self.places()},
+                )
             except Exception as error:
                 self._fault("profile", error)
 

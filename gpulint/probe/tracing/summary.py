@@ -163,7 +163,7 @@ def _lines(device: _Device, places: Mapping[str, tuple[int, int]]) -> list[list[
 def _place(name: str, places: Mapping[str, tuple[int, int]]) -> tuple[int, int] | None:
     """The line of a node, whose name begins with that of the call if its function was inlined."""
     while name not in places:
-        before, slash, name = name.partition("/")
+        _, slash, name = name.partition("/")
         if not slash:
             return None
     return places[name]
