@@ -172,7 +172,7 @@ def test_a_run_is_profiled_and_read_back(tmp_path: Path) -> None:
     done = probe(tmp_path, "--tensorboard", "logs", "--profile-steps", "5", "--capture", "run.jsonl", "train.py")
     assert done.returncode == 0, done.stderr
     assert "profiler" not in done.stderr.lower()
-    window = capture_in(tmp_path / "run.jsonl").window
+    window = capture_in(str(tmp_path / "run.jsonl")).window
     assert window is not None
     assert (window.steps, window.devices) == (5, ())
     assert 0 < window.seconds < 2
