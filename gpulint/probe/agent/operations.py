@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
 from gpulint.probe.agent.blocks import Block
@@ -15,6 +17,7 @@ from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kept import Kept, Origin
 from gpulint.probe.agent.operation_records import EAGER_COPY, GRADIENT, Copied, Created, Ran, graph_of, is_of_pipeline
 from gpulint.probe.agent.places import INPUT, Place, Places
+from gpulint.probe.agent.sites import Seen, Site, Sites
 from gpulint.probe.agent.steps import OnStep
 
 _Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
@@ -23,11 +26,11 @@ _Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
 _LOOP = "ReduceDataset"
 """The operation of a loop over a dataset inside a `tf.function`, and of `Dataset.reduce`."""
 
+_LOOKED_AT = frozenset({"VarHandleOp", "ComputeBatchSize"})
+"""Operations that tell more each time."""
+
 QUESTION = "IteratorGetModelProto"
 """The operation by which the agent queries iterators; programs do not run it."""
-
-_PLUMBING = frozenset({"OptionalGetValue", "OptionalHasValue"})
-"""Operations by which Keras unpacks the result of a step: they run on the line and device of the step."""
 
 _ON_HOST = frozenset({0, 7, 20, 21})
 """`DataType` numbers that are not copied between devices: none, strings, resources and variants."""
@@ -76,6 +79,7 @@ class Operations:
         """(compiled function, line, device) for devices requested inside."""
         self.loops: dict[str, Place | None] = {}
         """Function → line where it loops over a dataset: TensorFlow returns no graph of the loop's body."""
+        self._sites: Sites[_Key] = Sites()
         self._lock = threading.Lock()
         self._ran: dict[_Key, int] = {}
         """The fields of `Ran` → count."""
@@ -104,10 +108,6 @@ class Operations:
         """Trace → whether it takes gradients."""
         self._steps: dict[str | bytes, str] = {}
         """Trace → function, for training steps already examined."""
-        self._place: Place | None = None
-        """Line of the last training step."""
-        self._plumbing: dict[str | bytes, _Key] = {}
-        """Operations that belong to each step of that line → the counted key."""
         self._last: dict[str, float] = {}
         self._is_live = False
         self.blocks: tuple[Block, ...] = ()
@@ -116,20 +116,70 @@ class Operations:
         """Whether watching is over: threads that still call back are unregistered."""
         self.fresh_functions = False
         """Whether a trace ran whose graphs have not been taken."""
+        self.callback = self._counting()
+        """To be registered with TensorFlow."""
 
-    def __call__(
-        self, op_type: str | bytes, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+    def _counting(self) -> Callable[..., Any]:
+        """The callback for TensorFlow. Counts what it has seen before, and steps; looks closely at everything else.
+        Variables are faster than attributes, and functions than objects that can be called."""
+        steps, on_step, step, here = self._steps, self._on_step, self._step, self._places.here
+        sites, kept, known = self._sites.seen, self.kept, self._places.known
+        requested, requested_in = self._internals.requested, self._internals.requested_in
+        dtype_of = self._internals.dtype_of_tensor
+        get_frame, get_thread = sys._getframe, threading.get_ident
+
+        def called(op: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:
+            if graph is not None or kept.is_looking or self.blocks or self.is_over:
+                return self._look(op, inputs, attrs, outputs, op_name, graph)
+            if op in steps:
+                on_step(*step(steps[op], here(2)))
+                return None
+            found = None
+            try:
+                frame: FrameType | None = get_frame(2)  # the first one is TensorFlow's
+                part: bool | str = True
+                while frame is not None and (foreign := known[frame.f_code.co_filename]):
+                    if foreign is not True:
+                        part = foreign
+                    frame = frame.f_back
+                code, position = (frame.f_code, frame.f_lasti) if frame is not None else (None, 0)
+                thread = get_thread()
+                name = requested.get(thread)
+                if name is None:
+                    name = requested_in(thread)
+                device = outputs[0].device if outputs else ""
+                dtype = dtype_of(inputs[0]) if inputs else 0
+                site = thread, id(code), position, op, name, device, dtype, part
+                seen = sites.get(site)
+                if seen is None:
+                    found = site, code
+                elif not self.several_devices or not any(one.device != device for one in inputs):
+                    seen.count += 1
+                    if seen.is_counted:
+                        self.eager += 1
+                    return None
+            except KeyError:
+                pass  # a file that was not met before
+            except Exception as error:
+                self._on_fault("operations", error)
+            return self._look(op, inputs, attrs, outputs, op_name, graph, found)
+
+        return called
+
+    def _look(
+        self,
+        op_type: str | bytes,
+        inputs: Any,
+        attrs: Any,
+        outputs: Any,
+        op_name: Any,
+        graph: Any,
+        found: tuple[Site, CodeType | None] | None = None,
     ) -> Any:
-        if graph is None and not self._looks_closely:  # the hot path of every training step
-            if (function := self._steps.get(op_type)) is not None:
-                self._on_step(*self._step(function, self._places.here(2)))
-                return None
-            if (key := self._plumbing.get(op_type)) is not None:
-                self._count(key)
-                return None
+        """Looks closely at an operation or node. `found`: its site, and the code there, if it has none yet."""
         passed_on = outputs if graph is not None and self._internals.calls_others_back else None
         if self.is_over:
-            self._internals.forget_operations(self)
+            self._internals.forget_operations(self.callback)
             return passed_on
         step = None
         try:
@@ -138,7 +188,7 @@ class Operations:
             if graph is not None:
                 self._built(op_type, op_name, outputs, graph)
             else:
-                step = self._executed(op_type, inputs, attrs, outputs, op_name)
+                step = self._executed(op_type, inputs, attrs, outputs, op_name, found)
         except Exception as error:
             self._on_fault("operations", error)
         if step is not None:
@@ -147,16 +197,13 @@ class Operations:
             self._note_kept(op_type, outputs)
         return passed_on
 
-    @property
-    def _looks_closely(self) -> bool:
-        """Whether steps must be examined beyond counting them."""
-        return self.is_over or self.kept.is_looking or bool(self.blocks)
-
     def take(self) -> tuple[Counter[Ran], Counter[Copied]]:
         """Eager operations and their copies since the last call."""
         with self._lock:
             ran, self._ran = self._ran, {}
             copied, self._copied = self._copied, Counter()
+            for key, count in self._sites.take():
+                ran[key] = ran.get(key, 0) + count
         return Counter({Ran(*key): count for key, count in ran.items()}), copied
 
     def is_training(self, function: str) -> bool:
@@ -172,7 +219,13 @@ class Operations:
             self._on_live()
 
     def _executed(
-        self, op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any
+        self,
+        op_type: str,
+        inputs: Any,
+        attrs: Any,
+        outputs: Any,
+        op_name: Any,
+        found: tuple[Site, CodeType | None] | None,
     ) -> tuple[str, Place | None, float, float] | None:
         if not self._is_live:
             self.look_alive(runs=True)
@@ -198,8 +251,9 @@ class Operations:
         if copied:
             with self._lock:
                 self._copied.update(copied)
-        if op_type in _PLUMBING and place == self._place and not self.several_devices:
-            self._plumbing[op_type] = key
+        elif found is not None and op_type not in _LOOKED_AT:
+            site, code = found
+            self._sites.remember(site, Seen(key, code, part != INPUT))
         for block in self.blocks:
             block.add(op_type, device, copied)
         return None
@@ -242,9 +296,6 @@ class Operations:
     def _step(self, function: str, place: Place | None) -> tuple[str, Place | None, float, float]:
         """A training step has ended. Returns the arguments of `on_step`."""
         now = time.perf_counter()
-        if place != self._place:
-            self._place = place
-            self._plumbing.clear()
         before = self._last.get(function, now)
         self._last[function] = now
         return function, place, now, now - before

@@ -254,7 +254,8 @@ class Session:
         if not self._internals.is_live:
             self._lose(*silent(self._internals, self._tensorflow))
         self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
-        self._internals.watch_operations(self._operations)
+        self._internals.watch_operations(self._operations.callback)
+        self._internals.watch_requests(self._hooks)
 
     def _log_placements(self) -> None:
         """TensorFlow prints a line for each eager operation, which takes as long as half the operation, and cannot
@@ -505,7 +506,7 @@ class Session:
         self._hooks.put_back()
         if self._operations is not None and self._internals is not None:
             self._operations.is_over = True
-            self._internals.forget_operations(self._operations)
+            self._internals.forget_operations(self._operations.callback)
             if self._unwatch_threads is not None:
                 self._unwatch_threads()
             if self._harvest is not None:
