@@ -14,9 +14,9 @@ from gpulint.probe.agent import active, models
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.eager_costs import EagerCosts
 from gpulint.probe.agent.forks import Forks
 from gpulint.probe.agent.functions import FunctionWriter
-from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.graphs import Graph
 from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.harvest import Harvest
@@ -24,21 +24,24 @@ from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inline import Inline
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kernels import Kernels
+from gpulint.probe.agent.launches import Launches
 from gpulint.probe.agent.memory_samples import MEASURED, MemoryWriter
 from gpulint.probe.agent.observers import Observers
 from gpulint.probe.agent.operations import Operations
-from gpulint.probe.agent.pace import Pace
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.profile import Profile
+from gpulint.probe.agent.samples import Samples
 from gpulint.probe.agent.self_test import silent
 from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
+from gpulint.probe.agent.states import States
 from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
+from gpulint.probe.agent.tracing import Tracings
 from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, OPERATIONS, PACE
+from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, LAUNCHES, OPERATIONS, TRACES
 
 LAST = 2.0
 """Seconds that the end of the program waits for pending writes."""
@@ -97,18 +100,23 @@ class Session:
         """When the next training step is to be examined."""
         self._last_step = options.warmup + options.steps if options.steps else 0
         """The training step after which the program is ended, 0 for none."""
-        self._pace = Pace()
+        self._states = States()
+        self._launches = Launches(self._places, self._states)
+        self._tracings = Tracings(self._places, self._states, self.fault, self._calls.compiled)
+        self._samples = Samples(self._places, self._states, self.fault)
+        self._eager_costs = EagerCosts(self._states, options.warmup + 1)
         self._observers = Observers(
             self._writer,
             self._places,
             self._hooks,
             self.fault,
+            self._states,
             self._stepped,
             self._takes_gradients,
             lambda: self._steps.taken,
         )
         self._variables = Variables(lambda: self._steps.taken + self._observers.calls, self._variable_made)
-        self._functions = FunctionWriter(self._writer, self._calls, self._pace.called)
+        self._functions = FunctionWriter(self._writer, self._calls, self._launches.called)
         self._profile = Profile(
             options.profile,
             options.warmup,
@@ -202,6 +210,8 @@ class Session:
             self.harvest,
             self._batch_found,
             self._calls.traces_compiled,
+            self._tracings.first_run,
+            self._tracings.containing,
         )
         self._operations.compiled = self._calls.compiled
         self._harvest = Harvest(self._internals, self._calls.compiled)
@@ -213,7 +223,8 @@ class Session:
             (OPERATIONS, self._watch_operations),
             ("placement log", self._log_placements),
             ("profile", self._watch_profiler),
-            (PACE, self._watch_functions),
+            (LAUNCHES, self._watch_functions),
+            (TRACES, self._watch_traces),
             ("calls", lambda: self._lose(*(("calls", name) for name in self._calls.watch(tensorflow)))),
             ("observers", lambda: self._observers.watch(tensorflow, internals)),
         )
@@ -252,17 +263,26 @@ class Session:
 
     def _watch_functions(self) -> None:
         assert self._internals is not None
-        if self._internals.function is not None:
-            self._pace.watch(self._internals.function, self._hooks)
+        self._launches.watch(self._hooks, *self._internals.functions)
+        self._launches.on_begun += [self._tracings.began, self._observers.function_began]
+        self._tracings.on_traced = guarded("traces", self.fault, self._observers.function_traced)
+        self._launches.on_ended += [self._tracings.ended, self._observers.function_ended]
+        if self._internals.runtime is not None:
+            self._eager_costs.watch(self._internals.runtime)
         if self._internals.tells_operations:
-            self._pace.on_first = guarded(FUNCTIONS, self.fault, self._first_function)
+            self._launches.on_first = guarded(FUNCTIONS, self.fault, self._first_function)
+
+    def _watch_traces(self) -> None:
+        assert self._internals is not None
+        if self._internals.compilation is not None:
+            self._tracings.watch(self._internals.compilation, self._hooks)
 
     def _first_function(self) -> None:
         """A `tf.function` was called, whose trace was seen, or none ever will be."""
         assert self._operations is not None
         if not self._tensorflow.executing_eagerly() or sys.exc_info()[0] is not None:
             return
-        self._pace.on_first = None
+        self._launches.on_first = None
         if not self._operations.traces and not self._tensorflow.config.functions_run_eagerly():
             self._lose((FUNCTIONS, "one was called and not seen"))
 
@@ -291,7 +311,6 @@ class Session:
         if self._operations is not None:
             self._write_operations(self._operations)
             self._steps.write(self._writer)
-            self._pace.write(self._writer)
         self._memory.write()
         self._writer.write("phase", name=phase)
         self._memory.enter(phase)
@@ -311,8 +330,7 @@ class Session:
             if self._steps.taken <= self._options.warmup:
                 self._warms_up(self._steps.taken + 1)
             taken = self._steps.add(function, place, ended, seconds, self._operations.eager)
-            if function != EAGER_STEP:
-                self._pace.add(ended, self._observers.waited)
+            self._states.stepped(self._operations.eager)
         except Exception as error:
             self.fault("steps", error)
             return
@@ -327,6 +345,7 @@ class Session:
         """Step number `taken` has ended, at the latest the first after the warm-up."""
         assert self._operations is not None
         if taken == self._options.warmup + 1:
+            self._samples.start()
             self._enter(MEASURED)
             self._operations.kept.begin(taken)
         elif taken == 1:
@@ -338,9 +357,9 @@ class Session:
         again = self._profile.stepped(taken)
         try:
             for other in (
-                self._observers.stepped(place, now),
                 self._memory.stepped(taken, now),
                 self._operations.kept.stepped(taken),
+                self._eager_costs.stepped(taken),
             ):
                 again = again.or_(other)
         except Exception as error:
@@ -365,7 +384,7 @@ class Session:
             self._write_operations(operations)
             self._observers.write()
             self._steps.write(self._writer)
-            self._pace.write(self._writer)
+            self._write_time()
             self.harvest()
             self._functions.write(operations, self.graphs)
             operations.kept.write(self._writer)
@@ -374,6 +393,12 @@ class Session:
             self.inline.write_down()
         except Exception as error:
             self.fault("writing", error)
+
+    def _write_time(self) -> None:
+        self._states.write(self._writer)
+        self._tracings.write(self._writer)
+        self._eager_costs.write(self._writer)
+        self._samples.seen.write(self._writer)
 
     def _write_operations(self, operations: Operations) -> None:
         assert self._placements is not None
@@ -444,6 +469,10 @@ class Session:
         if not self._forks.is_fork:
             self._await_writing(LAST)
             self._profile.end()
+            self._eager_costs.end()
+            self._samples.stop()
+            guarded("waits for input", self.fault, self._observers.close)()
+            self._states.close()
             self.inline.look_again()
             self.write_down()
             guarded("memory", self.fault, self._memory.write)()
