@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
+from collections import deque
 from types import FrameType
 
 from gpulint.probe.agent.guard import Fault, guarded
-from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.states import INPUT, LAUNCH, PYTHON, STATES, States
 from gpulint.probe.agent.tally import Tally
 from gpulint.probe.agent.threads import OWN
+from gpulint.probe.agent.writer import Writer
 
 EVERY = 0.02
 """Seconds between two samples, each of which takes some 50 µs."""
+
+MOST = 20_000
+"""Samples kept until the next step."""
 
 TRAINING, OUTSIDE, LOOKED = "training", "outside", "looked"
 """Threads of samples: the training thread, another one, and none: how often the others were looked at."""
@@ -28,7 +34,9 @@ class Samples:
 
     def __init__(self, places: Places, states: States, fault: Fault) -> None:
         self._places, self._states = places, states
-        self.seen = Tally("samples")
+        self._seen = Tally("samples")
+        self._fresh: deque[tuple[float, Place | None, tuple[str, str, str]]] = deque(maxlen=MOST)
+        """Samples since the last step: what follows the last one is no part of the training."""
         self._stopped = threading.Event()
         self._look = guarded("samples", fault, self._sample)
         self._thread: threading.Thread | None = None
@@ -51,15 +59,26 @@ class Samples:
         (state, detail), training = self._states.now, self._states.thread
         frames = sys._current_frames()
         if state == PYTHON and training in frames:
-            self.seen.count(self._places.of_frame(frames[training]), STATES[state], detail, TRAINING)
+            self._add(self._places.of_frame(frames[training]), state, detail, TRAINING)
         elif state in (INPUT, LAUNCH):
             own = threading.get_ident()
-            self.seen.count(None, STATES[state], detail, LOOKED)
+            self._add(None, state, detail, LOOKED)
             for thread, frame in frames.items():
                 if thread not in (training, own) and (place := self._working(frame)) is not None:
-                    self.seen.count(place, STATES[state], detail, OUTSIDE)
+                    self._add(place, state, detail, OUTSIDE)
 
-    def _working(self, frame: FrameType) -> tuple[str, int] | tuple[str, int, int] | None:
+    def _add(self, place: Place | None, state: int, detail: str, thread: str) -> None:
+        self._fresh.append((time.perf_counter(), place, (STATES[state], detail, thread)))
+
+    def write(self, writer: Writer) -> None:
+        """Writes the samples up to the last step, since the last time."""
+        last = self._states.last
+        while self._fresh and self._fresh[0][0] <= last:
+            _, place, key = self._fresh.popleft()
+            self._seen.count(place, *key)
+        self._seen.write(writer)
+
+    def _working(self, frame: FrameType) -> Place | None:
         """The line of a thread that runs the program's code, unless it only waits in Python's own."""
         if frame.f_code.co_filename == threading.__file__ or "queue.py" in frame.f_code.co_filename:
             return None

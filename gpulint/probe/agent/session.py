@@ -398,7 +398,7 @@ class Session:
         self._states.write(self._writer)
         self._tracings.write(self._writer)
         self._eager_costs.write(self._writer)
-        self._samples.seen.write(self._writer)
+        self._samples.write(self._writer)
 
     def _write_operations(self, operations: Operations) -> None:
         assert self._placements is not None

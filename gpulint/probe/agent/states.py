@@ -115,7 +115,7 @@ class States:
         self._thread = thread
         self._stack = [self._work(PYTHON, None, "")]
         self._since = self._began = self._first = self._last = time.perf_counter()
-        self._due = 0.0
+        self._stepped = self._due = 0.0
         self._touched: list[_Work] = []
         self._fresh = [0.0] * len(STATES)
         self._settled = [0.0] * len(STATES)
@@ -142,6 +142,11 @@ class States:
     def thread(self) -> int:
         """Identity of the training thread."""
         return self._thread
+
+    @property
+    def last(self) -> float:
+        """When the last step ended (`time.perf_counter`), 0 before the first."""
+        return self._stepped
 
     @property
     def state(self) -> int:
@@ -220,7 +225,8 @@ class States:
             self.is_counting = True
             self._began = self._first = now
             self._drop()
-        self._last, self._eager_before = now, eager
+        self._last = self._stepped = now
+        self._eager_before = eager
         if now >= self._due:
             self._cut()
 

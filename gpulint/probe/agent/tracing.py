@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 import time
 from collections import deque
@@ -56,6 +57,8 @@ class Tracings:
         self._lock = threading.Lock()
         self._known: dict[tuple[str, Place | None, str], _Known] = {}
         self._types: dict[tuple[str, Place | None], dict[str, str]] = {}
+        self._made_at: dict[str, Place | None] = {}
+        """Function → the line of its last trace."""
         self._usual: dict[str, deque[float]] = {}
         self._shapes: dict[str, set[Shapes]] = {}
         self._traced = 0
@@ -94,6 +97,7 @@ class Tracings:
     def _made(self, name: str, place: Place | None, function_type: Any, seconds: float) -> None:
         self._traced += 1
         types = {key: _short(str(one.type_constraint)) for key, one in function_type.parameters.items()}
+        self._made_at[name] = place
         before = self._types.get((name, place))
         self._types[name, place] = types
         changed = (
@@ -107,7 +111,7 @@ class Tracings:
 
     def first_run(self, name: str, place: Place | None) -> None:
         """A trace has run for the first time: TensorFlow optimised its graph before, or XLA compiled it."""
-        usual = self._usual_of(name)
+        usual, place = self._usual_of(name), self._made_at.get(name, place)
         seconds = self._states.was(TRACE, place, name, usual)
         self._traced += 1
         if seconds:
@@ -157,7 +161,7 @@ class Tracings:
             is_long = usual is not None and beyond > LONG and seconds > LONGER * usual and computed > BUSY * beyond
             if is_new or is_long:
                 self._states.moves(place, TRACE, name, began, began + beyond, beyond)
-                self._add(name, place, XLA, beyond, [_text(shapes)] if shapes else [])
+                self._add(name, self._made_at.get(name, place), XLA, beyond, [_text(shapes)] if shapes else [])
                 return
         recent.append(seconds)
 
@@ -206,11 +210,14 @@ def _text(shapes: Shapes) -> str:
 
 
 def _short(constraint: str) -> str:
-    """A type as tracing compares them, without what says nothing: `TensorSpec(shape=(3,), dtype=tf.float32,
+    """A type as tracing compares them, in short: `float32(3,)` for `TensorSpec(shape=(3,), dtype=tf.float32,
     name=None)`."""
-    short = constraint.replace("TensorSpec(shape=", "(").replace(", name=None", "").replace("dtype=tf.", "")
+    short = _LITERAL.sub(r"\1", _TENSOR.sub(r"\2\1", constraint))
     return short if len(short) <= LONGEST else short[:LONGEST] + "…"
 
+
+_TENSOR = re.compile(r"TensorSpec\(shape=(\([^)]*\)|<unknown>), dtype=tf\.(\w+), name=[^)]*\)")
+_LITERAL = re.compile(r"^Literal\[(.*)\]$")
 
 LONGEST = 120
 """Characters of a type that are kept."""

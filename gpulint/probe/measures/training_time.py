@@ -14,7 +14,7 @@ from itertools import pairwise
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Inside, Steps, Where, Work
 
-LAUNCH, PYTHON, INPUT = "launch", "python", "input"
+INPUT, LAUNCH, CHECKPOINT, PYTHON = "input", "launch", "checkpoint", "python"
 
 EAGER = "eager operations"
 """The detail of work that is eager operations."""
@@ -76,10 +76,9 @@ def training_time(capture: Capture) -> TrainingTime | None:
         parts.pop()  # what came after the last step
     if not parts:
         return _of_early(capture)
-    ends = [parts[0].began, *(one.ended for one in capture.steps_taken)]
     steps = [
-        Span(before, one.ended, dict(one.seconds), one.eager, work=one.work)
-        for before, one in zip(ends, capture.steps_taken)  # noqa: B905
+        Span(one.ended - sum(one.seconds.values()), one.ended, dict(one.seconds), one.eager, work=one.work)
+        for one in capture.steps_taken
     ]
     time = TrainingTime(parts, steps)
     for part in parts:
