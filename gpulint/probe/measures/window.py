@@ -6,7 +6,7 @@ the training thread in which a device worked, and these are applied to the state
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from statistics import median
 from typing import NamedTuple
 
@@ -39,18 +39,14 @@ class Busy(NamedTuple):
     """"tracer" or "nvml"."""
 
 
-def device_seconds(capture: Capture, spent: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """State of the training thread → for each of DEVICE_PARTS, the seconds of `spent` (seconds by state, of the whole
-    run) in which a device was at it. Empty if no device was traced."""
+def device_shares(capture: Capture, states: Iterable[str]) -> dict[str, dict[str, float]]:
+    """State of the training thread → for each of DEVICE_PARTS, the share of the state's time in which a device was at
+    it, from 0 to 1. Empty if no device was traced."""
     window = capture.window
     if window is None or not window.devices:
         return {}
     slowdown = _slowdown(capture, window)
-    found = {}
-    for state, seconds in spent.items():
-        shares = _shares(window, state, slowdown)
-        found[state] = {part: seconds * share for part, share in zip(DEVICE_PARTS, shares, strict=True)}
-    return found
+    return {state: dict(zip(DEVICE_PARTS, _shares(window, state, slowdown), strict=True)) for state in states}
 
 
 def waiting_share(capture: Capture, state: str) -> float:
