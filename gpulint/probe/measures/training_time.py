@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Inside, Steps, Where, Work
-from gpulint.probe.measures.window import device_shares
+from gpulint.probe.measures.window import device_shares, waiting_share
 
 INPUT, LAUNCH, CHECKPOINT, PYTHON = "input", "launch", "checkpoint", "python"
 
@@ -94,6 +94,8 @@ def training_time(capture: Capture) -> TrainingTime | None:
             left = 1.0 - sum(shares.get(one.state, {}).values())
             _count(time, one.where, one.state, one.detail, one.seconds * left, one.times)
     _move_inside(capture.inside, time)
+    if not any(one.work.state == INPUT for one in capture.inside):
+        _move_traced(waiting_share(capture, LAUNCH), time)
     _move_eager(capture, time)
     return time
 
@@ -121,6 +123,19 @@ def _move_inside(rows: Sequence[Inside], time: TrainingTime) -> None:
             time.work[key][0] -= taken
             left -= taken
         _count(time, where, row.work.state, row.work.detail, seconds, row.work.times)
+
+
+def _move_traced(share: float, time: TrainingTime) -> None:
+    """The waits inside functions of which only the traced window tells: the same share of launch everywhere."""
+    if not share:
+        return
+    for span in (*time.parts, *time.steps):
+        span.move(LAUNCH, INPUT, span.seconds.get(LAUNCH, 0.0) * share)
+    for (where, state, _), work in list(time.work.items()):
+        if state == LAUNCH:
+            waited = work[0] * share
+            work[0] -= waited
+            _count(time, where, INPUT, NEXT, waited, work[1])
 
 
 def _move(spans: Sequence[Span], row: Inside, seconds: float) -> float:

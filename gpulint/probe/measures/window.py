@@ -50,9 +50,14 @@ def device_shares(capture: Capture, states: Iterable[str]) -> dict[str, dict[str
 
 
 def waiting_share(capture: Capture, state: str) -> float:
-    """Share of a state in which a function waited for the next element of a dataset, while no device worked."""
-    row = _row(capture.window, state) if capture.window is not None else None
-    return row.input / row.seconds if row is not None else 0.0
+    """Share of the time of a state without device work in which a function waited for the next element of a
+    dataset."""
+    window = capture.window
+    row = window.states.get(state) if window is not None else None
+    if window is None or row is None or row.seconds <= RARE * window.seconds:
+        return 0.0
+    left = row.seconds - row.gpu - row.collective - row.copy
+    return row.input / left if left > 0 else 0.0
 
 
 def busy(capture: Capture, share: float) -> tuple[Busy, ...]:
