@@ -46,6 +46,8 @@ class Models:
         self.calls = Tally("models")
         self.begun = 0
         """Calls started so far, of all methods."""
+        self.on_ended: Callable[[], None] | None = None
+        """If set, called when a method has ended."""
         self._wrapped: set[type] = set()
         self._depth = 0
         """Stages around the epochs of a `fit`."""
@@ -76,6 +78,8 @@ class Models:
             try:
                 return method(*arguments, **keywords)
             finally:
+                if self.on_ended is not None:
+                    self.on_ended()
                 states.end_stages(depth)
                 self._note(name, time.perf_counter() - began)
 

@@ -155,6 +155,8 @@ class Capture:
     traced: dict[tuple[str, Where | None, str], Traced] = field(default_factory=dict)
     """By function, line and kind."""
     eager_cost: EagerCost | None = None
+    generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
+    """Generators that feed datasets: elements and seconds."""
     samples: Counter[Sampled] = field(default_factory=Counter)
     stack: tuple[Frame, ...] = ()
     """The main thread's stack when the program was stopped, innermost frame first."""

@@ -403,6 +403,13 @@ def _eager(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.eager_cost = EagerCost(record["operations"], record["mean"], record["median"])
 
 
+def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, elements, seconds in record["rows"]:
+        where = _place(files, file, row)
+        before = capture.generators.get(where, (0, 0.0))
+        capture.generators[where] = before[0] + elements, before[1] + seconds
+
+
 def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, *work, count in record["rows"]:
         capture.samples[Sampled(_place(files, file, row), *work)] += count
@@ -466,6 +473,7 @@ _HANDLERS = {
     "inside": _inside,
     "traced": _traced,
     "eager": _eager,
+    "generators": _generators,
     "samples": _samples,
     "stack": _stack,
 }
