@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -35,13 +36,14 @@ from gpulint.probe.agent.samples import Samples
 from gpulint.probe.agent.self_test import silent
 from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
-from gpulint.probe.agent.states import States
+from gpulint.probe.agent.states import STATES, States
 from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
 from gpulint.probe.agent.tracing import Tracings
 from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, LAUNCHES, OPERATIONS, TRACES
+from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, LAUNCHES, OPERATIONS, PROFILE, TRACES
+from gpulint.probe.tracing.handover import directory_of
 
 LAST = 2.0
 """Seconds that the end of the program waits for pending writes."""
@@ -61,7 +63,7 @@ class Options:
     """The parent's options. `steps`: end the program after this number of training steps beyond the warm-up; 0 lets
     it run. `warmup`: steps of the warm-up. `log`: turn on TensorFlow's placement log, for a parent that reads it.
     `simulate_gpus`: number of simulated GPUs, 0 for none, with `simulate_memory` bytes each, 0 if unspecified.
-    `profile`: a directory for TensorFlow's profile of `profile_steps` training steps after the warm-up, "" for none."""
+    `profile_steps`: training steps after the warm-up that TensorFlow's profiler traces, 0 for none."""
 
     capture: str
     steps: int = 0
@@ -70,7 +72,6 @@ class Options:
     log: bool = True
     simulate_gpus: int = 0
     simulate_memory: int = 0
-    profile: str = ""
     profile_steps: int = 0
 
 
@@ -118,12 +119,15 @@ class Session:
         self._variables = Variables(lambda: self._steps.taken + self._observers.calls, self._variable_made)
         self._functions = FunctionWriter(self._writer, self._calls, self._launches.called)
         self._profile = Profile(
-            options.profile,
+            directory_of(options.capture),
             options.warmup,
             options.profile_steps,
-            lambda reason: self._writer.write("lost", evidence="profile", reason=reason),
+            lambda reason: self._writer.write("lost", evidence=PROFILE, reason=reason),
             self.fault,
+            lambda: (self._steps.taken, self._steps.ended),
         )
+        self._profile.places = self._rows_of_nodes
+        self._profile.on_begin, self._profile.on_end = self._begin_spans, self._end_spans
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
         self._inner_told = self._loops_told = 0
@@ -222,7 +226,7 @@ class Session:
         observers: tuple[tuple[str, Callable[[], None]], ...] = (
             (OPERATIONS, self._watch_operations),
             ("placement log", self._log_placements),
-            ("profile", self._watch_profiler),
+            (PROFILE, self._watch_profiler),
             (LAUNCHES, self._watch_functions),
             (TRACES, self._watch_traces),
             ("calls", lambda: self._lose(*(("calls", name) for name in self._calls.watch(tensorflow)))),
@@ -258,7 +262,7 @@ class Session:
             self._tensorflow.debugging.set_log_device_placement(True)
 
     def _watch_profiler(self) -> None:
-        if self._options.profile:
+        if self._options.profile_steps:
             self._profile.watch(self._tensorflow.profiler.experimental, self._hooks)
 
     def _watch_functions(self) -> None:
@@ -337,6 +341,23 @@ class Session:
         if taken >= self._again.step or ended >= self._again.time:
             self._look(taken, place, ended)
 
+    def _begin_spans(self) -> None:
+        self._states.on_span = lambda state, began, ended: self._profile.spent(STATES[state], began, ended)
+
+    def _end_spans(self) -> None:
+        self._states.on_span = None
+        self._profile.spent(STATES[self._states.state], self._states.since, time.perf_counter())
+
+    def _rows_of_nodes(self) -> dict[str, tuple[int, int]]:
+        """Node → file number and row, where its name is that of one line only; none without a GPU, whose kernels are
+        named after nodes."""
+        places: dict[str, Place | None] = {}
+        if self._operations is not None and self._tensorflow.config.list_physical_devices("GPU"):
+            for (_, name), created in list(self._operations.created.items()):
+                place = created.place
+                places[name] = place if places.get(name, place) == place else None
+        return {name: (self._writer.file(place[0], *place[2:]), place[1]) for name, place in places.items() if place}
+
     def _takes_gradients(self, graph: Any) -> None:
         if self._operations is not None:
             self._operations.takes_gradients(graph)
@@ -354,7 +375,12 @@ class Session:
     def _look(self, taken: int, place: Place | None, now: float) -> None:
         """A step has ended that is to be examined."""
         assert self._operations is not None
-        again = self._profile.stepped(taken)
+        is_own = self._states.enter(STATES.index("own"))
+        try:
+            again = self._profile.stepped(taken, now)
+        finally:
+            if is_own:
+                self._states.leave()
         try:
             for other in (
                 self._memory.stepped(taken, now),
@@ -373,6 +399,7 @@ class Session:
 
     def _write_on(self) -> None:
         while not self._stopped.wait(INTERVAL):
+            self._profile.look(self._operations is not None and bool(self._operations.loops))
             self.write_down()
 
     def write_down(self) -> None:

@@ -159,6 +159,11 @@ class States:
         work = self._stack[-1]
         return work.state, work.detail
 
+    @property
+    def since(self) -> float:
+        """When it began to (`time.perf_counter`); may be called from any thread."""
+        return self._since
+
     def enter(self, state: int, place: Place | None = None, detail: str = "") -> bool:
         """This thread begins something. Returns whether `leave` is to be called: not in other threads."""
         if threading.get_ident() != self._thread:

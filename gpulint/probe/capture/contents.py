@@ -44,6 +44,7 @@ from gpulint.probe.capture.records import (
     Where,
     Worker,
 )
+from gpulint.probe.capture.windows import Window
 
 _TENSORFLOW = re.compile(r"[/\\]tensorflow[/\\]python[/\\]")
 
@@ -158,6 +159,8 @@ class Capture:
     generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
     """Generators that feed datasets: elements and seconds."""
     samples: Counter[Sampled] = field(default_factory=Counter)
+    window: Window | None = None
+    """The part of the run that TensorFlow's profiler traced."""
     stack: tuple[Frame, ...] = ()
     """The main thread's stack when the program was stopped, innermost frame first."""
     members: tuple[Member, ...] = ()

@@ -48,6 +48,7 @@ from gpulint.probe.capture.records import (
     Work,
     Worker,
 )
+from gpulint.probe.capture.windows import Window
 
 VERSION = 1
 """Version of the format; increases when a field is removed or changes its meaning."""
@@ -415,6 +416,10 @@ def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         capture.samples[Sampled(_place(files, file, row), *work)] += count
 
 
+def _window(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.window = Window.of(record, lambda file, row: _place(files, file, row))
+
+
 def _stack(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.stack = tuple(Frame(*row) for row in record["frames"])
 
@@ -475,5 +480,6 @@ _HANDLERS = {
     "eager": _eager,
     "generators": _generators,
     "samples": _samples,
+    "window": _window,
     "stack": _stack,
 }

@@ -17,6 +17,7 @@ from gpulint.probe.agent.graphs import STEP
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.training_time import INPUT, LAUNCH, PYTHON, Span, TrainingTime, training_time
+from gpulint.probe.measures.window import busy, why_unknown
 
 PARTS = ("gpu", "collective", "copy", "input", "trace", "launch", "python", "checkpoint", "other")
 """Names of the parts, in the order in which reports show them; part of the JSON report's contract."""
@@ -137,6 +138,7 @@ def time_spent(capture: Capture) -> TimeSpent | None:
         return None
     lasted = sorted(one.ended - one.began for one in time.steps) or [time.seconds / time.taken]
     spent = _sum(time.parts)
+    computing = (spent.get("gpu", 0.0) + spent.get("collective", 0.0)) / time.seconds
     operations = _operations_per_step(capture, time)
     return TimeSpent(
         seconds=time.seconds,
@@ -156,11 +158,11 @@ def time_spent(capture: Capture) -> TimeSpent | None:
             for number, one in enumerate(time.steps, 2)
         ),
         phases=tuple(_phases(capture, time)),
-        devices=(),
+        devices=tuple(DeviceTime(*one) for one in busy(capture, computing)),
         operations_per_step=operations,
         launch_cost=_launch_cost(capture, time, operations),
         tracings=tuple(_tracings(capture)),
-        why_unknown="the device tracer did not run",
+        why_unknown=why_unknown(capture),
         input_stages=tuple(_input_stages(capture)),
     )
 

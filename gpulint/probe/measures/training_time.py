@@ -1,7 +1,8 @@
 """The time of the training thread from the end of the first step to the end of the last, in spans of states.
 
-What the agent learns only later is moved: time inside functions that was a wait for input or a compilation, and the
-eager operations between functions, whose cost is known from those that were timed.
+Where a device worked meanwhile, it is the device's part. What the agent learns only later is moved: time inside
+functions that was a wait for input or a compilation, and the eager operations between functions, whose cost is known
+from those that were timed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from itertools import pairwise
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Inside, Steps, Where, Work
+from gpulint.probe.measures.window import device_shares, waiting_share
 
 INPUT, LAUNCH, CHECKPOINT, PYTHON = "input", "launch", "checkpoint", "python"
 
@@ -81,10 +83,19 @@ def training_time(capture: Capture) -> TrainingTime | None:
         for one in capture.steps_taken
     ]
     time = TrainingTime(parts, steps)
+    shares = device_shares(capture, {state for one in parts for state in one.seconds})
+    for span in (*parts, *steps):
+        for state, taken in shares.items():
+            spent = span.seconds.get(state, 0.0)
+            for name, share in taken.items():
+                span.move(state, name, spent * share)
     for part in parts:
         for one in part.work:
-            _count(time, one.where, one.state, one.detail, one.seconds, one.times)
+            left = 1.0 - sum(shares.get(one.state, {}).values())
+            _count(time, one.where, one.state, one.detail, one.seconds * left, one.times)
     _move_inside(capture.inside, time)
+    if not any(one.work.state == INPUT for one in capture.inside):
+        _move_traced(waiting_share(capture, LAUNCH), time)
     _move_eager(capture, time)
     return time
 
@@ -112,6 +123,19 @@ def _move_inside(rows: Sequence[Inside], time: TrainingTime) -> None:
             time.work[key][0] -= taken
             left -= taken
         _count(time, where, row.work.state, row.work.detail, seconds, row.work.times)
+
+
+def _move_traced(share: float, time: TrainingTime) -> None:
+    """The waits inside functions of which only the traced window tells: the same share of launch everywhere."""
+    if not share:
+        return
+    for span in (*time.parts, *time.steps):
+        span.move(LAUNCH, INPUT, span.seconds.get(LAUNCH, 0.0) * share)
+    for (where, state, _), work in list(time.work.items()):
+        if state == LAUNCH:
+            waited = work[0] * share
+            work[0] -= waited
+            _count(time, where, INPUT, NEXT, waited, work[1])
 
 
 def _move(spans: Sequence[Span], row: Inside, seconds: float) -> float:
