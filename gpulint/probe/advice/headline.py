@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.measures.out_of_memory import refused
+from gpulint.probe.measures.out_of_memory import refused, retried
 from gpulint.probe.measures.reasons import has_gpu
+from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_spent import DeviceTime, TimeSpent
 from gpulint.probe.measures.time_words import percent
 
@@ -58,9 +60,14 @@ def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
     """What comes before all figures of steps: that there are none, or how the program failed."""
     failed = refused(capture)
     if failed is not None:
-        return f"{failed.device or 'A device'} ran out of memory."
+        size = f" for {in_words(failed.size)}" if failed.size else ""
+        at = capture.error_at
+        line = f" at {os.path.basename(at.path)}:{at.row}" if at is not None else ""
+        return f"{failed.device or 'A device'} has no memory left{size}{line}."
     if capture.members:
         return None if time is not None else f"{len(capture.members)} workers; no training step was seen."
+    if capture.end.get("reason") in ("timeout", "hang") and retried(capture):
+        return f"A device has no memory left: TensorFlow retried, and was stopped ({capture.end['reason']})."
     if capture.end.get("reason") in ("timeout", "hang"):
         return f"The program was stopped ({capture.end['reason']})."
     if capture.end.get("signal"):
