@@ -35,12 +35,12 @@ _CAUSES = {
 _PARTS = {
     "collective": "the all-reduce",
     "copy": "copying",
-    "input": "waiting for input",
+    "input": "the wait for input",
     "trace": "tracing and compiling",
     "launch": "launching operations",
     "python": "Python between steps",
     "checkpoint": "writing files",
-    "other": "of unknown cause",
+    "other": "work of unknown kind",
 }
 
 
@@ -76,6 +76,8 @@ def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
         return "The program failed."
     if capture.process and not capture.tensorflow:
         return "The program did not import TensorFlow."
+    if time is None and retried(capture):
+        return "A device has no memory left: allocations fail and are retried."
     return None if time is not None else "No training was seen."
 
 
@@ -87,7 +89,7 @@ def _where(capture: Capture, time: TimeSpent) -> str:
     if known:
         return _busy(known)
     if has_gpu(capture):
-        return f"How busy the GPUs were is not known ({time.why_unknown})" if time.why_unknown else "Trained on GPUs"
+        return "How busy the GPUs were is not known"
     return "Trained on the CPU"
 
 
@@ -114,7 +116,9 @@ def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
     if not rest or sum(part.share for part in rest) <= 1 - BUSY:
         return "nothing stands in its way"
     most = max(rest, key=lambda part: part.share)
-    return f"most of the rest is {_PARTS[most.name]} ({percent(most.share)})"
+    if is_known:
+        return f"most of the rest is {_PARTS[most.name]} ({percent(most.share)})"
+    return f"{percent(most.share)} of the time is {_PARTS[most.name]}"
 
 
 def _counted(number: int, noun: str) -> str:

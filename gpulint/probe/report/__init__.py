@@ -47,11 +47,11 @@ class RunReport:
         return headline(self.capture, self.time, self.advice)
 
 
-def render(form: str, report: RunReport, color: bool) -> str:
-    """The report in a format. Raises KeyError for an unknown one."""
+def render(form: str, report: RunReport, color: bool, **look: int) -> str:
+    """The report in a format. `look`: `width` and `verbose` of the text. Raises KeyError for an unknown format."""
     if form not in FORMATS:
         raise KeyError(form)
-    text: str = import_module(f"{__name__}.{form}").render(report, color)
+    text: str = import_module(f"{__name__}.{form}").render(report, color, **(look if form == "text" else {}))
     return text
 
 
