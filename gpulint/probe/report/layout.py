@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
@@ -10,6 +11,10 @@ from gpulint.output.escapes import printable
 
 NARROWEST, DEFAULT, WIDEST = 80, 120, 200
 """Columns of a report: at least, where the terminal's are unknown, at most."""
+
+
+_BREAKS = re.compile(r"(?<!\d) | (?!(?:[%×]|(?:[mµ]?s|min|h|B|[KMGT]iB)\b))")
+"""Where a line may end: not between a number and its unit."""
 
 
 def columns_of(terminal: int) -> int:
@@ -25,7 +30,7 @@ def clean(text: str) -> str:
 def wrapped(text: str, width: int) -> list[str]:
     """Lines of at most `width` columns; a longer word has a line of its own."""
     lines: list[str] = []
-    for word in clean(text).split(" "):
+    for word in _BREAKS.split(clean(text)):
         if lines and cell_len(lines[-1]) + 1 + cell_len(word) <= width:
             lines[-1] += f" {word}"
         else:

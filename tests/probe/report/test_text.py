@@ -170,3 +170,8 @@ def test_the_slowest_step_says_what_it_did() -> None:
     slow = StepTime(32, 1.0, 0.9, {"checkpoint": 0.8, "launch": 0.1})
     slowed = replace(one, time=replace(one.time, each=(*one.time.each, slow)))
     assert "slowest: step 32, 900 ms (checkpoint 800 ms)" in render("text", slowed, False)
+
+
+@pytest.mark.parametrize("unit", ["ms", "µs", "s", "%", "×", "MiB", "B"])
+def test_a_number_stays_with_its_unit(unit: str) -> None:
+    assert list(block(f"word 48.8 {unit}, 9 more", 12)) == ["word", f"48.8 {unit}, 9", "more"]
