@@ -174,4 +174,5 @@ def test_the_slowest_step_says_what_it_did() -> None:
 
 @pytest.mark.parametrize("unit", ["ms", "µs", "s", "%", "×", "MiB", "B"])
 def test_a_number_stays_with_its_unit(unit: str) -> None:
-    assert list(block(f"word 48.8 {unit}, 9 more", 12)) == ["word", f"48.8 {unit}, 9", "more"]
+    for width in range(8, 30):
+        assert any(f"48.8 {unit}" in line for line in block(f"word 48.8 {unit}, 9 more", width))
