@@ -9,7 +9,7 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
-from gpulint.probe.advice.words import gain
+from gpulint.probe.advice.words import gain, holders
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
@@ -20,7 +20,7 @@ from gpulint.probe.measures.time_spent import TimeSpent
 from gpulint.probe.measures.time_words import duration, percent
 from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.failure import failure
-from gpulint.probe.report.header import SIMULATED, ending, header, missing_kernels, unseen, unused_cards
+from gpulint.probe.report.header import SIMULATED, ending, header, listed, missing_kernels, unseen, unused_cards
 from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.sparkline import sparkline
@@ -201,13 +201,15 @@ def _closing(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
 
 
 def _memory(report: RunReport, width: int) -> Iterator[Text]:
-    """The peak of each device; equal ones share a line."""
+    """The peak of each device, and who held it; equal ones share a line."""
+    held = {one.device: holders(one) for one in report.held}
     told: dict[str, list[str]] = {}
     for curve in curves(report.capture):
         if curve.unit == "bytes" and not curve.subject.startswith("card ") and report.capture.tensorflow:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""
-            told.setdefault(f"peak {in_words(curve.peak)}{limit}", []).append(device_name(curve.subject))
-    parts = [f"{', '.join(devices)} {text}" for text, devices in told.items()]
+            whose = f": {held[curve.subject]}" if held.get(curve.subject) else ""
+            told.setdefault(f"peak {in_words(curve.peak)}{limit}{whose}", []).append(device_name(curve.subject))
+    parts = [f"{listed(devices)} {text}" for text, devices in told.items()]
     if parts:
         yield from _listed(parts, "Memory  ", width)
 
