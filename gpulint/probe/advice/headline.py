@@ -72,8 +72,11 @@ def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
         return f"The program was stopped ({capture.end['reason']})."
     if capture.end.get("signal"):
         return f"The program was ended by signal {capture.end['signal']}."
-    if capture.error or capture.end.get("status"):
-        return "The program failed."
+    if capture.error:
+        kind = capture.error.partition(":")[0]
+        return f"The program failed with {kind}." if kind.isidentifier() else "The program failed."
+    if capture.end.get("status"):
+        return f"The program failed with status {capture.end['status']}."
     if capture.process and not capture.tensorflow:
         return "The program did not import TensorFlow."
     if time is None and retried(capture):

@@ -114,9 +114,8 @@ def _lines(report: RunReport, width: int, verbose: bool, color: bool) -> Iterato
 def _answer(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     """What ran, the headline, what the probe could not see, and how the program failed."""
     capture = report.capture
-    if capture.process:
-        for line in block(title(report), width):
-            yield Text(line, style="dim")
+    if capture.process and (said := title(report)):
+        yield from _plain(said, width, "dim")
         yield Text()
     if capture.process or capture.members:
         for line in block(report.headline, width):
@@ -196,7 +195,7 @@ def _closing(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     yield from _memory(report, width)
     yield from _checks(report, width, verbose)
     yield from _untouched(report, width, verbose)
-    if ended := ending(report.capture):
+    if report.capture.members and (ended := ending(report.capture)):
         yield from _plain(f"{ended[0].upper()}{ended[1:]}.", width, "bold")
 
 
@@ -217,8 +216,7 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
 def _checks(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     counts = Counter(one.status for one in report.expectations)
     if not counts:
-        if report.capture.process:
-            yield Text("Checks  nothing to check")
+        yield Text("Checks  nothing to check")
         return
     advised = {(one.code, one.where) for one in report.advice if one.code}
     is_told = {id(one) for one in report.expectations if (one.code, one.where) in advised}

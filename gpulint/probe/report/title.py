@@ -24,11 +24,13 @@ def _parts(report: RunReport) -> Iterator[str]:
     yield f"TensorFlow {version}" if version else ""
     yield _devices(report)
     yield ", ".join(dict.fromkeys(f"{one.cls} of {one.replicas}" for one in capture.strategies if one.replicas > 1))
-    time = report.time
-    if time is not None and time.steps:
-        yield f"{time.steps:,} steps, {duration(time.seconds)} of training"
+    steps = sum(one.taken for one in capture.steps.values())
+    words = [f"{steps:,} step{'' if steps == 1 else 's'}"] if steps else []
+    if report.time is not None:
+        words.append(f"{duration(report.time.seconds)} of training")
     elif capture.seconds:
-        yield f"{duration(capture.seconds)} in all"
+        words.append(f"{duration(capture.seconds)} in all")
+    yield ", ".join(words)
 
 
 def _devices(report: RunReport) -> str:

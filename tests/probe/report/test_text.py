@@ -68,7 +68,7 @@ def report() -> RunReport:
         logical=("CPU:0", "GPU:0"),
         cards=[Card(1.0, "0000:00:06.0", "NVIDIA H200", 143771 << 20, 1 << 30, 1 << 30, 0, 3)],
         memory=[Sample(1.0, "steps", {"GPU:0": (90 << 20, 182 << 20)})],
-        steps={("step", PIPELINE): Steps("step", PIPELINE, 61, 5.1, 0.1)},
+        steps={("step", PIPELINE): Steps("step", PIPELINE, 64, 5.1, 0.1)},
         nodes=Counter({Node(PIPELINE, "MatMul", "", "GPU:0", "", "float32", "step"): 7}),
         end={"status": 0, "signal": None, "reason": "exit", "seconds": 9.0},
     )
@@ -77,7 +77,7 @@ def report() -> RunReport:
 
 def test_the_answer_comes_first() -> None:
     lines = render("text", report(), False, width=100).splitlines()
-    assert lines[0] == "slow_input.py · TensorFlow 2.21.0 · NVIDIA H200 · 61 steps, 5.1 s of training"
+    assert lines[0] == "slow_input.py · TensorFlow 2.21.0 · NVIDIA H200 · 64 steps, 5.1 s of training"
     assert lines[2] == "GPU:0 computed 0.8 % of the time. Training waits for its input."
     assert lines[4].startswith("  step 84.3 ms  ████████████████████████████████████████████████████████▓")
     assert lines[5] == "                input 79.8 ms (94.7 %) · launch 2.0 ms (2.4 %) · Python 1.0 ms (1.2 %)"
