@@ -38,6 +38,7 @@ from gpulint.probe.capture.records import (
     Where,
     Worker,
 )
+from gpulint.probe.capture.windows import Window
 
 _TENSORFLOW = re.compile(r"[/\\]tensorflow[/\\]python[/\\]")
 
@@ -141,6 +142,8 @@ class Capture:
     """The program's cluster task, None outside a cluster or if unknown."""
     paces: list[Pace] = field(default_factory=list)
     """Steps after the warm-up."""
+    window: Window | None = None
+    """The part of the run that TensorFlow's profiler traced."""
     stack: tuple[Frame, ...] = ()
     """The main thread's stack when the program was stopped, innermost frame first."""
     members: tuple[Member, ...] = ()

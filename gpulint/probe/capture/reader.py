@@ -41,6 +41,7 @@ from gpulint.probe.capture.records import (
     Where,
     Worker,
 )
+from gpulint.probe.capture.windows import Window
 
 VERSION = 1
 """Version of the format; increases when a field is removed or changes its meaning."""
@@ -362,6 +363,10 @@ def _pace(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         capture.paces += [Pace(*row) for row in record["rows"]]
 
 
+def _window(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.window = Window.of(record, lambda file, row: _place(files, file, row))
+
+
 def _stack(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.stack = tuple(Frame(*row) for row in record["frames"])
 
@@ -416,5 +421,6 @@ _HANDLERS = {
     "log": _log,
     "worker": _worker,
     "pace": _pace,
+    "window": _window,
     "stack": _stack,
 }
