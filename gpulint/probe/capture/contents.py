@@ -12,6 +12,7 @@ from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,
+    Data,
     EagerCost,
     Execution,
     Frame,
@@ -127,6 +128,8 @@ class Capture:
     reads: Counter[Read] = field(default_factory=Counter)
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
     """Number of calls, and seconds of all together."""
+    data: Counter[Data] = field(default_factory=Counter)
+    """What Keras models were fitted to, by number of calls."""
     modules: tuple[str, ...] = ()
     """The program's own modules that were imported, as files."""
     environment: dict[str, dict[str, str]] = field(default_factory=dict)

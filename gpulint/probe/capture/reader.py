@@ -14,6 +14,7 @@ from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,
+    Data,
     EagerCost,
     Execution,
     Frame,
@@ -241,6 +242,11 @@ def _models(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         capture.model_calls[call] = made + count, spent + seconds
 
 
+def _data(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, kind, workers, batch, count in record["rows"]:
+        capture.data[Data(_place(files, file, row), kind, workers, batch)] += count
+
+
 def _environment(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.environment[record["moment"]] = dict(record["values"])
 
@@ -457,6 +463,7 @@ _HANDLERS = {
     "input": _input,
     "reads": _reads,
     "models": _models,
+    "data": _data,
     "environment": _environment,
     "keras": _keras,
     "modules": _modules,
