@@ -132,7 +132,7 @@ class Inputs:
         def finished(iterator: Any) -> None:
             if before is not None:
                 before(iterator)
-            entered = states.state != TRACE and states.enter(INPUT, None, CLOSE)
+            entered = states.is_here and states.state != TRACE and states.enter(INPUT, self._places.here(2), CLOSE)
             try:
                 self._end(iterator)
             finally:
