@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from gpulint.probe.launch.command import Simulated, Target
 from gpulint.probe.placement_log.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, RunReport, render, tensorboard
 from gpulint.probe.report.file import check_writable, write
+from gpulint.probe.report.layout import DEFAULT, columns_of
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 
 
@@ -89,6 +91,7 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
 @click.option("--merge", type=click.Path(), metavar="DIR", help="Report on all workers whose captures are in DIR.")
 @click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a run that was captured earlier.")
 @click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every check, and the tables by device.")
 @click.option("--strict/--no-strict", default=None, help="Exit with 3 where something stays inconclusive.")
 @click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 where the program itself ended well.")
 @click.option(
@@ -123,6 +126,7 @@ def command(
     merge: str | None,
     replay: str | None,
     log_path: str | None,
+    verbose: bool,
     strict: bool | None,
     exit_zero: bool,
     whose: str,
@@ -188,7 +192,9 @@ def command(
         end: dict[str, object] = {"status": 0} if log_path else capture.end
         status = exit_status(expectations, end, settings.probe_strict, capture.faults)
         report = RunReport.of(capture, expectations, status, findings)
-        text = render(output_format, report, not output_file and options.use_color(color))
+        columns = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
+        in_color = not output_file and options.use_color(color)
+        text = render(output_format, report, in_color, width=columns, verbose=verbose)
         shown = _page(report) if html_path else ""
         traced = _trace(report) if trace_path else ""
     except Exception as error:

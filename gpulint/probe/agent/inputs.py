@@ -6,15 +6,17 @@ import functools
 import time
 import weakref
 from collections.abc import Callable
+from itertools import combinations, islice, pairwise
 from statistics import median
 from typing import Any
 
+from gpulint.probe.agent.generators import Generators
 from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.replicas import split
-from gpulint.probe.agent.states import INPUT, OWN, States
+from gpulint.probe.agent.states import INPUT, OWN, TRACE, States
 from gpulint.probe.agent.tally import Tally
 
 FIRST = 2
@@ -23,11 +25,17 @@ FIRST = 2
 GAPS = 100
 """Gaps between requests that an iterator remembers."""
 
+LONGEST = 9.9
+"""Seconds from which a gap may be missing: longer than 10 s are not remembered."""
+
+CHOICES = 500
+"""Choices of missing gaps that are compared."""
+
 CALLS = 64
 """Calls of functions after which their iterators are queried, which takes about as long as an eager operation."""
 
-NEXT = "next"
-"""The detail of waits."""
+NEXT, OPEN, CLOSE = "next", "iter", "end of a pipeline"
+"""Details of waits: for an element, for an iterator, and for what its pipeline is still doing."""
 
 
 class Inputs:
@@ -46,6 +54,7 @@ class Inputs:
         self._places, self._hooks, self._states, self._steps = places, hooks, states, steps
         self._internals: Internals | None = None
         self.seen = Tally("input")
+        self.generators = Generators(places, hooks)
         self.splits = Tally("splits")
         self._loops: weakref.WeakKeyDictionary[Any, _Loop] = weakref.WeakKeyDictionary()
         self._inside: dict[int, _Inside] = {}
@@ -60,10 +69,11 @@ class Inputs:
     def watch(self, internals: Internals) -> None:
         """Installs the timers."""
         self._internals = internals
+        for dataset in internals.iterables:
+            self._hooks.replace(dataset, "__iter__", self._opened(dataset.__iter__))
         for iterator in internals.iterators:
             self._hooks.replace(iterator, "__next__", self._timed(iterator.__next__))
-        if internals.owned_iterator is not None and internals.reads_models:
-            self._hooks.add(internals.owned_iterator, "__del__", self._finished(internals.owned_iterator))
+            self._hooks.add(iterator, "__del__", self._finished(getattr(iterator, "__del__", None)))
 
     # ------------------------------------------------------------------------- in Python
 
@@ -99,6 +109,46 @@ class Inputs:
             self.seen.add(loop.place, numbers=(1, ended - began, ended - loop.last, steps - loop.steps))
         loop.taken, loop.last, loop.steps = loop.taken + 1, ended, steps
 
+    def _opened(self, iterate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Starting a pipeline, which may fill its buffers."""
+        states = self._states
+
+        @functools.wraps(iterate)
+        def opened(dataset: Any) -> Any:
+            if not states.is_here or states.state in (INPUT, TRACE):
+                return iterate(dataset)
+            states.enter(INPUT, self._places.here(2), OPEN)
+            try:
+                return iterate(dataset)
+            finally:
+                states.leave()
+
+        return opened
+
+    def _finished(self, before: Callable[[Any], None] | None) -> Callable[[Any], None]:
+        """Ending a pipeline, which waits for the elements that it is making."""
+        states = self._states
+
+        def finished(iterator: Any) -> None:
+            if before is not None:
+                before(iterator)
+            entered = states.is_here and states.state != TRACE and states.enter(INPUT, self._places.here(2), CLOSE)
+            try:
+                self._end(iterator)
+            finally:
+                if entered:
+                    states.leave()
+
+        return finished
+
+    def _died(self, iterator: Any) -> None:
+        """An iterator is about to be deleted, as at the end of an epoch."""
+        one = self._inside.pop(id(iterator), None)
+        if one is not None:
+            self._query(one, iterator, is_last=True)
+        if self._internals is not None:
+            self._internals.release(iterator)
+
     # ------------------------------------------------------------------ inside a function
 
     def _began(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
@@ -118,8 +168,10 @@ class Inputs:
         """The running function was traced, and asks for its element only now; or its first run has ended, of which
         nobody knows when it did."""
         for one in self._calling:
-            one.calls[-1].began = time.perf_counter()
-            one.calls[-1].is_first = is_first_run
+            if is_first_run:
+                one.calls[-1].is_first = True
+            else:
+                one.calls[-1].began = time.perf_counter()
 
     def _ended(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
         """The call has returned."""
@@ -129,28 +181,16 @@ class Inputs:
                 self._query(one, one.iterator())
         self._calling = []
 
+    def settle(self) -> None:
+        """A `fit` or the like has ended: its iterators may be deleted at any time, as while a graph is built."""
+        for one in list(self._inside.values()):
+            self._query(one, one.iterator())
+
     def close(self) -> None:
         """The watching is over: the last waits."""
         for one in list(self._inside.values()):
             self._query(one, one.iterator(), is_last=True)
         self._inside.clear()
-
-    def _finished(self, owned: Any) -> Callable[[Any], None]:
-        before = getattr(owned, "__del__", None)
-
-        def finished(iterator: Any) -> None:
-            if id(iterator) in self._inside:
-                self._end(iterator)
-            if before is not None:
-                before(iterator)
-
-        return finished
-
-    def _died(self, iterator: Any) -> None:
-        """An iterator is about to be deleted, as at the end of an epoch."""
-        one = self._inside.pop(id(iterator))
-        if self._states.is_here:
-            self._query(one, iterator, is_last=True)
 
     def _query(self, one: _Inside, iterator: Any, is_last: bool = False) -> None:
         if iterator is None or self._internals is None:
@@ -161,10 +201,13 @@ class Inputs:
         finally:
             if entered:
                 self._states.leave()
-        if given is None:
+        if given is not None:
+            waits = one.settle(*given, is_last)
+        elif self._internals.is_synchronous(iterator):
+            waits = one.of_generator(self.generators.between)
+        else:
             return
         steps = self._steps()
-        waits = one.settle(*given, is_last)
         for began, ended, waited, count in waits:
             self._states.moves(one.place, INPUT, NEXT, began, ended, waited, count)
         if waits:
@@ -197,7 +240,7 @@ class _Call:
 class _Inside:
     """An iterator read inside functions, and the calls that read it whose waits are not known yet."""
 
-    __slots__ = ("calls", "each", "elements", "gaps", "iterator", "place", "steps")
+    __slots__ = ("calls", "each", "elements", "gaps", "iterator", "place", "remembered", "steps")
 
     def __init__(self, iterator: Any, place: Place | None, steps: int) -> None:
         self.iterator, self.place, self.steps = weakref.ref(iterator), place, steps
@@ -206,47 +249,97 @@ class _Inside:
         self.each = 1
         """Elements that a call reads."""
         self.gaps: list[float] = []
-        """Gaps in seconds of the first of `calls` that were counted before."""
+        """Gaps of `calls` in seconds."""
+        self.remembered: list[int] = []
+        """The gaps that the iterator remembered at the last query, in µs."""
 
     def settle(self, elements: int, gaps: list[int], is_last: bool) -> list[tuple[float, float, float, int]]:
         """The waits of all calls but the last: begin, end, seconds waited, elements. `elements` is the number so far,
         `gaps` the last ones in µs."""
-        known = self.elements > 0
+        is_first = not self.elements
         taken, self.elements = elements - self.elements, elements
-        fresh = self.calls[1:] if known else self.calls
+        fresh = self.calls if is_first else self.calls[1:]
         returned = sum(1 for call in fresh if call.ended)
         if not taken or not returned:
             return []
-        each = taken / returned
-        begins = [call.began for call in self.calls]
-        if each != int(each) or taken > GAPS:  # a call may leave its loop, or read more than is remembered
-            mean = sum(gaps) / max(len(gaps), 1) / 1e6
-            seconds = begins[-1] - begins[0]
-            waited = max(0.0, seconds - mean * taken * (len(begins) - 1) / max(len(fresh), 1))
-            self.calls, self.gaps = self.calls[-1:], []
-            return [(begins[0], begins[-1], waited, taken)] if seconds else []
-        self.each = int(each)
-        recorded = taken - (not known) + len(fresh) - returned
-        self.gaps += [gap / 1e6 for gap in gaps[len(gaps) - recorded :]] if recorded else []
+        new = [gap / 1e6 for gap in gaps[len(gaps) - _added(self.remembered, gaps) :]]
+        self.remembered = gaps
+        each, rest = divmod(taken, returned)
+        self.each = max(each, 1)
+        self.gaps += new
+        expected = taken - is_first + len(fresh) - returned
+        if rest or not self._complete(expected - len(new)):
+            rows = self._on_average(gaps, taken)
+        else:
+            rows = self._of_each(is_last)
+        self.calls = self.calls[-1:]
+        return rows
+
+    def of_generator(self, between: Callable[[float, float], float]) -> list[tuple[float, float, float, int]]:
+        """The waits of all calls where each lets a generator make its element: Keras switches the model off for a
+        `PyDataset` with workers."""
+        rows = [(one.began, one.ended, between(one.began, one.ended), 1) for one in self.calls if one.ended]
+        self.calls = []
+        return rows
+
+    def _intervals(self) -> list[float]:
+        return [after.began - before.began for before, after in pairwise(self.calls)]
+
+    def _complete(self, missing: int) -> bool:
+        """Puts in gaps that were too long to be recorded. Returns whether all are known then."""
+        intervals = self._intervals()
+        long = [number for number, interval in enumerate(intervals) if interval > LONGEST]
+        if not missing:
+            return True
+        if missing < 0 or self.each > 1 or len(long) < missing:
+            return False
+
+        def filled(chosen: tuple[int, ...]) -> list[float]:
+            left = iter(self.gaps)
+            return [interval if number in chosen else next(left, 0.0) for number, interval in enumerate(intervals)]
+
+        def misfit(chosen: tuple[int, ...]) -> float:
+            return sum(max(0.0, gap - interval) for gap, interval in zip(filled(chosen), intervals))  # noqa: B905
+
+        self.gaps = filled(min(islice(combinations(long, missing), CHOICES), key=misfit))
+        return True
+
+    def _on_average(self, gaps: list[int], taken: int) -> list[tuple[float, float, float, int]]:
+        """The wait of all calls together, from the mean gap: a call may leave its loop, or read more elements than are
+        remembered."""
+        began, ended = self.calls[0].began, self.calls[-1].began
+        self.gaps = []
+        if ended <= began:
+            return []
+        elements = round(taken * (len(self.calls) - 1) / max(len(self.calls), 1))
+        mean = sum(gaps) / max(len(gaps), 1) / 1e6
+        return [(began, ended, max(0.0, ended - began - mean * elements), elements)]
+
+    def _of_each(self, is_last: bool) -> list[tuple[float, float, float, int]]:
         waits = []
-        for number in range(len(self.calls) - 1):
+        for number, interval in enumerate(self._intervals()):
             spent = sum(self.gaps[number * self.each : (number + 1) * self.each])
-            waits.append(0.0 if self.calls[number].is_first else begins[number + 1] - begins[number] - spent)
+            waits.append(0.0 if self.calls[number].is_first else interval - spent)
         self.gaps = self.gaps[len(waits) * self.each :]
         if is_last and waits and self.calls[-1].ended:
             waits.append(self._last_wait(waits))
-        total = max(0.0, sum(waits))
-        positive = sum(max(0.0, wait) for wait in waits)
-        scale = total / positive if positive else 0.0
-        rows = []
-        for begin, wait in zip(begins, waits):  # noqa: B905
-            waited = max(0.0, wait) * scale
-            rows.append((begin, begin + waited, waited, self.each))
-        self.calls = self.calls[-1:]
-        return rows
+        total, positive = sum(waits), sum(max(0.0, wait) for wait in waits)
+        scale = max(0.0, total) / positive if positive else 0.0
+        return [
+            (call.began, call.began + max(0.0, wait) * scale, max(0.0, wait) * scale, self.each)
+            for call, wait in zip(self.calls, waits)  # noqa: B905
+        ]
 
     def _last_wait(self, waits: list[float]) -> float:
         """An estimate for the last call, after which nothing was requested."""
         last = self.calls[-1]
         computed = [call.ended - call.began - wait for call, wait in zip(self.calls, waits)]  # noqa: B905
         return max(0.0, last.ended - last.began - median(computed))
+
+
+def _added(before: list[int], after: list[int]) -> int:
+    """How many gaps were added to those remembered, of which the oldest are forgotten."""
+    for kept in range(min(len(before), len(after)), 0, -1):
+        if before[-kept:] == after[:kept]:
+            return len(after) - kept
+    return len(after)

@@ -66,6 +66,8 @@ PRIVATE = {
     "distributed_next": Private(
         "tensorflow.python.distribute.input_lib", "DistributedIteratorBase.__next__", DISTRIBUTED_WAITS
     ),
+    "dataset_iter": Private("tensorflow.python.data.ops.dataset_ops", "DatasetV2.__iter__", WAITS),
+    "distributed_iter": Private("tensorflow.python.distribute.input_lib", "DistributedDataset.__iter__", WAITS),
     "per_replica": Private("tensorflow.python.distribute.values", "PerReplica", REPLICAS),
     "function": Private(
         "tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", LAUNCHES
@@ -135,11 +137,7 @@ class Internals:
     @property
     def functions(self) -> list[Any]:
         """The classes of objects that `tf.function` and `get_concrete_function` return."""
-        return [
-            getattr(importlib.import_module(PRIVATE[key].module), PRIVATE[key].name.split(".")[0])
-            for key in ("function", "concrete")
-            if key in self._found
-        ]
+        return self._owners("function", "concrete")
 
     @property
     def compilation(self) -> Any:
@@ -150,6 +148,16 @@ class Internals:
     def runtime(self) -> Any:
         """The module with the entry points of eager operations."""
         return self._module("runtime")
+
+    @property
+    def iterables(self) -> list[Any]:
+        """The classes of datasets that `iter` takes."""
+        return self._owners("dataset_iter", "distributed_iter")
+
+    def _owners(self, *keys: str) -> list[Any]:
+        """The classes of methods."""
+        found = [PRIVATE[key] for key in keys if key in self._found]
+        return [getattr(importlib.import_module(one.module), one.name.split(".")[0]) for one in found]
 
     def _module(self, key: str) -> Any:
         return importlib.import_module(PRIVATE[key].module) if key in self._found else None
@@ -250,6 +258,26 @@ class Internals:
         """Whether iterators report their performance model."""
         return self._model_of is not None
 
+    @staticmethod
+    def is_synchronous(iterator: Any) -> bool:
+        """Whether a pipeline makes an element only when it is asked for one."""
+        left = [getattr(iterator, "_dataset", None)]
+        while left:
+            dataset = left.pop()
+            if dataset is None or any(name in type(dataset).__name__ for name in ("Prefetch", "Parallel")):
+                return False
+            left += dataset._inputs()
+        return True
+
+    def release(self, iterator: Any) -> None:
+        """Lets go of what an iterator owns, which ends its pipeline, as it is about to be deleted. An iterator inside a
+        graph owns nothing."""
+        for name in ("_iterator_resource", "_iterators"):
+            owned = vars(iterator).get(name)
+            if isinstance(owned, list) or (self.eager_tensor is not None and isinstance(owned, self.eager_tensor)):
+                del owned
+                delattr(iterator, name)
+
     def owned_iterators(self, value: Any) -> list[Any]:
         """The iterators of datasets that an argument of a function stands for: itself, or those of the replicas. Each
         device of a strategy has a buffer of its own, which a step reads."""
@@ -267,11 +295,13 @@ class Internals:
 
     def iterator_gaps(self, iterator: Any) -> tuple[int, list[int]] | None:
         """Number of elements an iterator has produced, and the last gaps between requests in µs (`ModelProto`); None
-        if it does not report. Runs an operation."""
+        if it does not report. Runs an operation, so not while a graph is built, to which it would belong."""
         if self._model_of is None:
             return None
         get, form = self._model_of
         try:
+            if not self._context().executing_eagerly():
+                return None
             text = get(iterator=iterator._iterator_resource)
             model = form.FromString(self.value_of(text))
             return int(model.nodes[model.output].num_elements), list(model.gap_times)

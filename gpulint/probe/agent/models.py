@@ -1,4 +1,4 @@
-"""Keras, once the program has imported it: its version, calls of its models, epochs and callbacks."""
+"""Keras, once the program has imported it: calls of its models, what `fit` is given, epochs and callbacks."""
 
 from __future__ import annotations
 
@@ -36,16 +36,29 @@ CALLBACK = "callback"
 """The detail of callbacks of Keras's own."""
 
 
+TRAINING = "fit"
+
+ARRAYS, DATASET, GENERATOR, LOADER, OTHER = "arrays", "dataset", "generator", "PyDataset", "other"
+"""Kinds of data that `fit` is given."""
+
+_KINDS = {"PyDataset": LOADER, "Sequence": LOADER, "DatasetV2": DATASET, "DistributedDatasetInterface": DATASET}
+"""By the name of a class among the bases; `Sequence` is Keras 2's `PyDataset`."""
+
+
 class Models:
-    """Counts calls of models by method and line, with their seconds, and times callbacks."""
+    """Counts calls of models by method and line, with their seconds, and what `fit` is given; times callbacks."""
 
     def __init__(self, writer: Writer, places: Places, hooks: Hooks, fault: Fault, states: States) -> None:
         self._writer, self._places, self._hooks, self._states = writer, places, hooks, states
         self._note = guarded("models", fault, self._count)
         self._wrap = guarded("callbacks", fault, self._wrap_own)
+        self._note_data = guarded("data of models", fault, self._count_data)
         self.calls = Tally("models")
+        self.data = Tally("data")
         self.begun = 0
         """Calls started so far, of all methods."""
+        self.on_ended: Callable[[], None] | None = None
+        """If set, called when a method has ended."""
         self._wrapped: set[type] = set()
         self._depth = 0
         """Stages around the epochs of a `fit`."""
@@ -67,6 +80,8 @@ class Models:
         @functools.wraps(method)
         def counted(*arguments: Any, **keywords: Any) -> Any:
             self.begun += 1
+            if name == TRAINING:
+                self._note_data(arguments[1] if len(arguments) > 1 else keywords.get("x"), keywords)
             began = time.perf_counter()
             depth = states.depth
             if name == "fit":
@@ -76,6 +91,8 @@ class Models:
             try:
                 return method(*arguments, **keywords)
             finally:
+                if self.on_ended is not None:
+                    self.on_ended()
                 states.end_stages(depth)
                 self._note(name, time.perf_counter() - began)
 
@@ -83,6 +100,12 @@ class Models:
 
     def _count(self, name: str, seconds: float) -> None:
         self.calls.add(self._places.here(), name, numbers=(1, seconds))
+
+    def _count_data(self, data: Any, keywords: dict[str, Any]) -> None:
+        kind = _kind(data)
+        workers = keywords.get("workers", getattr(data, "workers", 1)) if kind == LOADER else 0
+        batch = keywords.get("batch_size") or 0
+        self.data.count(self._places.here(), kind, int(workers), int(batch))
 
     # -------------------------------------------------------------------------- callbacks
 
@@ -129,3 +152,12 @@ class Models:
                     states.leave()
 
         return timed
+
+
+def _kind(data: Any) -> str:
+    for base in type(data).__mro__:
+        if base.__name__ in _KINDS and base.__module__.partition(".")[0] in (*NAMES, "tensorflow"):
+            return _KINDS[base.__name__]
+    if isinstance(data, (list, tuple, dict)) or hasattr(data, "shape"):
+        return ARRAYS
+    return GENERATOR if hasattr(data, "__next__") else OTHER

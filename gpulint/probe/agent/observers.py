@@ -7,7 +7,7 @@ from typing import Any
 
 from gpulint.probe.agent.environment import Environment
 from gpulint.probe.agent.gradients import Gradients
-from gpulint.probe.agent.guard import Fault
+from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inputs import Inputs
 from gpulint.probe.agent.internals import Internals
@@ -47,6 +47,7 @@ class Observers:
         self._saves = Saves(places, hooks, states)
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
         self._inputs = Inputs(places, hooks, fault, states, steps)
+        self._models.on_ended = guarded("waits for input", fault, self._inputs.settle)
         self.function_began, self.function_ended = self._inputs.began, self._inputs.ended
         self.function_traced = self._inputs.traced
 
@@ -68,6 +69,7 @@ class Observers:
             (EAGER_STEPS, lambda: self._gradients.watch(tensorflow)),
             (READS, lambda: self._reads.watch(internals)),
             (WAITS, lambda: self._inputs.watch(internals)),
+            (WAITS, lambda: self._inputs.generators.watch(tensorflow.data.Dataset)),
             ("saves", lambda: self._saves.watch(tensorflow, OF_TENSORFLOW)),
         )
         for evidence, watch in watches:
@@ -88,9 +90,11 @@ class Observers:
         """Writes the counts since the last time."""
         for tally in (
             self._models.calls,
+            self._models.data,
             self._replicas.calls,
             self._reads.seen,
             self._inputs.seen,
+            self._inputs.generators.seen,
             self._inputs.splits,
         ):
             tally.write(self._writer)

@@ -29,7 +29,7 @@ NEEDED = 3
 LONG, LONGER = 0.05, 5.0
 """Seconds beyond the usual time, and multiple of it, from which a call has compiled something."""
 
-BUSY = 0.3
+BUSY = 0.1
 """Share of these seconds that the process must have computed: compilers do, those who wait do not."""
 
 CAUSES = 3

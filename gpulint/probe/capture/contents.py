@@ -12,6 +12,7 @@ from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,
+    Data,
     EagerCost,
     Execution,
     Frame,
@@ -127,6 +128,8 @@ class Capture:
     reads: Counter[Read] = field(default_factory=Counter)
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
     """Number of calls, and seconds of all together."""
+    data: Counter[Data] = field(default_factory=Counter)
+    """What Keras models were fitted to, by number of calls."""
     modules: tuple[str, ...] = ()
     """The program's own modules that were imported, as files."""
     environment: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -156,6 +159,8 @@ class Capture:
     traced: dict[tuple[str, Where | None, str], Traced] = field(default_factory=dict)
     """By function, line and kind."""
     eager_cost: EagerCost | None = None
+    generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
+    """Generators that feed datasets: elements and seconds."""
     samples: Counter[Sampled] = field(default_factory=Counter)
     window: Window | None = None
     """The part of the run that TensorFlow's profiler traced."""

@@ -14,6 +14,7 @@ from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,
+    Data,
     EagerCost,
     Execution,
     Frame,
@@ -241,6 +242,11 @@ def _models(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         capture.model_calls[call] = made + count, spent + seconds
 
 
+def _data(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, kind, workers, batch, count in record["rows"]:
+        capture.data[Data(_place(files, file, row), kind, workers, batch)] += count
+
+
 def _environment(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.environment[record["moment"]] = dict(record["values"])
 
@@ -404,6 +410,13 @@ def _eager(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.eager_cost = EagerCost(record["operations"], record["mean"], record["median"])
 
 
+def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, elements, seconds in record["rows"]:
+        where = _place(files, file, row)
+        before = capture.generators.get(where, (0, 0.0))
+        capture.generators[where] = before[0] + elements, before[1] + seconds
+
+
 def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, *work, count in record["rows"]:
         capture.samples[Sampled(_place(files, file, row), *work)] += count
@@ -450,6 +463,7 @@ _HANDLERS = {
     "input": _input,
     "reads": _reads,
     "models": _models,
+    "data": _data,
     "environment": _environment,
     "keras": _keras,
     "modules": _modules,
@@ -471,6 +485,7 @@ _HANDLERS = {
     "inside": _inside,
     "traced": _traced,
     "eager": _eager,
+    "generators": _generators,
     "samples": _samples,
     "window": _window,
     "stack": _stack,

@@ -433,6 +433,16 @@ class Read(NamedTuple):
     device: str
 
 
+class Data(NamedTuple):
+    """What the calls of `fit` on a line are given: "arrays", "dataset", "generator", "PyDataset" or "other"; `workers`
+    of a PyDataset; `batch`, the requested batch size, 0 if the data is in batches."""
+
+    where: Where | None
+    kind: str
+    workers: int
+    batch: int
+
+
 class ModelCall(NamedTuple):
     """A line that calls a method of a Keras model."""
 

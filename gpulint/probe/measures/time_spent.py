@@ -94,11 +94,11 @@ class Tracing:
 
 
 class InputStage(NamedTuple):
-    """A line of the program that a pipeline runs in Python, and the share of the samples of other threads, taken while
-    the training thread waited or ran a function, in which it did."""
+    """A line of the program that feeds the training from other threads: `threads` ran it at a time, on average, while
+    the training thread waited or ran a function."""
 
     where: Where | None
-    share: float
+    threads: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from those that were timed.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -140,7 +140,7 @@ def _move_traced(share: float, time: TrainingTime) -> None:
 
 def _move(spans: Sequence[Span], row: Inside, seconds: float) -> float:
     """Moves seconds of the spans that a row is in, the same share of each; returns how many."""
-    first = bisect_left(spans, row.began, key=lambda span: span.ended)
+    first = bisect_right(spans, row.began, key=lambda span: span.ended)
     last = max(bisect_left(spans, row.ended, key=lambda span: span.ended), first)
     among = spans[first : last + 1]
     left = sum(one.seconds.get(LAUNCH, 0.0) for one in among)
