@@ -9,9 +9,9 @@ import pytest
 
 from gpulint.probe.capture.contents import Capture, Log
 from gpulint.probe.capture.records import Card, Happened, Inside, Loop, Segment, Steps, Where, Work
-from gpulint.probe.capture.windows import DeviceWindow, StateTime, Window
+from gpulint.probe.capture.windows import DeviceWindow, LineTime, StateTime, Window
 from gpulint.probe.measures.training_time import TrainingTime, training_time
-from gpulint.probe.measures.window import Busy, busy, device_shares, waiting_share, why_unknown
+from gpulint.probe.measures.window import Busy, busy, computing_lines, device_shares, waiting_share, why_unknown
 
 HERE = Where("train.py", 7)
 STEP = Steps("step", None, 0, 0.0, 0.0)
@@ -163,3 +163,9 @@ def test_of_a_loop_in_a_function_the_traced_part_is_told() -> None:
     assert time.parts[0].seconds == pytest.approx({"launch": 0.1, "input": 0.9})
     assert time.work[HERE, "input", "next"] == [pytest.approx(0.9), 37]
     assert training_time(Capture(window=seen)) is None
+
+
+def test_lines_share_the_time_in_which_devices_computed() -> None:
+    seen = replace(window(WHOLE), lines=(LineTime(HERE, "GPU:0", 40, 0.15), LineTime(None, "GPU:0", 9, 0.1)))
+    assert list(computing_lines(ran(seen), 10.0)) == [(HERE, pytest.approx(5.0), 40)]
+    assert list(computing_lines(ran(None), 10.0)) == []
