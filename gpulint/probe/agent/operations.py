@@ -42,8 +42,9 @@ class Operations:
     """TensorFlow's callback for each eager operation, function call and graph node.
 
     Only counts and looks things up; runs no operation, and raises nothing except what `on_step` raises to end the
-    program. `on_live` is called once the runtime is up; `on_rebuilt` before a graph replaces one of the same name that
-    has run and was not taken yet.
+    program. `on_first_run` is called when a trace has run for the first time, with the function and its line;
+    `containing` gets the names of functions that contain one that XLA compiles. `on_live` is called once the runtime is
+    up; `on_rebuilt` before a graph replaces one of the same name that has run and was not taken yet.
     """
 
     def __init__(
@@ -57,12 +58,16 @@ class Operations:
         on_rebuilt: Callable[[], None],
         on_batch: Callable[[Place | None, int], None],
         on_compiled: Callable[[str], None],
+        on_first_run: Callable[[str, Place | None], None],
+        containing: set[str],
     ) -> None:
         self._internals = internals
         self._places = places
         self._on_fault, self._on_live, self._on_step, self._on_variable = on_fault, on_live, on_step, on_variable
         self._on_rebuilt = on_rebuilt
         self._on_batch, self._on_compiled = on_batch, on_compiled
+        self._on_first_run = on_first_run
+        self._containing = containing
         self.several_devices = False
         """Whether the runtime has more than one device, so that copies are possible."""
         self.kept = Kept()
@@ -232,6 +237,7 @@ class Operations:
             self.traces.setdefault(function, {})[trace] = time.time()
             self.awaited.append(function)
             self.fresh_functions = True
+            self._on_first_run(function, self._places.here(4))
             self.called_at.setdefault(function, (self._places.here(4), _device_of(outputs)))
             self._trains[trace] = function in self._takes
         if not self._trains[trace]:
@@ -275,6 +281,7 @@ class Operations:
             self._takes.discard(own)
             if own in self.compiled:
                 self._on_compiled(own)
+                self._contains(graph)
             if own in self.awaited:
                 self._on_rebuilt()
         if (own, name) not in self.created:
@@ -288,6 +295,12 @@ class Operations:
         if own in self.compiled and outputs and (device := outputs[0].device) and not device.startswith("/job:"):
             # Handles of variables have full device names; `tf.device` gives partial ones.
             self.inner_devices.add((own, place, short(device)))
+
+    def _contains(self, graph: Any) -> None:
+        """Marks a graph that XLA compiles, and the graphs around it."""
+        while (name := getattr(graph, "name", None)) is not None:
+            self._containing.add(name)
+            graph = getattr(graph, "outer_graph", None)
 
     def _loops(self, graph: Any, place: Place | None) -> None:
         while (name := getattr(graph, "name", None)) is not None and not is_of_pipeline(name):

@@ -13,11 +13,13 @@ from gpulint.probe.capture.records import (
     Card,
     Copy,
     Data,
+    EagerCost,
     Execution,
     Frame,
     Function,
     Happened,
     InnerDevice,
+    Inside,
     Kept,
     Kernel,
     Loop,
@@ -27,12 +29,17 @@ from gpulint.probe.capture.records import (
     Read,
     ReplicaRun,
     Sample,
+    Sampled,
+    Segment,
     SourceText,
     Split,
+    Stage,
     Stated,
     Steps,
     Strategy,
+    TakenStep,
     Task,
+    Traced,
     Variable,
     Wait,
     Where,
@@ -142,6 +149,19 @@ class Capture:
     """The program's cluster task, None outside a cluster or if unknown."""
     paces: list[Pace] = field(default_factory=list)
     """Steps after the warm-up."""
+    stages: dict[int, Stage] = field(default_factory=dict)
+    """By id."""
+    segments: list[Segment] = field(default_factory=list)
+    """The time of the training thread from its first step on, without gaps."""
+    steps_taken: list[TakenStep] = field(default_factory=list)
+    """The first steps after that one."""
+    inside: list[Inside] = field(default_factory=list)
+    traced: dict[tuple[str, Where | None, str], Traced] = field(default_factory=dict)
+    """By function, line and kind."""
+    eager_cost: EagerCost | None = None
+    generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
+    """Generators that feed datasets: elements and seconds."""
+    samples: Counter[Sampled] = field(default_factory=Counter)
     window: Window | None = None
     """The part of the run that TensorFlow's profiler traced."""
     stack: tuple[Frame, ...] = ()
