@@ -61,20 +61,30 @@ def _held(capture: Capture, device: str) -> Held | None:
     if allocator is not None and window is not None:
         allocator = max(allocator, window.in_use)
     fixed, loose = _held_by_python(capture, device)
+    traced = [Holder(device, row.group, row.where, row.bytes) for row in window.rows] if window is not None else []
+    eager = [one for one in traced if _is_eager(one)]
     room = window.before if window is not None else allocator
     if room is not None:
-        loose = _within(loose, room - sum(one.bytes for one in fixed))
-    holders = [*fixed, *loose]
-    if window is not None:
-        holders += [Holder(device, row.group, row.where, row.bytes) for row in window.rows]
-    holders = _merged(holders)
-    known = sum(one.bytes for one in holders)
+        room -= _total(fixed)
+        loose = _within(loose, room + _total(eager))
+        # What Python holds and was allocated in the window is among the eager operations of the trace.
+        eager = _within(eager, _total(eager) - max(_total(loose) - room, 0))
+    holders = _merged([*fixed, *loose, *eager, *(one for one in traced if not _is_eager(one))])
+    known = _total(holders)
     if allocator is not None and allocator > known:
         holders = _merged([*holders, Holder(device, "other", None, allocator - known)])
     if not holders:
         return None
-    peak = sum(one.bytes for one in holders)
-    return Held(device, peak, allocator, first, _process(capture, device), tuple(holders))
+    return Held(device, _total(holders), allocator, first, _process(capture, device), tuple(holders))
+
+
+def _is_eager(traced: Holder) -> bool:
+    """Whether it may be an eager operation's: those have no line in the trace."""
+    return traced.where is None and traced.group == "activations"
+
+
+def _total(holders: Iterable[Holder]) -> int:
+    return sum(one.bytes for one in holders)
 
 
 def _held_by_python(capture: Capture, device: str) -> tuple[list[Holder], list[Holder]]:
