@@ -18,6 +18,7 @@ from gpulint.probe.capture.evidence import (
     END,
     FIT_WAITS,
     GRAPHS,
+    HOLDERS,
     KERNELS,
     LAUNCHES,
     LINES,
@@ -59,6 +60,7 @@ PRIVATE = {
     "tensor": Private(_OPS, "_EagerTensorBase", READS),
     "read": Private(_OPS, "_EagerTensorBase._numpy", READS),
     "dtype": Private(_OPS, "EagerTensor._datatype_enum", ""),
+    "elements": Private(_OPS, "EagerTensor._num_elements", HOLDERS),
     "value": Private(_OPS, "EagerTensor._numpy_internal", ""),
     "owned": Private("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", WAITS),
     "owned_next": Private("tensorflow.python.data.ops.iterator_ops", "OwnedIterator.__next__", WAITS),
@@ -116,6 +118,7 @@ class Internals:
                     self.lost.append((private.evidence, f"{private.module}.{private.name}: {error}"))
         self._context: Callable[[], Any] = getattr(importlib.import_module(_CONTEXT), "context", _no_context)
         self._has_dtype, self._has_device = "dtype" in self._found, "device" in self._found
+        self._has_elements = "elements" in self._found
         self._has_callbacks = "callbacks" in self._found
         self._model_of = self._both("model", "model_form")
         self._read: Any = self._found.get("read")
@@ -215,6 +218,10 @@ class Internals:
         if self._has_dtype:
             return int(tensor._datatype_enum()) if hasattr(tensor, "_datatype_enum") else 0
         return int(getattr(getattr(tensor, "dtype", None), "as_datatype_enum", 0))
+
+    def elements_of(self, tensor: Any) -> int:
+        """Number of elements of an eager tensor, 0 for other values and if that is not told."""
+        return int(tensor._num_elements()) if self._has_elements and hasattr(tensor, "_num_elements") else 0
 
     def value_of(self, tensor: Any) -> Any:
         """An eager tensor's value, not counted as a read by the program."""

@@ -8,6 +8,7 @@ from typing import Any
 from gpulint.probe.agent.environment import Environment
 from gpulint.probe.agent.gradients import Gradients
 from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inputs import Inputs
 from gpulint.probe.agent.internals import Internals
@@ -38,10 +39,11 @@ class Observers:
         on_step: OnStep,
         on_traced: Callable[[Any], None],
         steps: Callable[[], int],
+        holders: Holders,
     ) -> None:
         self._writer = writer
         self._environment = Environment(writer, hooks)
-        self._models = Models(writer, places, hooks, fault, states)
+        self._models = Models(writer, places, hooks, fault, holders, states)
         self._replicas = Replicas(places, hooks, fault, states)
         self._reads = Reads(places, hooks, fault, states)
         self._saves = Saves(places, hooks, states)

@@ -79,7 +79,10 @@ class Places:
     def here_for(self, depth: int = 1) -> tuple[Place | None, str]:
         """The user's line that led to the call of the caller, and the part of a strategy's own work that called it,
         "" for none."""
-        frame: FrameType | None = sys._getframe(depth)
+        try:
+            frame: FrameType | None = sys._getframe(depth)
+        except ValueError:  # a finaliser at the end of the interpreter: nothing called it
+            return None, ""
         known = self._is_foreign  # read several times in each training step
         part = ""
         while frame is not None:

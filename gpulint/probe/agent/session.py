@@ -21,6 +21,7 @@ from gpulint.probe.agent.functions import FunctionWriter
 from gpulint.probe.agent.graphs import Graph
 from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.harvest import Harvest
+from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inline import Inline
 from gpulint.probe.agent.internals import Internals
@@ -96,6 +97,7 @@ class Session:
         self._harvest: Harvest | None = None
         self._memory = MemoryWriter(self._writer)
         self._simulation: Simulation | None = None
+        self._holders = Holders()
         self._steps = Steps()
         self._again = Again(step=0)
         """When the next training step is to be examined."""
@@ -115,8 +117,11 @@ class Session:
             self._stepped,
             self._takes_gradients,
             lambda: self._steps.taken,
+            self._holders,
         )
-        self._variables = Variables(lambda: self._steps.taken + self._observers.calls, self._variable_made)
+        self._variables = Variables(
+            lambda: self._steps.taken + self._observers.calls, self._variable_made, self._holders
+        )
         self._functions = FunctionWriter(self._writer, self._calls, self._launches.called)
         self._profile = Profile(
             directory_of(options.capture),
@@ -216,6 +221,7 @@ class Session:
             self._calls.traces_compiled,
             self._tracings.first_run,
             self._tracings.containing,
+            self._holders,
         )
         self._operations.compiled = self._calls.compiled
         self._harvest = Harvest(self._internals, self._calls.compiled)
@@ -416,6 +422,7 @@ class Session:
             self._functions.write(operations, self.graphs)
             operations.kept.write(self._writer)
             self._memory.write_on()
+            self._holders.write(self._writer)
             self._write_graphs()
             self.inline.write_down()
         except Exception as error:

@@ -18,6 +18,7 @@ from gpulint.probe.capture.records import (
     Frame,
     Function,
     Happened,
+    Holding,
     InnerDevice,
     Inside,
     Kept,
@@ -43,6 +44,7 @@ from gpulint.probe.capture.records import (
     Variable,
     Wait,
     Where,
+    WindowPeak,
     Worker,
 )
 from gpulint.probe.capture.windows import Window
@@ -126,6 +128,9 @@ class Capture:
     splits: Counter[Split] = field(default_factory=Counter)
     waits: dict[Where | None, Wait] = field(default_factory=dict)
     reads: Counter[Read] = field(default_factory=Counter)
+    holdings: list[Holding] = field(default_factory=list)
+    """What Python held on each device when that was most."""
+    window_peaks: list[WindowPeak] = field(default_factory=list)
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
     """Number of calls, and seconds of all together."""
     data: Counter[Data] = field(default_factory=Counter)

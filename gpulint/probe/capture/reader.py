@@ -20,6 +20,7 @@ from gpulint.probe.capture.records import (
     Frame,
     Function,
     Happened,
+    Holding,
     InnerDevice,
     Inside,
     Kept,
@@ -29,6 +30,7 @@ from gpulint.probe.capture.records import (
     ModelCall,
     Node,
     Pace,
+    PeakRow,
     Read,
     ReplicaRun,
     Sample,
@@ -46,6 +48,7 @@ from gpulint.probe.capture.records import (
     Variable,
     Wait,
     Where,
+    WindowPeak,
     Work,
     Worker,
 )
@@ -336,6 +339,17 @@ def _kept_tensors(capture: Capture, record: dict[str, Any], files: _Files) -> No
     capture.kept = [Kept(_place(files, file, row), *counted) for file, row, *counted in record["rows"]]
 
 
+def _holders(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.holdings = [Holding(_place(files, file, row), *held) for file, row, *held in record["rows"]]
+
+
+def _peaks(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.window_peaks = [
+        WindowPeak(device, in_use, before, tuple(PeakRow(_place(files, file, row), *held) for file, row, *held in rows))
+        for device, in_use, before, rows in record["rows"]
+    ]
+
+
 def _memory(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = {device: (int(current), int(peak)) for device, (current, peak) in record["devices"].items()}
     capture.memory.append(Sample(record["t"], record["phase"], devices))
@@ -474,6 +488,8 @@ _HANDLERS = {
     "steps": _steps,
     "kept": _kept_tensors,
     "memory": _memory,
+    "holders": _holders,
+    "peaks": _peaks,
     "host": _host,
     "cards": _cards,
     "source": _source,

@@ -448,3 +448,33 @@ class ModelCall(NamedTuple):
 
     where: Where | None
     method: str
+
+
+class Holding(NamedTuple):
+    """Bytes at the peak of what Python holds on a device ("" for arrays, which are on the host until TensorFlow copies
+    them): `group` is "weights", "slots", "input" or "python", `what` the operation or method they come from."""
+
+    where: Where | None
+    device: str
+    group: str
+    what: str
+    bytes: int
+
+
+class PeakRow(NamedTuple):
+    """Bytes that were allocated within the traced window and in use at its peak, by line and group."""
+
+    where: Where | None
+    group: str
+    op: str
+    bytes: int
+
+
+class WindowPeak(NamedTuple):
+    """The peak of a device's allocator in the traced window: bytes in use, of these allocated before the window, and
+    what the others were for. The device is a physical one."""
+
+    device: str
+    in_use: int
+    before: int
+    rows: tuple[PeakRow, ...]

@@ -160,14 +160,14 @@ def _lines(device: _Device, places: Mapping[str, tuple[int, int]], eager: Contai
     by_line: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     for op, spent in device.by_op.items():
         name = op.partition(":")[0]
-        place = _place(name, places) if name not in eager else None
+        place = place_of(name, places) if name not in eager else None
         if place is not None:
             _add(by_line[place], *spent)
     ordered = sorted(by_line.items(), key=lambda one: -one[1][1])[:TOP]
     return [[*place, device.name, count, _seconds(spent)] for place, (count, spent) in ordered]
 
 
-def _place(name: str, places: Mapping[str, tuple[int, int]]) -> tuple[int, int] | None:
+def place_of(name: str, places: Mapping[str, tuple[int, int]]) -> tuple[int, int] | None:
     """The line of a node, whose name begins with that of the call if its function was inlined."""
     while name not in places:
         _, slash, name = name.partition("/")
