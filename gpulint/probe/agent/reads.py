@@ -9,8 +9,12 @@ from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
-from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.states import PYTHON, States
 from gpulint.probe.agent.tally import Tally
+
+READ = "read"
+"""The detail of reads in the time of Python."""
 
 
 class Reads:
@@ -19,8 +23,8 @@ class Reads:
     All of them end in one private method of eager tensors (2.16 and 2.21).
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault) -> None:
-        self._places, self._hooks = places, hooks
+    def __init__(self, places: Places, hooks: Hooks, fault: Fault, states: States) -> None:
+        self._places, self._hooks, self._states = places, hooks, states
         self._note = guarded("reads by the host", fault, self._count)
         self.seen = Tally("reads")
 
@@ -28,14 +32,20 @@ class Reads:
         tensor = internals.eager_tensor
         if tensor is None:
             return
-        original, note = tensor._numpy, self._note
+        original, note, states = tensor._numpy, self._note, self._states
 
         @functools.wraps(original)
         def read(value: Any) -> Any:
-            note(value)
-            return original(value)
+            entered = states.enter(PYTHON, note(value), READ)
+            try:
+                return original(value)
+            finally:
+                if entered:
+                    states.leave()
 
         self._hooks.replace(tensor, "_numpy", read)
 
-    def _count(self, value: Any) -> None:
-        self.seen.count(self._places.here(), short(value.backing_device))
+    def _count(self, value: Any) -> Place | None:
+        place = self._places.here()
+        self.seen.count(place, short(value.backing_device))
+        return place

@@ -17,7 +17,7 @@ def failure(capture: Capture) -> Iterator[str]:
     if not capture.error:
         return
     text = headline(capture.error)
-    yield f"The program failed: {text if len(text) <= LONGEST else text[:LONGEST] + '…'}"
+    yield text if len(text) <= LONGEST else text[:LONGEST] + "…"
     for where, function in capture.error_frames:
         yield f"  {located(where)} in {function}"
     if capture.error_at is not None and not capture.error_frames:

@@ -30,7 +30,7 @@ def header(capture: Capture) -> Iterator[str]:
         yield SIMULATED
     if not version:
         yield "The program did not import TensorFlow."
-        yield from _unseen(capture)
+        yield from unseen(capture)
         return
     strategies = ", ".join(f"{one.cls} of {one.replicas}" for one in capture.strategies) or "no strategy"
     devices = listed(capture.logical) or "not initialised"
@@ -45,10 +45,11 @@ def header(capture: Capture) -> Iterator[str]:
     elif steps:
         seconds = sum(one.seconds for one in capture.steps.values())
         yield f"{steps} training steps, {1000 * seconds / steps:.1f} ms each"
-    yield from _unseen(capture)
+    yield from unseen(capture)
 
 
-def _unseen(capture: Capture) -> Iterator[str]:
+def unseen(capture: Capture) -> Iterator[str]:
+    """Evidence that was lost, and faults of the probe."""
     yield from (f"not seen: {evidence} ({reason})" for evidence, reason in capture.lost)
     yield from (f"fault of the probe: {fault}" for fault in capture.faults)
 
@@ -94,6 +95,14 @@ def _driver(capture: Capture) -> Iterator[str]:
         number = f"{len(alike)} × " if len(alike) > 1 else ""
         told = whose if is_used else "no device of TensorFlow"
         yield f"the driver has {number}{name} of {in_words(total)}" + (f": {told}" if is_used is not None else "")
+
+
+def unused_cards(capture: Capture) -> Iterator[str]:
+    """Cards that the driver has and TensorFlow does not use."""
+    counts = Counter((card.name, card.total) for card, devices in cards(capture) if devices == ())
+    for (name, total), count in counts.items():
+        number = f"{count} × " if count > 1 else ""
+        yield f"the driver has {number}{name} of {in_words(total)}: no device of TensorFlow"
 
 
 def missing_kernels(capture: Capture) -> Iterator[str]:
