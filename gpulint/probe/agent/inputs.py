@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from gpulint.probe.agent.generators import Generators
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
@@ -49,7 +49,7 @@ class Inputs:
     the rest of the time between the beginnings of two calls is the wait.
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault, states: States, steps: Callable[[], int]) -> None:
+    def __init__(self, places: Places, hooks: Hooks, fault: Guard, states: States, steps: Callable[[], int]) -> None:
         """`steps` returns the number of training steps so far."""
         self._places, self._hooks, self._states, self._steps = places, hooks, states, steps
         self._internals: Internals | None = None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
 from gpulint.probe.agent.blocks import Block
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.guard import guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import LARGE, Holder, Holders, group_of_tensor
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kept import Kept, Origin
@@ -47,6 +47,9 @@ _ON_HOST = frozenset({0, 7, 20, 21})
 
 _RESOURCE = 20
 _INTEGERS = frozenset({3, 9})
+MOST_TIMED = 1_000
+"""Timed operations kept."""
+
 _SMALL = 1024
 """Bytes up to which integers count as shapes and the like, which kernels read from host memory."""
 
@@ -64,7 +67,7 @@ class Operations:
         self,
         internals: Internals,
         places: Places,
-        on_fault: Callable[[str, BaseException], None],
+        on_fault: Guard,
         on_live: Callable[[], None],
         on_step: OnStep,
         on_variable: Callable[[Any, Any, Any, str, list[Place | None]], None],
@@ -125,7 +128,8 @@ class Operations:
         """Trace → whether it takes gradients."""
         self._steps: dict[str | bytes, str] = {}
         """Trace → function, for training steps already examined."""
-        self._last: dict[str, float] = {}
+        self._last: dict[str, tuple[float, float]] = {}
+        """Function → when its last step ended, and the agent's own time by then."""
         self._is_live = False
         self.blocks: tuple[Block, ...] = ()
         """The running blocks."""
@@ -133,6 +137,13 @@ class Operations:
         """Whether watching is over: threads that still call back are unregistered."""
         self.fresh_functions = False
         """Whether a trace ran whose graphs have not been taken."""
+        self.to_time = 0
+        """Number of operations whose counting is to be timed."""
+        self._timed: deque[float] = deque(maxlen=MOST_TIMED)
+        self._each = self.counting_seconds = 0.0
+        """Seconds of counting one operation, and of all so far, as estimated from those that were timed."""
+        self._counted = 0
+        on_fault.own = self._own
         self.callback = self._counting()
         """To be registered with TensorFlow."""
 
@@ -142,14 +153,19 @@ class Operations:
         steps, on_step, step, here = self._steps, self._on_step, self._step, self._places.here
         sites, kept, known = self._sites.seen, self.kept, self._places.known
         requested, requested_in = self._internals.requested, self._internals.requested_in
-        dtype_of = self._internals.dtype_of_tensor
+        dtype_of, fault, clock = self._internals.dtype_of_tensor, self._on_fault, time.perf_counter
+        look = guarded("operations", fault, self._look)
         get_frame, get_thread = sys._getframe, threading.get_ident
 
         def called(op: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:
-            if graph is not None or kept.is_looking or self.blocks or self.is_over:
-                return self._look(op, inputs, attrs, outputs, op_name, graph)
+            if graph is not None or kept.is_looking or self.blocks or self.is_over or self.to_time:
+                if self.to_time and graph is None:
+                    return self._time(op, inputs, attrs, outputs, op_name)
+                return look(op, inputs, attrs, outputs, op_name, graph)
             if op in steps:
+                began = clock()
                 on_step(*step(steps[op], here(2)))
+                fault.spent += clock() - began
                 return None
             found = None
             try:
@@ -179,9 +195,25 @@ class Operations:
                 pass  # a file that was not met before
             except Exception as error:
                 self._on_fault("operations", error)
-            return self._look(op, inputs, attrs, outputs, op_name, graph, found)
+            return look(op, inputs, attrs, outputs, op_name, graph, found)
 
         return called
+
+    def _time(self, *operation: Any) -> Any:
+        """Measures what it takes to count an operation."""
+        left, self.to_time = self.to_time - 1, 0
+        self._places.is_foreign(__file__)  # between the operation and its line this time
+        began = time.perf_counter()
+        passed_on = self.callback(*operation)
+        self._timed.append(time.perf_counter() - began)
+        self.to_time = left
+        self._each = sorted(self._timed)[len(self._timed) // 4]  # the slow ones waited for a processor
+        return passed_on
+
+    def _own(self) -> float:
+        self.counting_seconds += (self.eager - self._counted) * self._each
+        self._counted = self.eager
+        return self._on_fault.spent + self.counting_seconds
 
     def _look(
         self,
@@ -324,9 +356,10 @@ class Operations:
     def _step(self, function: str, place: Place | None) -> tuple[str, Place | None, float, float]:
         """A training step has ended. Returns the arguments of `on_step`."""
         now = time.perf_counter()
-        before = self._last.get(function, now)
-        self._last[function] = now
-        return function, place, now, now - before
+        own = self._own()
+        before, own_before = self._last.get(function, (now, own))
+        self._last[function] = now, own
+        return function, place, now, max(0.0, now - before - (own - own_before))
 
     def _keep(self, op_type: str | bytes, outputs: Any) -> None:
         """Records the tensors created in a sampled step."""

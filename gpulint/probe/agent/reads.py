@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
@@ -23,7 +23,7 @@ class Reads:
     All of them end in one private method of eager tensors (2.16 and 2.21).
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault, states: States) -> None:
+    def __init__(self, places: Places, hooks: Hooks, fault: Guard, states: States) -> None:
         self._places, self._hooks, self._states = places, hooks, states
         self._note = guarded("reads by the host", fault, self._count)
         self.seen = Tally("reads")
