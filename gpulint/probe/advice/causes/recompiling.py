@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
+from gpulint.probe.advice.causes.retracing import lost_to
 from gpulint.probe.measures.time_words import duration
 
 
@@ -22,9 +23,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             changed = f": {', '.join(one.causes)}" if one.causes else ""
             text = f"XLA compiles {name} {one.count:,} times{changed}"
             fix = f"Pad the batches to a few shapes, or pass {without}."
-            yield Candidate(
-                "recompiling", one.where, text, evidence, fix, {"trace": one.seconds * (one.count - 1) / one.count}
-            )
+            yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": lost_to(time, one)})
         elif one.seconds > time.seconds / 2:
             text = f"XLA compiles {name} for longer than all its steps take"
             fix = f"Pass {without} where a run is this short."
