@@ -111,7 +111,8 @@ def test_a_loop_of_fits_is_to_become_one() -> None:
     ]
     time = spent({"input": 6.0, "trace": 2.0, "python": 2.0}, 23, lines)
     one = first(time, capture(data=Counter({Data(HERE, "arrays", 0, 0): 23})))
-    assert (one.cause, one.where, one.seconds) == ("input-bound", HERE, pytest.approx(9.0))
+    assert (one.cause, one.where) == ("input-bound", HERE)
+    assert one.seconds == pytest.approx(9.0)
     assert "`fit` once" in one.fix
 
 

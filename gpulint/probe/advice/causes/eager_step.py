@@ -38,7 +38,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     )
     is_step = steps.name == EAGER_STEP
     finding = finding_at(observed, RULES, steps.where)
-    where = place_of(finding) if finding is not None and finding.code != "GPU508" else steps.where
+    where = place_of(finding) if finding is not None else steps.where
     text = f"Python runs {operations:,.0f} operations {'of' if is_step else 'around'} each step one at a time"
     each = (launching + between) / max(time.steps, 1)
     evidence = f"Launching them takes up to {duration(each)} of a step of {duration(time.seconds / time.steps)}."

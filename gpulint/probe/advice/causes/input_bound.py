@@ -75,7 +75,7 @@ def _stage(observed: Observed, where: Where | None) -> tuple[Where | None, str, 
     if given is not None and given.kind == ARRAYS:
         batch = f" of {given.batch}" if given.batch else ""
         text = f"batches{batch} are cut out of arrays"
-        return where, text, "Use a larger `batch_size`: each batch costs about the same.", None
+        return where, text, "Use a larger `batch_size`, or arrays of fewer bytes (float32, uint8).", None
     return _of_pipeline(observed, where)
 
 

@@ -17,7 +17,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             continue
         is_fit = any(each.where == one.where for each in observed.capture.data)
         name = "its step" if is_fit else f"`{one.function}`"
-        evidence = f"Compiling took {duration(one.seconds)} of {duration(time.seconds)}."
+        evidence = f"Compiling took {duration(one.seconds)}, the whole training {duration(time.seconds)}."
         without = "`jit_compile=False` in `compile`" if is_fit else "`jit_compile=False`"
         if one.count > 1:
             changed = f": {', '.join(one.causes)}" if one.causes else ""

@@ -54,5 +54,7 @@ def _fix(observed: Observed, one: Tracing, is_fit: bool) -> str:
 
 def lost_to(time: TimeSpent, one: Tracing) -> float:
     """Seconds of a function's traces but the first. Those before the end of the first step are not part of the time."""
-    within = sum(each.seconds for each in time.by_line if (each.name, each.detail) == ("trace", one.function))
+    found = [each for each in time.by_line if (each.name, each.detail) == ("trace", one.function)]
+    here = [each for each in found if each.where == one.where]
+    within = sum(each.seconds for each in here or found)
     return min(one.seconds * (one.count - 1) / one.count, within)
