@@ -24,7 +24,7 @@ MOST_CALLERS = 8
 """Limit of recorded calls in the user's code, innermost first."""
 
 MOST_FRAMES = 5
-"""Limit of the user's frames recorded for an error."""
+"""Limit of the user's frames recorded for an error, and for where a program is."""
 
 _GENERATED = "__autograph_generated_file"
 _GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
@@ -135,6 +135,16 @@ class Places:
             if not self.is_foreign(path) and _GENERATED not in path:
                 found.append((self.at(path, int(row)), function))
         return list(dict.fromkeys(found))[-MOST_FRAMES:]
+
+    def frames_from(self, frame: FrameType | None) -> list[tuple[Place, str]]:
+        """The user frames of a stack whose innermost frame is given, with function names, innermost last."""
+        found: list[tuple[Place, str]] = []
+        while frame is not None and len(found) < MOST_FRAMES:
+            code = frame.f_code
+            if not self.is_foreign(code.co_filename) and _GENERATED not in code.co_filename:
+                found.append((self.at(code.co_filename, frame.f_lineno), code.co_name))
+            frame = frame.f_back
+        return found[::-1]
 
     def modules(self) -> list[str]:
         """Files of imported modules below the program's directory, or its initial working directory."""

@@ -30,6 +30,7 @@ from gpulint.probe.agent.operations import Operations
 from gpulint.probe.agent.pace import Pace
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.position import Position
 from gpulint.probe.agent.profile import Profile
 from gpulint.probe.agent.self_test import silent
 from gpulint.probe.agent.simulation import Simulation
@@ -116,6 +117,7 @@ class Session:
             lambda reason: self._writer.write("lost", evidence="profile", reason=reason),
             self.fault,
         )
+        self._position = Position(self._places)
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
         self._inner_told = self._loops_told = 0
@@ -355,6 +357,7 @@ class Session:
     def _write_on(self) -> None:
         while not self._stopped.wait(INTERVAL):
             self.write_down()
+            guarded("position", self.fault, self._position.write)(self._writer)
 
     def write_down(self) -> None:
         """Writes the counts since the last time."""

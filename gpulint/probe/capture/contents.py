@@ -67,6 +67,8 @@ class Capture:
     """Where it was raised."""
     error_frames: tuple[tuple[Where, str], ...] = ()
     """The last frames of the program that led there, with function names, innermost last."""
+    position: tuple[tuple[Where, str], ...] = ()
+    """The frames of the program that its main thread was last seen in, with function names, innermost last."""
     lost: list[tuple[str, str]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     simulated: int = 0

@@ -115,8 +115,16 @@ def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.error, capture.error_at = record["error"] or "", _where(record.get("where"))
+    capture.error_frames = _frames(record)
+
+
+def _position(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.position = _frames(record)
+
+
+def _frames(record: dict[str, Any]) -> tuple[tuple[Where, str], ...]:
     frames = ((_where(place), str(function)) for place, function in record.get("frames", ()))
-    capture.error_frames = tuple((where, function) for where, function in frames if where is not None)
+    return tuple((where, function) for where, function in frames if where is not None)
 
 
 def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -375,6 +383,7 @@ _HANDLERS = {
     "lost": _lost,
     "fault": _fault,
     "exit": _exit,
+    "position": _position,
     "devices": _devices,
     "simulated": _simulated,
     "refused": _refused,

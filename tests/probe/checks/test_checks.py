@@ -726,3 +726,19 @@ def test_what_a_replica_gets_of_a_batch_is_told(size: int, status: Status | None
     capture.batches.append(Batch(USED, size))
     found = said(capture).get("replica-batch")
     assert (found[0] if found else None) is status
+
+
+def test_findings_that_a_program_which_failed_did_not_reach_are_one_line() -> None:
+    capture = Capture(
+        error="ValueError: no", error_at=Where("/p/a.py", 9), error_frames=((Where("/p/a.py", 9), "<module>"),)
+    )
+    findings = [finding("GPU501", row) for row in (4, 20, 30)]
+    before, after = [one for one in verify(Run(capture, findings)) if one.id == "prediction"]
+    assert before.where == Where("/p/a.py", 4)
+    assert (after.subject, after.observed) == (
+        "2 findings after the failure",
+        "not reached: a.py:20 GPU501, a.py:30 GPU501",
+    )
+    assert after.status is Status.INCONCLUSIVE
+    capture.error = ""
+    assert len([one for one in verify(Run(capture, findings)) if one.id == "prediction"]) == 3

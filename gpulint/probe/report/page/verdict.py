@@ -58,7 +58,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         yield tag(
             "div",
             tag("b", f"{ended[0].upper()}{ended[1:]}." if ended else "The program raised."),
-            tag("pre", "\n".join(failure(report.capture))) if report.capture.error else None,
+            tag("pre", "\n".join(failure(report.capture))),
             tag("pre", report.capture.error) if report.capture.error else None,
             class_="ended",
         )
