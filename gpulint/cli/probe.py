@@ -188,7 +188,7 @@ def command(
             expectations = verify(Run(capture, findings, expected, settings))
         end: dict[str, object] = {"status": 0} if log_path else capture.end
         status = exit_status(expectations, end, settings.probe_strict, capture.faults)
-        report = RunReport(capture, expectations, status)
+        report = RunReport.of(capture, expectations, status, findings)
         text = render(output_format, report, not output_file and options.use_color(color))
         shown = _page(report) if html_path else ""
         traced = _trace(report) if trace_path else ""

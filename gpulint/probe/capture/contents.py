@@ -180,6 +180,11 @@ class Capture:
         return seen
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether TensorFlow had a real GPU."""
+        return not self.simulated and any("GPU:" in device for device in self.logical)
+
+    @property
     def own_devices(self) -> tuple[str, ...]:
         """The devices of this process; in a cluster TensorFlow also lists those of other workers."""
         return tuple(device for device in self.logical if not device.startswith("/job:"))

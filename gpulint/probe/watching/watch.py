@@ -171,7 +171,7 @@ class Watch:
     def report(self, color: bool = False) -> str:
         """The report of `gpulint probe`, for a terminal."""
         status = exit_status(self.expectations, self.capture.end, self._strict, self.capture.faults)
-        return render("text", RunReport(self.capture, self.expectations, status), color)
+        return render("text", RunReport.of(self.capture, self.expectations, status), color)
 
     def __str__(self) -> str:
         return self.report() if self.is_over else repr(self)

@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs no network, and JavaScript only for its tabs."""
+"""The report as one HTML file that needs no network, and JavaScript only for its tabs, tables and readouts."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from gpulint._version import __version__
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.header import header
 from gpulint.probe.report.json import content
-from gpulint.probe.report.page import devices, environment, memory, source, verdict
+from gpulint.probe.report.page import checks, devices, environment, memory, source, summary, timing
 from gpulint.probe.report.page.markup import Child, document, raw, tag
-from gpulint.probe.report.page.parts import badge, code
 from gpulint.probe.report.page.places import Places
 
 
 def render(report: RunReport) -> str:
     """The page. Reads the program's files if the capture lacks their text."""
     written = content(report)
-    places = Places(report, written["placements"])
+    spent, memories = report.time, report.held
+    lines = [one.where for one in report.advice]
+    lines += [one.where for one in spent.by_line] if spent is not None else []
+    lines += [holder.where for one in memories for holder in one.holders]
+    places = Places(report, written["placements"], lines)
     sections: list[tuple[str, Iterator[Child]]] = [
-        ("Verdict", verdict.section(report, places)),
+        ("Summary", summary.section(report, places)),
+        ("Time", timing.section(report, places)),
+        ("Memory", memory.section(report, places)),
         ("Source", source.section(report, places)),
-        ("Devices", devices.section(report, places)),
-        ("Memory", memory.section(report)),
-        ("Copies", devices.copies(report, written["copies"], places)),
-        ("Environment", environment.section(report, places)),
-        ("Raw", environment.raw(written)),
+        ("Devices", devices.section(report, written["copies"], places)),
+        ("Checks", checks.section(report, places)),
+        ("Environment", environment.section(report, written, places)),
     ]
-    command = environment.command(report)
     return document(
         tag(
             "html",
-            _head(command),
+            _head(environment.command(report)),
             tag(
                 "body",
-                _banner(report, command),
+                _banner(report),
                 tag("nav", (tag("a", name, href=f"#{name.lower()}") for name, _ in sections), aria_label="Sections"),
                 tag(
                     "main",
@@ -73,14 +75,12 @@ def _head(command: str) -> Element:
     )
 
 
-def _banner(report: RunReport, command: str) -> Element:
-    said, worst = verdict.headline(report)
+def _banner(report: RunReport) -> Element:
+    lines = list(header(report.capture))
     return tag(
         "header",
-        tag("p", tag("span", "gpulint probe", class_="product"), " ", code(command) if command else None),
-        tag("h1", badge(worst), " ", said),
-        tag("ul", (tag("li", line) for line in header(report.capture)), class_="lines"),
-        class_=worst.value,
+        tag("ul", (tag("li", line) for line in lines), class_="lines"),
+        tag("h1", report.headline),
     )
 
 
