@@ -25,6 +25,7 @@ from gpulint.probe.capture.evidence import (
     READS,
     REPLICAS,
     REQUESTED,
+    RETRACES,
     RUNTIME,
     WAITS,
 )
@@ -67,6 +68,9 @@ PRIVATE = {
     ),
     "per_replica": Private("tensorflow.python.distribute.values", "PerReplica", REPLICAS),
     "function": Private("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", PACE),
+    "traced": Private(
+        "tensorflow.python.eager.polymorphic_function.tracing_compilation", "_create_concrete_function", RETRACES
+    ),
     # Not `tensorflow.raw_ops`: its path is a second module, which would replace the program's.
     "model": Private("tensorflow.python.ops.gen_experimental_dataset_ops", "IteratorGetModelProto", FIT_WAITS),
     "model_form": Private("tensorflow.core.framework.model_pb2", "ModelProto", FIT_WAITS),
@@ -129,6 +133,11 @@ class Internals:
         if "function" not in self._found:
             return None
         return importlib.import_module(PRIVATE["function"].module).Function
+
+    @property
+    def tracing(self) -> Any:
+        """The module that traces functions."""
+        return importlib.import_module(PRIVATE["traced"].module) if "traced" in self._found else None
 
     @property
     def extract_stack(self) -> Any:

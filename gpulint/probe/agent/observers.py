@@ -15,9 +15,10 @@ from gpulint.probe.agent.models import Models
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.reads import Reads
 from gpulint.probe.agent.replicas import Replicas
+from gpulint.probe.agent.retraces import Retraces
 from gpulint.probe.agent.steps import Again, OnStep
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import EAGER_STEPS, READS, REPLICAS, WAITS
+from gpulint.probe.capture.evidence import EAGER_STEPS, READS, REPLICAS, RETRACES, WAITS
 
 
 class Observers:
@@ -40,7 +41,8 @@ class Observers:
         self._environment = Environment(writer, hooks)
         self._models = Models(writer, places, hooks, fault)
         self._replicas = Replicas(places, hooks, fault)
-        self._reads = Reads(places, hooks, fault)
+        self._reads = Reads(places, hooks, fault, steps)
+        self._retraces = Retraces(places, hooks, fault)
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
         self._inputs = Inputs(places, hooks, fault, steps)
 
@@ -60,6 +62,7 @@ class Observers:
             (REPLICAS, lambda: self._replicas.watch(tensorflow)),
             (EAGER_STEPS, lambda: self._gradients.watch(tensorflow)),
             (READS, lambda: self._reads.watch(internals)),
+            (RETRACES, lambda: self._retraces.watch(internals)),
             (WAITS, lambda: self._inputs.watch(internals)),
         )
         for evidence, watch in watches:
@@ -87,6 +90,8 @@ class Observers:
             self._models.calls,
             self._replicas.calls,
             self._reads.seen,
+            self._reads.steps,
+            self._retraces.seen,
             self._inputs.seen,
             self._inputs.splits,
         ):

@@ -367,6 +367,7 @@ class Session:
         try:
             self._write_operations(operations)
             self._observers.write()
+            self._forks.after_start.write(self._writer)
             self._steps.write(self._writer)
             self._pace.write(self._writer)
             self.harvest()
@@ -428,6 +429,8 @@ class Session:
         """This process has forked; the fork is not watched."""
         if self._tensorflow is not None:
             self._forks.tell()
+            if self._internals is not None and self._internals.is_live:
+                self._forks.after_start.count(self._places.here())
 
     def forked(self) -> None:
         """This process is a fork of the watched one."""

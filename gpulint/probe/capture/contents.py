@@ -25,6 +25,7 @@ from gpulint.probe.capture.records import (
     Pace,
     Read,
     ReplicaRun,
+    Retrace,
     Sample,
     SourceText,
     Split,
@@ -119,6 +120,11 @@ class Capture:
     splits: Counter[Split] = field(default_factory=Counter)
     waits: dict[Where | None, Wait] = field(default_factory=dict)
     reads: Counter[Read] = field(default_factory=Counter)
+    step_reads: dict[Read, tuple[int, int]] = field(default_factory=dict)
+    """Training steps after which the program itself reads there, of the steps from the first to the last of them."""
+    retraces: Counter[Retrace] = field(default_factory=Counter)
+    forks: Counter[Where | None] = field(default_factory=Counter)
+    """Lines that forked the process with TensorFlow's runtime up."""
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
     """Number of calls, and seconds of all together."""
     modules: tuple[str, ...] = ()

@@ -28,6 +28,7 @@ from gpulint.probe.capture.records import (
     Pace,
     Read,
     ReplicaRun,
+    Retrace,
     Sample,
     SourceText,
     Split,
@@ -233,6 +234,24 @@ def _reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         capture.reads[Read(_place(files, file, row), device)] += count
 
 
+def _step_reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, device, count, steps in record["rows"]:
+        read = Read(_place(files, file, row), device)
+        before = capture.step_reads.get(read, (0, 0))
+        capture.step_reads[read] = before[0] + count, before[1] + steps
+
+
+def _retraces(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, function, own, cause, argument, example, count in record["rows"]:
+        one = Retrace(_place(files, file, row), function, bool(own), cause, argument, example)
+        capture.retraces[one] += count
+
+
+def _forks(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, count in record["rows"]:
+        capture.forks[_place(files, file, row)] += count
+
+
 def _models(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, method, count, seconds in record["rows"]:
         call = ModelCall(_place(files, file, row), method)
@@ -278,6 +297,7 @@ def _function(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         record["device"],
         made=record.get("made", 0),
         graph=bool(record.get("graph", True)),
+        runs=record.get("runs", 0),
     )
     capture.functions[one.name, where] = one
     capture.timeline += [Happened(moment, one) for moment in record.get("at", ())]
@@ -401,6 +421,9 @@ _HANDLERS = {
     "splits": _splits,
     "input": _input,
     "reads": _reads,
+    "step reads": _step_reads,
+    "retraces": _retraces,
+    "forks": _forks,
     "models": _models,
     "environment": _environment,
     "keras": _keras,

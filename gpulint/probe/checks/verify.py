@@ -13,7 +13,9 @@ from gpulint.probe.checks import (
     devices,
     eager,
     fallback,
+    forks,
     growth,
+    host_reads,
     idle,
     inline,
     input_wait,
@@ -50,9 +52,11 @@ CHECKS = (
     memory.check,
     input_wait.check,
     eager.check,
+    host_reads.check,
     traces.check,
     xla.check,
     sources.check,
+    forks.check,
     simulated.check,
 )
 """Every check, in the order of the report."""

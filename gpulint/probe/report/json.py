@@ -11,6 +11,7 @@ from gpulint.probe.expectations.expectation import Expectation
 from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.reasons import OPAQUE, reason
+from gpulint.probe.measures.retracing import causes_of
 from gpulint.probe.report import RunReport, workers
 
 VERSION = 1
@@ -97,6 +98,16 @@ def content(report: RunReport) -> dict[str, Any]:
                 "made": one.made,
                 "jit": one.jit,
                 "device": one.device,
+                "retraces": [
+                    {
+                        **_place(why.where),
+                        "cause": why.cause,
+                        "argument": why.argument or None,
+                        "example": why.example or None,
+                        "count": count,
+                    }
+                    for why, count in causes_of(one.name, capture).most_common()
+                ],
             }
             for one in capture.functions.values()
         ],

@@ -21,7 +21,9 @@ from gpulint.probe.capture.records import (
     InnerDevice,
     Kept,
     Node,
+    Read,
     ReplicaRun,
+    Retrace,
     Sample,
     Split,
     Steps,
@@ -742,3 +744,33 @@ def test_findings_that_a_program_which_failed_did_not_reach_are_one_line() -> No
     assert after.status is Status.INCONCLUSIVE
     capture.error = ""
     assert len([one for one in verify(Run(capture, findings)) if one.id == "prediction"]) == 3
+
+
+def retraced(cause: str, argument: str, example: str = "", own: bool = True) -> Retrace:
+    return Retrace(USED, "step", own, cause, argument, example)
+
+
+def test_a_function_that_is_created_for_each_call_is_found_though_each_is_traced_once() -> None:
+    function = Function("step", USED, 40, False, "GPU:0", made=40, runs=40)
+    capture = Capture(functions={("step", USED): function}, retraces=Counter({retraced("function", ""): 39}))
+    assert said(capture)["retrace"] == (Status.WARN, "GPU505")
+    capture.functions["step", USED] = function._replace(runs=4000)  # as of 40 layers
+    assert said(capture)["retrace"] == (Status.PASS, "")
+    capture.functions["step", USED] = function._replace(runs=0)
+    assert said(capture)["retrace"] == (Status.PASS, "")
+
+
+def test_shapes_of_batches_in_fit_are_for_the_pipeline_to_fix() -> None:
+    capture = Capture(functions={("step", USED): Function("step", USED, 9, False, "GPU:0", made=1)})
+    capture.retraces = Counter({retraced("shape", "data[0]", "(4, 2) → (5, 2)", own=False): 8})
+    (one,) = [one for one in verify(Run(capture)) if one.id == "retrace"]
+    assert one.evidence == ("8 ×: the shape of `data[0]` changed, first (4, 2) → (5, 2)",)
+    assert "drop_remainder" in one.fix and "input_signature" not in one.fix
+
+
+def test_reads_that_a_finding_covers_are_told_of_once() -> None:
+    capture = Capture(steps=stepped(30), step_reads={Read(USED, "CPU:0"): (30, 30), Read(MADE, "CPU:0"): (3, 30)})
+    assert said(capture)["host-reads"] == (Status.WARN, "GPU501")
+    assert "host-reads" not in said(capture, finding("GPU501", USED.row))
+    capture.logical = ("CPU:0", "GPU:0")
+    assert said(capture)["host-reads"] == (Status.PASS, "")
