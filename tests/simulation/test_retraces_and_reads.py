@@ -130,11 +130,28 @@ for number in range(40):
         break
 for _ in range(100):
     float(loss)  # after
+
+strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+with strategy.scope():
+    shared = tf.Variable(tf.ones((4, 4)))
+data = tf.data.Dataset.from_tensors(tf.ones((8, 4))).repeat(30)
+
+
+def forward(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(x @ shared)
+    shared.assign_sub(tape.gradient(loss, shared))
+
+
+for x in strategy.experimental_distribute_dataset(data):
+    strategy.run(forward, args=(x,))
+for _ in range(20):
+    model.train_on_batch(tf.ones((4, 4)), tf.ones((4, 1)))
 """
 
 
 def test_reads_in_each_step_are_found_at_the_programs_line(rehearse: Rehearse) -> None:
-    run = rehearse(READ, 1)
+    run = rehearse(READ, 2)
     rows = READ.split("\n")
     read = {one.where.row: one for one in run.expectations(["GPU201"]) if one.id == "host-reads" and one.where}
     steps = [row for row in read if "each" in rows[row - 1]]

@@ -162,6 +162,10 @@ class Places:
             known = self._is_foreign[path] = part or known
         return bool(known)
 
+    def is_of_tensorflow(self, path: str) -> bool:
+        """Whether a file belongs to TensorFlow or Keras."""
+        return self._libraries.has_added(path)
+
     def is_library(self, module: ModuleType) -> None:
         """A module is none of the user's, wherever it lies."""
         self._libraries.add(module)

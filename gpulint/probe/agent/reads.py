@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -16,25 +15,19 @@ from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.tally import Tally
 
-_LOOPS = tuple(
-    os.path.join("", *parts)
-    for parts in (
-        ("keras", "src", "trainers", ""),
-        ("keras", "src", "callbacks", ""),
-        ("keras", "src", "backend", "tensorflow", "trainer.py"),
-        ("tf_keras", "src", "callbacks.py"),
-        ("tf_keras", "src", "engine", "training.py"),
-    )
+READERS = frozenset(
+    {"numpy", "convert_to_numpy", "get_value", "get_weights", "__array__", "__bool__", "__complex__", "__float__"}
+    | {"__format__", "__index__", "__int__", "__nonzero__", "__repr__", "__str__"}
 )
-"""Files of the training loop of Keras (3) and of `tf_keras` (2), and of their callbacks."""
+"""Functions of TensorFlow and Keras that a program calls to read a tensor."""
 
 
 class Reads:
     """Counts `.numpy()`, `float(t)`, `if t`, `print(t)` and similar by line and by the device they wait for, and the
     training steps after which each line reads.
 
-    All of them end in one private method of eager tensors (2.16 and 2.21). What Keras reads for its progress bar and
-    callbacks is not the program's doing: only the reads are counted, not the steps.
+    All of them end in one private method of eager tensors (2.16 and 2.21). What TensorFlow and Keras read of their own
+    accord (distributed iterators, progress bars) is not the program's doing: only the reads are counted, not the steps.
     """
 
     def __init__(self, places: Places, hooks: Hooks, fault: Fault, steps: Callable[[], int]) -> None:
@@ -43,7 +36,6 @@ class Reads:
         self._note = guarded("reads by the host", fault, self._count)
         self._last: dict[tuple[Place | None, str], int] = {}
         """The step after which a line last read a device."""
-        self._of_keras: dict[str, bool] = {}
         self.seen = Tally("reads")
         self.steps = Tally("step reads")
 
@@ -65,20 +57,15 @@ class Reads:
         self.seen.count(place, device)
         steps = self._steps()
         last = self._last.get((place, device), steps - 1)
-        if steps and steps != last and not self._is_for_keras(sys._getframe(2)):
+        if steps and steps != last and self._is_asked_for(sys._getframe(2)):
             self._last[place, device] = steps
             self.steps.add(place, device, numbers=(1, steps - last))
 
-    def _is_for_keras(self, frame: FrameType | None) -> bool:
-        """Whether the training loop of Keras, or a callback of its own, reads between the program and TensorFlow."""
-        while frame is not None:
-            path = frame.f_code.co_filename
-            if not self._places.is_foreign(path):
-                return False
-            known = self._of_keras.get(path)
-            if known is None:
-                known = self._of_keras[path] = any(part in path for part in _LOOPS)
-            if known:
-                return True
-            frame = frame.f_back
-        return False
+    def _is_asked_for(self, frame: FrameType | None) -> bool:
+        """Whether the program itself reads: it calls one of `READERS`, or hands a tensor to another library."""
+        called = frame
+        while frame is not None and self._places.is_foreign(frame.f_code.co_filename):
+            called, frame = frame, frame.f_back
+        if frame is None or called is None:
+            return False
+        return called.f_code.co_name in READERS or not self._places.is_of_tensorflow(called.f_code.co_filename)
