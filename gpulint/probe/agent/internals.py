@@ -22,6 +22,7 @@ from gpulint.probe.capture.evidence import (
     LINES,
     OPERATIONS,
     PACE,
+    PEER_WAITS,
     READS,
     REPLICAS,
     REQUESTED,
@@ -65,6 +66,11 @@ PRIVATE = {
     "distributed": Private("tensorflow.python.distribute.input_lib", "DistributedIteratorBase", DISTRIBUTED_WAITS),
     "distributed_next": Private(
         "tensorflow.python.distribute.input_lib", "DistributedIteratorBase.__next__", DISTRIBUTED_WAITS
+    ),
+    "local": Private(
+        "tensorflow.python.distribute.input_lib",
+        "_SingleWorkerOwnedDatasetIterator.get_next_as_optional_list",
+        PEER_WAITS,
     ),
     "per_replica": Private("tensorflow.python.distribute.values", "PerReplica", REPLICAS),
     "function": Private("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", PACE),
@@ -119,6 +125,12 @@ class Internals:
         self.owned_iterator: Any = self._found.get("owned") if "owned_next" in self._found else None
         """The class of iterators returned by `iter(dataset)`."""
         distributed = self._found.get("distributed") if "distributed_next" in self._found else None
+        self.local_iterator: Any = (
+            look_up(PRIVATE["local"]._replace(name="_SingleWorkerOwnedDatasetIterator"))
+            if "local" in self._found
+            else None
+        )
+        """The class of the iterators that get one worker's part of a distributed dataset."""
         self.iterators: list[Any] = [one for one in (self.owned_iterator, distributed) if one is not None]
         """Classes of iterators that are read with `next()`."""
 

@@ -11,6 +11,7 @@ from gpulint.probe.agent.guard import Fault
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inputs import Inputs
 from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.local_input import LocalInput
 from gpulint.probe.agent.models import Models
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.reads import Reads
@@ -18,7 +19,7 @@ from gpulint.probe.agent.replicas import Replicas
 from gpulint.probe.agent.retraces import Retraces
 from gpulint.probe.agent.steps import Again, OnStep
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import EAGER_STEPS, READS, REPLICAS, RETRACES, WAITS
+from gpulint.probe.capture.evidence import EAGER_STEPS, PEER_WAITS, READS, REPLICAS, RETRACES, WAITS
 
 
 class Observers:
@@ -43,6 +44,7 @@ class Observers:
         self._replicas = Replicas(places, hooks, fault)
         self._reads = Reads(places, hooks, fault, steps)
         self._retraces = Retraces(places, hooks, fault)
+        self._local_input = LocalInput(places, hooks, fault)
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
         self._inputs = Inputs(places, hooks, fault, steps)
 
@@ -62,6 +64,7 @@ class Observers:
             (REPLICAS, lambda: self._replicas.watch(tensorflow)),
             (EAGER_STEPS, lambda: self._gradients.watch(tensorflow)),
             (READS, lambda: self._reads.watch(internals)),
+            (PEER_WAITS, lambda: self._local_input.watch(internals)),
             (RETRACES, lambda: self._retraces.watch(internals)),
             (WAITS, lambda: self._inputs.watch(internals)),
         )
@@ -92,6 +95,7 @@ class Observers:
             self._reads.seen,
             self._reads.steps,
             self._retraces.seen,
+            self._local_input.seen,
             self._inputs.seen,
             self._inputs.splits,
         ):

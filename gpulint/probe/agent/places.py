@@ -27,7 +27,7 @@ MOST_FRAMES = 5
 """Limit of the user's frames recorded for an error, and for where a program is."""
 
 _GENERATED = "__autograph_generated_file"
-_GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
+GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
 """The program's own process also runs `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
 REDUCTION, INPUT = "reduction", "tf.data"
 """Parts of a strategy's own work: reduction, which keeps mirrored values equal, and dividing a dataset among
@@ -60,7 +60,7 @@ class Places:
     def __init__(self) -> None:
         paths = sysconfig.get_paths()
         roots = {os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-        self._foreign = (*sorted(roots), _GPULINT, "<")
+        self._foreign = (*sorted(roots), GPULINT, "<")
         self._libraries = Libraries()
         self._is_foreign: dict[str, bool | str] = {}
         """File → whether it is foreign; the part for a file of a strategy's own work."""

@@ -12,7 +12,7 @@ from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
-from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.places import GPULINT, Place, Places
 from gpulint.probe.agent.tally import Tally
 
 READERS = frozenset(
@@ -63,9 +63,11 @@ class Reads:
 
     def _is_asked_for(self, frame: FrameType | None) -> bool:
         """Whether the program itself reads: it calls one of `READERS`, or hands a tensor to another library."""
-        called = frame
+        called = None
         while frame is not None and self._places.is_foreign(frame.f_code.co_filename):
-            called, frame = frame, frame.f_back
+            if not frame.f_code.co_filename.startswith(GPULINT):  # a wrapper of what the program calls
+                called = frame
+            frame = frame.f_back
         if frame is None or called is None:
             return False
         return called.f_code.co_name in READERS or not self._places.is_of_tensorflow(called.f_code.co_filename)

@@ -119,6 +119,8 @@ class Capture:
     loops: list[Loop] = field(default_factory=list)
     splits: Counter[Split] = field(default_factory=Counter)
     waits: dict[Where | None, Wait] = field(default_factory=dict)
+    local_input: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
+    """Loop over a distributed dataset → elements of which this process got its part, and the seconds for that."""
     reads: Counter[Read] = field(default_factory=Counter)
     step_reads: dict[Read, tuple[int, int]] = field(default_factory=dict)
     """Training steps after which the program itself reads there, of the steps from the first to the last of them."""

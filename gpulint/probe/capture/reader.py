@@ -229,6 +229,13 @@ def _input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         )
 
 
+def _local_input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, elements, seconds in record["rows"]:
+        where = _place(files, file, row)
+        before = capture.local_input.get(where, (0, 0.0))
+        capture.local_input[where] = before[0] + elements, before[1] + seconds
+
+
 def _reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, device, count in record["rows"]:
         capture.reads[Read(_place(files, file, row), device)] += count
@@ -420,6 +427,7 @@ _HANDLERS = {
     "loop": _loop,
     "splits": _splits,
     "input": _input,
+    "local input": _local_input,
     "reads": _reads,
     "step reads": _step_reads,
     "retraces": _retraces,

@@ -35,6 +35,7 @@ IDS = {
     "mem-preallocated": "what is taken of a card is used",
     "no-cpu-fallback": "work for which the GPU is there does not run on the host",
     "out-of-memory": "every allocation of memory succeeds",
+    "peer-wait": "no worker waits for another before each step",
     "prediction": "what `gpulint check` says of the program does not happen",
     "replica-balance": "the replicas of all workers of a cluster have alike work and variables",
     "replica-batch": "a replica's part of a batch is more than one element",

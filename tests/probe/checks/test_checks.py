@@ -774,3 +774,16 @@ def test_reads_that_a_finding_covers_are_told_of_once() -> None:
     assert "host-reads" not in said(capture, finding("GPU501", USED.row))
     capture.logical = ("CPU:0", "GPU:0")
     assert said(capture)["host-reads"] == (Status.PASS, "")
+
+
+def test_what_a_worker_waits_for_the_others_is_no_waiting_for_input() -> None:
+    several = Strategy(1, "MultiWorkerMirroredStrategy", ("GPU:0",), 2, Where("/p/a.py", 2))
+    waits = {USED: Wait(100, 9.0, 10.0, 100)}
+    capture = Capture(strategies=[several], steps=stepped(100), waits=waits, local_input={USED: (102, 0.102)})
+    found = said(capture)
+    assert (found["input-wait"][0], found["peer-wait"][0]) == (Status.PASS, Status.WARN)
+    capture.local_input = {USED: (102, 9.18)}
+    found = said(capture)
+    assert found["input-wait"][0] is Status.WARN and "peer-wait" not in found
+    capture.strategies, capture.local_input = [several._replace(replicas=1)], {USED: (102, 0.102)}
+    assert said(capture)["input-wait"][0] is Status.WARN
