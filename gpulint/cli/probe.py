@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -22,10 +23,11 @@ from gpulint.probe.expectations import levels
 from gpulint.probe.expectations.expectation import Run, UserExpectation
 from gpulint.probe.expectations.findings import findings_of
 from gpulint.probe.expectations.requested import requested_expectations
-from gpulint.probe.launch.command import Profile, Simulated, Target
+from gpulint.probe.launch.command import Simulated, Target
 from gpulint.probe.placement_log.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, RunReport, render, tensorboard
 from gpulint.probe.report.file import check_writable, write
+from gpulint.probe.report.layout import DEFAULT, columns_of
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 
 
@@ -70,8 +72,8 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
     "--profile-steps",
     type=click.IntRange(min=0),
     metavar="N",
-    default=10,
-    help="Let TensorFlow profile N training steps after the warm-up for --tensorboard (0: none).  [default: 10]",
+    default=20,
+    help="Let TensorFlow's profiler trace N training steps after the warm-up (0: none).  [default: 20]",
 )
 @click.option(
     "--capture",
@@ -89,6 +91,7 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
 @click.option("--merge", type=click.Path(), metavar="DIR", help="Report on all workers whose captures are in DIR.")
 @click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a run that was captured earlier.")
 @click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every check, and the tables by device.")
 @click.option("--strict/--no-strict", default=None, help="Exit with 3 where something stays inconclusive.")
 @click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 where the program itself ended well.")
 @click.option(
@@ -123,6 +126,7 @@ def command(
     merge: str | None,
     replay: str | None,
     log_path: str | None,
+    verbose: bool,
     strict: bool | None,
     exit_zero: bool,
     whose: str,
@@ -157,9 +161,7 @@ def command(
             raise UserError(f"{option} needs a program to run")
     for path in filter(None, (output_file, html_path, trace_path)):
         _file(check_writable, path)
-    profile = Profile()
-    if log_directory:
-        profile = _profile(log_directory, 0 if simulate_gpus or local_workers else profile_steps)
+    traces = _traces(log_directory, profile_steps and not (simulate_gpus or local_workers)) if log_directory else ""
     try:
         if replay is not None:
             capture = read(replay)
@@ -171,7 +173,9 @@ def command(
             given = (script, *arguments) if module and script else arguments
             target = Target(module or script or "", module is not None, tuple(given))
             simulated = Simulated(simulate_gpus or 0, simulate_memory or 0)
-            capture = probed(target, finder, capture_path, settings, no_jit, simulated, profile, local_workers)
+            capture = probed(
+                target, finder, capture_path, settings, no_jit, simulated, profile_steps, traces, local_workers
+            )
     except CaptureError as error:
         raise UserError(str(error)) from None
     except OSError as error:
@@ -189,7 +193,9 @@ def command(
         end: dict[str, object] = {"status": 0} if log_path else capture.end
         status = exit_status(expectations, end, settings.probe_strict, capture.faults)
         report = RunReport.of(capture, expectations, status, findings)
-        text = render(output_format, report, not output_file and options.use_color(color))
+        columns = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
+        in_color = not output_file and options.use_color(color)
+        text = render(output_format, report, in_color, width=columns, verbose=verbose)
         shown = _page(report) if html_path else ""
         traced = _trace(report) if trace_path else ""
     except Exception as error:
@@ -203,7 +209,7 @@ def command(
     if trace_path:
         _file(write, trace_path, traced)
     if log_directory:
-        _file(lambda path: tensorboard.write(path, report, profile.directory), log_directory)
+        _file(lambda path: tensorboard.write(path, report, traces), log_directory)
     if whose == "program":
         status = status_of_program(capture.end, status)
     elif exit_zero:
@@ -244,14 +250,15 @@ def _file(use: Callable[..., None], path: str, *text: str) -> None:
         raise UserError(f"{path}: {error.strerror or error}") from None
 
 
-def _profile(log_directory: str, steps: int) -> Profile:
-    """Temporary directory for a profile of some steps, until it is moved to a log directory. Raises UserError if that
-    cannot be written."""
+def _traces(log_directory: str, is_kept: object) -> str:
+    """Temporary directory for traces until they are moved to a log directory, "" if none are kept. Raises UserError if
+    the log directory cannot be written."""
     if not tensorboard.is_available():
         raise UserError(tensorboard.MISSING)
     _file(tensorboard.check_directory, log_directory)
-    temporary = tempfile.TemporaryDirectory(prefix="gpulint-")
-    return Profile(click.get_current_context().with_resource(temporary) if steps else "", steps)
+    if not is_kept:
+        return ""
+    return click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="gpulint-"))
 
 
 def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:

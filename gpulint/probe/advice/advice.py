@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.holders import Held
 from gpulint.probe.measures.time_spent import TimeSpent
 
 CAUSES = (
@@ -63,8 +64,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The input of the causes: a run with the times of its steps, and the findings of `gpulint check`."""
+    """The input of the causes: a run with the times of its steps, the findings of `gpulint check`, and who held the
+    memory."""
 
     capture: Capture
     time: TimeSpent
     findings: Sequence[Finding] = ()
+    held: Sequence[Held] = ()

@@ -9,13 +9,16 @@ from gpulint.probe.advice.advice import Advice, Observed
 from gpulint.probe.advice.causes import CAUSES
 from gpulint.probe.advice.ranking import ranked
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.measures.holders import Held
 from gpulint.probe.measures.time_spent import TimeSpent
 
 
-def advise(capture: Capture, findings: Sequence[Finding], time: TimeSpent | None) -> tuple[Advice, ...]:
+def advise(
+    capture: Capture, findings: Sequence[Finding], time: TimeSpent | None, held: Sequence[Held] = ()
+) -> tuple[Advice, ...]:
     """What to change first, at most five changes. `time`: None without training steps, where only what kept the
     program from running is known."""
-    observed = Observed(capture, time or NOTHING, findings)
+    observed = Observed(capture, time or NOTHING, findings, held)
     return ranked((one for cause in CAUSES for one in cause(observed)), observed.time)
 
 

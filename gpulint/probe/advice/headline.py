@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.measures.out_of_memory import refused
+from gpulint.probe.measures.failures import signal_name
+from gpulint.probe.measures.out_of_memory import refused, retried
 from gpulint.probe.measures.reasons import has_gpu
+from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_spent import DeviceTime, TimeSpent
 from gpulint.probe.measures.time_words import percent
 
@@ -33,12 +36,12 @@ _CAUSES = {
 _PARTS = {
     "collective": "the all-reduce",
     "copy": "copying",
-    "input": "waiting for input",
+    "input": "the wait for input",
     "trace": "tracing and compiling",
     "launch": "launching operations",
     "python": "Python between steps",
     "checkpoint": "writing files",
-    "other": "of unknown cause",
+    "other": "work of unknown kind",
 }
 
 
@@ -58,17 +61,27 @@ def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
     """What comes before all figures of steps: that there are none, or how the program failed."""
     failed = refused(capture)
     if failed is not None:
-        return f"{failed.device or 'A device'} ran out of memory."
+        size = f" for {in_words(failed.size)}" if failed.size else ""
+        at = capture.error_at
+        line = f" at {os.path.basename(at.path)}:{at.row}" if at is not None else ""
+        return f"{failed.device or 'A device'} has no memory left{size}{line}."
     if capture.members:
         return None if time is not None else f"{len(capture.members)} workers; no training step was seen."
+    if capture.end.get("reason") in ("timeout", "hang") and retried(capture):
+        return f"A device has no memory left: TensorFlow retried, and was stopped ({capture.end['reason']})."
     if capture.end.get("reason") in ("timeout", "hang"):
         return f"The program was stopped ({capture.end['reason']})."
     if capture.end.get("signal"):
-        return f"The program was ended by signal {capture.end['signal']}."
-    if capture.error or capture.end.get("status"):
-        return "The program failed."
+        return f"The program was ended by signal {signal_name(capture.end['signal'])}."
+    if capture.error:
+        kind = capture.error.partition(":")[0]
+        return f"The program failed with {kind}." if kind.isidentifier() else "The program failed."
+    if capture.end.get("status"):
+        return f"The program failed with status {capture.end['status']}."
     if capture.process and not capture.tensorflow:
         return "The program did not import TensorFlow."
+    if time is None and retried(capture):
+        return "A device has no memory left: allocations fail and are retried."
     return None if time is not None else "No training was seen."
 
 
@@ -80,7 +93,7 @@ def _where(capture: Capture, time: TimeSpent) -> str:
     if known:
         return _busy(known)
     if has_gpu(capture):
-        return f"How busy the GPUs were is not known ({time.why_unknown})" if time.why_unknown else "Trained on GPUs"
+        return "How busy the GPUs were is not known"
     return "Trained on the CPU"
 
 
@@ -107,7 +120,9 @@ def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
     if not rest or sum(part.share for part in rest) <= 1 - BUSY:
         return "nothing stands in its way"
     most = max(rest, key=lambda part: part.share)
-    return f"most of the rest is {_PARTS[most.name]} ({percent(most.share)})"
+    if is_known:
+        return f"most of the rest is {_PARTS[most.name]} ({percent(most.share)})"
+    return f"{percent(most.share)} of the time is {_PARTS[most.name]}"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""Keras, once the program has imported it: its version, and calls of its models."""
+"""Keras, once the program has imported it: its version, calls of its models, and what `fit` is given."""
 
 from __future__ import annotations
 
@@ -20,13 +20,24 @@ NAMES = ("keras", "tf_keras")
 """Keras packages; the second is Keras 2 beside TensorFlow from 2.16 on."""
 
 
+TRAINING = "fit"
+
+ARRAYS, DATASET, GENERATOR, LOADER, OTHER = "arrays", "dataset", "generator", "PyDataset", "other"
+"""Kinds of data that `fit` is given."""
+
+_KINDS = {"PyDataset": LOADER, "Sequence": LOADER, "DatasetV2": DATASET, "DistributedDatasetInterface": DATASET}
+"""By the name of a class among the bases; `Sequence` is Keras 2's `PyDataset`."""
+
+
 class Models:
-    """Counts calls of models by method and line, with their seconds."""
+    """Counts calls of models by method and line, with their seconds; and by kind what `fit` is given."""
 
     def __init__(self, writer: Writer, places: Places, hooks: Hooks, fault: Fault) -> None:
         self._writer, self._places, self._hooks = writer, places, hooks
         self._note = guarded("models", fault, self._count)
+        self._note_data = guarded("data of models", fault, self._count_data)
         self.calls = Tally("models")
+        self.data = Tally("data")
         self.begun = 0
         """Calls started so far, of all methods."""
 
@@ -41,6 +52,8 @@ class Models:
         @functools.wraps(method)
         def counted(*arguments: Any, **keywords: Any) -> Any:
             self.begun += 1
+            if name == TRAINING:
+                self._note_data(arguments[1] if len(arguments) > 1 else keywords.get("x"), keywords)
             began = time.perf_counter()
             try:
                 return method(*arguments, **keywords)
@@ -51,3 +64,18 @@ class Models:
 
     def _count(self, name: str, seconds: float) -> None:
         self.calls.add(self._places.here(), name, numbers=(1, seconds))
+
+    def _count_data(self, data: Any, keywords: dict[str, Any]) -> None:
+        kind = _kind(data)
+        workers = keywords.get("workers", getattr(data, "workers", 1)) if kind == LOADER else 0
+        batch = keywords.get("batch_size") or 0
+        self.data.count(self._places.here(), kind, int(workers), int(batch))
+
+
+def _kind(data: Any) -> str:
+    for base in type(data).__mro__:
+        if base.__name__ in _KINDS and base.__module__.partition(".")[0] in (*NAMES, "tensorflow"):
+            return _KINDS[base.__name__]
+    if isinstance(data, (list, tuple, dict)) or hasattr(data, "shape"):
+        return ARRAYS
+    return GENERATOR if hasattr(data, "__next__") else OTHER

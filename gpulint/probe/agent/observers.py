@@ -91,6 +91,7 @@ class Observers:
         """Writes the counts since the last time."""
         for tally in (
             self._models.calls,
+            self._models.data,
             self._replicas.calls,
             self._reads.seen,
             self._reads.steps,

@@ -39,7 +39,8 @@ from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
 from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, OPERATIONS, PACE
+from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, OPERATIONS, PACE, PROFILE
+from gpulint.probe.tracing.handover import directory_of
 
 LAST = 2.0
 """Seconds that the end of the program waits for pending writes."""
@@ -59,7 +60,7 @@ class Options:
     """The parent's options. `steps`: end the program after this number of training steps beyond the warm-up; 0 lets
     it run. `warmup`: steps of the warm-up. `log`: turn on TensorFlow's placement log, for a parent that reads it.
     `simulate_gpus`: number of simulated GPUs, 0 for none, with `simulate_memory` bytes each, 0 if unspecified.
-    `profile`: a directory for TensorFlow's profile of `profile_steps` training steps after the warm-up, "" for none."""
+    `profile_steps`: training steps after the warm-up that TensorFlow's profiler traces, 0 for none."""
 
     capture: str
     steps: int = 0
@@ -68,7 +69,6 @@ class Options:
     log: bool = True
     simulate_gpus: int = 0
     simulate_memory: int = 0
-    profile: str = ""
     profile_steps: int = 0
 
 
@@ -111,13 +111,15 @@ class Session:
         self._variables = Variables(lambda: self._steps.taken + self._observers.calls, self._variable_made)
         self._functions = FunctionWriter(self._writer, self._calls, self._pace.called)
         self._profile = Profile(
-            options.profile,
+            directory_of(options.capture),
             options.warmup,
             options.profile_steps,
-            lambda reason: self._writer.write("lost", evidence="profile", reason=reason),
+            lambda reason: self._writer.write("lost", evidence=PROFILE, reason=reason),
             self.fault,
+            lambda: (self._steps.taken, self._steps.ended),
         )
         self._position = Position(self._places)
+        self._profile.places = self._rows_of_nodes
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
         self._inner_told = self._loops_told = 0
@@ -214,7 +216,7 @@ class Session:
         observers: tuple[tuple[str, Callable[[], None]], ...] = (
             (OPERATIONS, self._watch_operations),
             ("placement log", self._log_placements),
-            ("profile", self._watch_profiler),
+            (PROFILE, self._watch_profiler),
             (PACE, self._watch_functions),
             ("calls", lambda: self._lose(*(("calls", name) for name in self._calls.watch(tensorflow)))),
             ("observers", lambda: self._observers.watch(tensorflow, internals)),
@@ -249,7 +251,7 @@ class Session:
             self._tensorflow.debugging.set_log_device_placement(True)
 
     def _watch_profiler(self) -> None:
-        if self._options.profile:
+        if self._options.profile_steps:
             self._profile.watch(self._tensorflow.profiler.experimental, self._hooks)
 
     def _watch_functions(self) -> None:
@@ -321,6 +323,16 @@ class Session:
         if taken >= self._again.step or ended >= self._again.time:
             self._look(taken, place, ended)
 
+    def _rows_of_nodes(self) -> dict[str, tuple[int, int]]:
+        """Node → file number and row, where its name is that of one line only; none without a GPU, whose kernels are
+        named after nodes."""
+        places: dict[str, Place | None] = {}
+        if self._operations is not None and self._tensorflow.config.list_physical_devices("GPU"):
+            for (_, name), created in list(self._operations.created.items()):
+                place = created.place
+                places[name] = place if places.get(name, place) == place else None
+        return {name: (self._writer.file(place[0], *place[2:]), place[1]) for name, place in places.items() if place}
+
     def _takes_gradients(self, graph: Any) -> None:
         if self._operations is not None:
             self._operations.takes_gradients(graph)
@@ -337,7 +349,7 @@ class Session:
     def _look(self, taken: int, place: Place | None, now: float) -> None:
         """A step has ended that is to be examined."""
         assert self._operations is not None
-        again = self._profile.stepped(taken)
+        again = self._profile.stepped(taken, now)
         try:
             for other in (
                 self._observers.stepped(place, now),
@@ -356,6 +368,7 @@ class Session:
 
     def _write_on(self) -> None:
         while not self._stopped.wait(INTERVAL):
+            self._profile.look(self._operations is not None and bool(self._operations.loops))
             self.write_down()
             guarded("position", self.fault, self._position.write)(self._writer)
 

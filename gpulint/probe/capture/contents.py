@@ -12,6 +12,7 @@ from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,
+    Data,
     Execution,
     Frame,
     Function,
@@ -38,6 +39,7 @@ from gpulint.probe.capture.records import (
     Where,
     Worker,
 )
+from gpulint.probe.capture.windows import Window
 
 _TENSORFLOW = re.compile(r"[/\\]tensorflow[/\\]python[/\\]")
 
@@ -129,6 +131,8 @@ class Capture:
     """Lines that forked the process with TensorFlow's runtime up."""
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
     """Number of calls, and seconds of all together."""
+    data: Counter[Data] = field(default_factory=Counter)
+    """What Keras models were fitted to, by number of calls."""
     modules: tuple[str, ...] = ()
     """The program's own modules that were imported, as files."""
     environment: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -148,6 +152,8 @@ class Capture:
     """The program's cluster task, None outside a cluster or if unknown."""
     paces: list[Pace] = field(default_factory=list)
     """Steps after the warm-up."""
+    window: Window | None = None
+    """The part of the run that TensorFlow's profiler traced."""
     stack: tuple[Frame, ...] = ()
     """The main thread's stack when the program was stopped, innermost frame first."""
     members: tuple[Member, ...] = ()

@@ -14,6 +14,7 @@ from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,
+    Data,
     Execution,
     Frame,
     Function,
@@ -41,6 +42,7 @@ from gpulint.probe.capture.records import (
     Where,
     Worker,
 )
+from gpulint.probe.capture.windows import Window
 
 VERSION = 1
 """Version of the format; increases when a field is removed or changes its meaning."""
@@ -266,6 +268,11 @@ def _models(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         capture.model_calls[call] = made + count, spent + seconds
 
 
+def _data(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, kind, workers, batch, count in record["rows"]:
+        capture.data[Data(_place(files, file, row), kind, workers, batch)] += count
+
+
 def _environment(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.environment[record["moment"]] = dict(record["values"])
 
@@ -391,6 +398,10 @@ def _pace(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         capture.paces += [Pace(*row) for row in record["rows"]]
 
 
+def _window(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.window = Window.of(record, lambda file, row: _place(files, file, row))
+
+
 def _stack(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.stack = tuple(Frame(*row) for row in record["frames"])
 
@@ -433,6 +444,7 @@ _HANDLERS = {
     "retraces": _retraces,
     "forks": _forks,
     "models": _models,
+    "data": _data,
     "environment": _environment,
     "keras": _keras,
     "modules": _modules,
@@ -449,5 +461,6 @@ _HANDLERS = {
     "log": _log,
     "worker": _worker,
     "pace": _pace,
+    "window": _window,
     "stack": _stack,
 }

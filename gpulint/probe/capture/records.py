@@ -373,6 +373,16 @@ class Retrace(NamedTuple):
     example: str
 
 
+class Data(NamedTuple):
+    """What the calls of `fit` on a line are given: "arrays", "dataset", "generator", "PyDataset" or "other"; `workers`
+    of a PyDataset; `batch`, the requested batch size, 0 if the data is in batches."""
+
+    where: Where | None
+    kind: str
+    workers: int
+    batch: int
+
+
 class ModelCall(NamedTuple):
     """A line that calls a method of a Keras model."""
 

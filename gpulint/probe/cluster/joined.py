@@ -63,7 +63,7 @@ def joined(members: Sequence[Member]) -> Capture:
             cards=[*whole.cards, *(_of_host(card, task.name) for card in one.cards)],
             sources={**one.sources, **whole.sources},
         )
-        for name in ("executions", "nodes", "copies", "eager", "taken", "runs", "reads", "retraces"):
+        for name in ("executions", "nodes", "copies", "eager", "taken", "runs", "reads", "data", "retraces"):
             counts: Counter[Any] = getattr(whole, name)
             counts.update(getattr(one, name))
         for stream, log in one.logs.items():

@@ -53,14 +53,6 @@ class Simulated:
         return {**own, "TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit)}
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A TensorFlow profile to record: its directory, "" for none, and the number of steps after the warm-up."""
-
-    directory: str = ""
-    steps: int = 0
-
-
 def command_line(
     target: Target,
     capture: str,
@@ -68,7 +60,7 @@ def command_line(
     warmup: int,
     no_jit: bool,
     simulated: Simulated = Simulated(),
-    profile: Profile = Profile(),
+    profile_steps: int = 0,
 ) -> list[str]:
     """The command line that runs a program under the agent. Unbuffered, so that log lines stay whole."""
     options = json.dumps(
@@ -79,8 +71,7 @@ def command_line(
             "no_jit": no_jit,
             "simulate_gpus": simulated.gpus,
             "simulate_memory": simulated.memory,
-            "profile": profile.directory,
-            "profile_steps": profile.steps,
+            "profile_steps": profile_steps,
         }
     )
     if target.is_notebook:

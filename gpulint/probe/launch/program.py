@@ -29,6 +29,7 @@ from gpulint.probe.launch.signals import Relay
 from gpulint.probe.launch.stacks import remove_stacks, stack_in
 from gpulint.probe.launch.start_record import write_start
 from gpulint.probe.launch.stream import Stream
+from gpulint.probe.launch.window import record_window
 from gpulint.probe.measures.cards import Cards
 from gpulint.probe.placement_log.summary import LogRecords, LogSummary, SharedSummary, Summary
 
@@ -90,6 +91,7 @@ def run(
     cards: Cards | None = None,
     worker: Worker | None = None,
     peers: Peers | None = None,
+    traces: str = "",
 ) -> Ended:
     """Runs a command to its end. Raises OSError if it cannot be started.
 
@@ -98,7 +100,7 @@ def run(
     `warn_after` seconds without activity a warning names the line it is at. TensorFlow's placement log is held back
     unless `show_log` is set or the program asked for it. `cards` are sampled during the run. `worker` is the cluster
     task that the program is; with `peers` it is one of several workers that we started, which decide together whether
-    they hang.
+    they hang. `traces` is a directory for the traces of TensorFlow's profiler, which are deleted otherwise.
     """
     recorder = Recorder(capture_path, fresh=True)
     remove_stacks(stacks_path(capture_path))
@@ -107,7 +109,9 @@ def run(
     made = None
     try:
         made = _Run(command, environment, recorder, capture_path, show_log, progress, cards, peers)
-        return made.to_its_end(timeout, hang_after, warn_after)
+        ended = made.to_its_end(timeout, hang_after, warn_after)
+        record_window(recorder, capture_path, environment, traces)
+        return ended
     except OSError as error:
         recorder.write("fault", where="start of the program", error=str(error))
         raise

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Steps, Where
+from gpulint.probe.measures.window import busy, device_seconds, why_unknown
 
 PARTS = ("gpu", "collective", "copy", "input", "trace", "launch", "python", "checkpoint", "other")
 """Names of the parts, in the order in which reports show them; part of the JSON report's contract."""
@@ -122,7 +123,8 @@ def time_spent(capture: Capture) -> TimeSpent | None:
     )
     left = seconds - waited
     launch = left * inside / (inside + between) if inside + between else 0.0
-    spent = {"input": waited, "launch": launch, "python": left - launch}
+    spent = without_devices({"input": waited, "launch": launch, "python": left - launch}, capture)
+    computing = (spent.get("gpu", 0.0) + spent.get("collective", 0.0)) / seconds if seconds else 0.0
     return TimeSpent(
         seconds=seconds,
         steps=total - 1,
@@ -136,12 +138,23 @@ def time_spent(capture: Capture) -> TimeSpent | None:
         ),
         each=tuple(StepTime(number, end, length, {}) for number, (end, length) in enumerate(zip(ends[1:], lasted), 2)),  # noqa: B905
         phases=(),
-        devices=(),
+        devices=tuple(DeviceTime(*one) for one in busy(capture, computing)),
         operations_per_step=None,
         launch_cost=None,
         tracings=(),
-        why_unknown="the device tracer did not run",
+        why_unknown=why_unknown(capture),
     )
+
+
+def without_devices(states: dict[str, float], capture: Capture) -> dict[str, float]:
+    """Seconds of parts from seconds of the training thread's states: where a device worked meanwhile, it is the
+    device's part."""
+    parts = dict(states)
+    for state, taken in device_seconds(capture, states).items():
+        for part, seconds in taken.items():
+            parts[state] -= seconds
+            parts[part] = parts.get(part, 0.0) + seconds
+    return parts
 
 
 def parts_of(spent: dict[str, float], seconds: float) -> tuple[Part, ...]:

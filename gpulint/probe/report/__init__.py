@@ -19,7 +19,7 @@ from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import read_notebook
 
-FORMATS = ("text", "json", "sarif", "junit")
+FORMATS = ("text", "json", "sarif", "junit", "github")
 """Format names; each is a module of this package."""
 
 
@@ -40,8 +40,8 @@ class RunReport:
         cls, capture: Capture, expectations: Sequence[Expectation], status: int, findings: Sequence[Finding] = ()
     ) -> RunReport:
         """The report of a run, with the findings of `gpulint check` in its files."""
-        time = time_spent(capture)
-        return cls(capture, expectations, status, time, advise(capture, findings, time), held(capture))
+        time, holders = time_spent(capture), held(capture)
+        return cls(capture, expectations, status, time, advise(capture, findings, time, holders), holders)
 
     @property
     def headline(self) -> str:
@@ -49,11 +49,11 @@ class RunReport:
         return headline(self.capture, self.time, self.advice)
 
 
-def render(form: str, report: RunReport, color: bool) -> str:
-    """The report in a format. Raises KeyError for an unknown one."""
+def render(form: str, report: RunReport, color: bool, **look: int) -> str:
+    """The report in a format. `look`: `width` and `verbose` of the text. Raises KeyError for an unknown format."""
     if form not in FORMATS:
         raise KeyError(form)
-    text: str = import_module(f"{__name__}.{form}").render(report, color)
+    text: str = import_module(f"{__name__}.{form}").render(report, color, **(look if form == "text" else {}))
     return text
 
 

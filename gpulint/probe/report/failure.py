@@ -13,11 +13,13 @@ LONGEST = 300
 
 
 def failure(capture: Capture) -> Iterator[str]:
-    """The error or signal, the program's own frames that led to it, innermost last, and its known cause."""
+    """The error, the program's own frames that led to its end, innermost last, and the known cause. A signal or status
+    is said elsewhere."""
     found = failure_of(capture)
     if found is None:
         return
-    yield f"The program failed: {found.text if len(found.text) <= LONGEST else found.text[:LONGEST] + '…'}"
+    if capture.error:
+        yield found.text if len(found.text) <= LONGEST else found.text[:LONGEST] + "…"
     if found.frames and not found.is_exact:
         yield "  last seen at"
     for where, function in found.frames:

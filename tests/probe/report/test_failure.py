@@ -7,8 +7,12 @@ import json
 import pytest
 
 from gpulint.linting import pack
+from gpulint.linting.finding import Finding, Severity
+from gpulint.places import Span
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Frame, Where
+from gpulint.probe.checks.verify import verify
+from gpulint.probe.expectations.expectation import Run
 from gpulint.probe.expectations.levels import IDS
 from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.measures.known_errors import KNOWN, headline, known
@@ -82,9 +86,9 @@ def test_a_program_that_was_killed_was_last_seen_somewhere() -> None:
     start = {"memory": {"host": 16 << 30, "CPU": None}}
     capture = Capture(process={"pid": 1}, start=start, end=end, position=position, resident=[(1.0, 15 << 30)])
     lines = [line.strip() for line in failure(capture)]
-    assert lines[:2] == ["The program failed: signal 9 (SIGKILL)", "last seen at"]
-    assert lines[3].endswith("train.py:4 in f")
-    assert lines[4] == (
+    assert lines[0] == "last seen at"
+    assert lines[2].endswith("train.py:4 in f")
+    assert lines[3] == (
         "The kernel killed a process for want of memory meanwhile. It had 15 GiB of 16 GiB. (host-growth)"
     )
     capture.end["oom_kills"] = 0
@@ -105,3 +109,16 @@ def test_the_stack_of_a_crash_is_exact() -> None:
     assert found is not None and found.is_exact
     assert found.frames == ((Where("/p/train.py", 6), "m"), (Where("/p/train.py", 4), "f"))
     assert failure_of(Capture(end={"status": 0, "signal": None})) is None
+
+
+def test_findings_that_were_not_reached_are_one_line_in_every_form() -> None:
+    span = [Span("/p/train.py", row, 1, row, 9) for row in (30, 40)]
+    findings = [Finding("GPU501", "host-sync-in-loop", Severity.WARNING, one, "a tensor is read") for one in span]
+    capture = Capture(process={"pid": 1}, end={"status": 1}, error="ValueError: no", error_at=Where("/p/train.py", 4))
+    report = RunReport(capture, verify(Run(capture, findings)), 4)
+    told = "2 findings after the failure"
+    assert render("text", report, False).count("not reached: train.py:30 GPU501, train.py:40 GPU501") == 1
+    assert [
+        one["observed"] for one in json.loads(render("json", report, False))["expectations"] if one["subject"] == told
+    ]
+    assert page(report).count("not reached: train.py:30 GPU501, train.py:40 GPU501") == 1

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.reader import read as capture_in
 from gpulint.probe.capture.records import Happened, Sample, Steps
 from gpulint.probe.expectations.expectation import Expectation, Level, Status
 from gpulint.probe.report import RunReport
@@ -168,8 +169,14 @@ def test_it_is_written_without_tensorflow(tmp_path: Path) -> None:
 @pytest.mark.tensorflow
 def test_a_run_is_profiled_and_read_back(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TRAINED)
-    done = probe(tmp_path, "--tensorboard", "logs", "--profile-steps", "5", "train.py")
+    done = probe(tmp_path, "--tensorboard", "logs", "--profile-steps", "5", "--capture", "run.jsonl", "train.py")
     assert done.returncode == 0, done.stderr
+    assert "profiler" not in done.stderr.lower()
+    window = capture_in(str(tmp_path / "run.jsonl")).window
+    assert window is not None
+    assert (window.steps, window.devices) == (5, ())
+    assert 0 < window.seconds < 2
+    assert not list(tmp_path.glob("run.jsonl.*"))
     seen = read(tmp_path / "logs")
     assert [step for _, step, _ in seen["step time/step"]] == list(range(2, 41))
     assert seen["run/steps"][0][2] == 40

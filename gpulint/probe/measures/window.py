@@ -1,0 +1,146 @@
+"""How busy the devices were, from the window that TensorFlow's profiler traced.
+
+The profiler traces some steps only, and slows down the host while it does: the trace gives the shares of each state of
+the training thread in which a device worked, and these are applied to the states' seconds in the whole run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+from typing import NamedTuple
+
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.evidence import PROFILE
+from gpulint.probe.capture.records import Steps
+from gpulint.probe.capture.windows import StateTime, Window
+
+DEVICE_PARTS = ("gpu", "collective", "copy")
+"""What devices do, in the order in which a moment belongs to it: computing, taking part in a collective, copying."""
+
+FEW = 5
+"""Steps below which the window's pace is not compared with that of the run."""
+
+SLOWEST = 2.0
+"""Limit of the factor by which the profiler is taken to have slowed down the host."""
+
+RARE = 0.01
+"""Share of the window below which it does not show what the devices did in a state."""
+
+
+class Busy(NamedTuple):
+    """A device in the run: the share of the time in which a kernel ran, from 0 to 1, and kernels a step, None if no
+    step ended in the window. Both are None if only NVML's utilisation is known."""
+
+    device: str
+    share: float | None
+    kernels_per_step: float | None
+    source: str
+    """"tracer" or "nvml"."""
+
+
+def device_seconds(capture: Capture, spent: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """State of the training thread → for each of DEVICE_PARTS, the seconds of `spent` (seconds by state, of the whole
+    run) in which a device was at it. Empty if no device was traced."""
+    window = capture.window
+    if window is None or not window.devices:
+        return {}
+    slowdown = _slowdown(capture, window)
+    found = {}
+    for state, seconds in spent.items():
+        shares = _shares(window, state, slowdown)
+        found[state] = {part: seconds * share for part, share in zip(DEVICE_PARTS, shares, strict=True)}
+    return found
+
+
+def waiting_share(capture: Capture, state: str) -> float:
+    """Share of a state in which a function waited for the next element of a dataset, while no device worked."""
+    row = _row(capture.window, state) if capture.window is not None else None
+    return row.input / row.seconds if row is not None else 0.0
+
+
+def busy(capture: Capture, share: float) -> tuple[Busy, ...]:
+    """The devices that the program uses. `share` is that of the run's time in which any device computed or took part
+    in a collective."""
+    window = capture.window
+    if capture.simulated:
+        return ()
+    names = _names(capture)
+    if window is None or not window.devices:
+        return tuple(Busy(name, None, None, "nvml") for name in names.values()) if _utilisation(capture) else ()
+    row = window.states.get("")
+    at_all = row.gpu + row.collective if row is not None else 0.0
+    return tuple(
+        Busy(
+            names[one.device],
+            min(1.0, share * one.busy / at_all) if at_all else 0.0,
+            one.kernels / window.steps if window.steps else None,
+            "tracer",
+        )
+        for one in window.devices
+        if one.device in names
+    )
+
+
+def why_unknown(capture: Capture) -> str:
+    """Why it is not known how busy the devices were, "" if it is."""
+    window = capture.window
+    if capture.simulated:
+        return "the GPUs are simulated"
+    if not any(device.startswith("GPU:") for device in capture.physical):
+        return "no GPU"
+    if window is not None and window.devices:
+        return ""
+    reasons = [reason for evidence, reason in capture.lost if evidence == PROFILE]
+    reasons += [text for log in capture.logs.values() for text in log.messages if "CUPTI" in text]
+    if not reasons:
+        reasons = ["no step was traced" if window is None else "the device tracer recorded nothing"]
+    if used := _utilisation(capture):
+        reasons.append(f"NVML: kernels of any program ran in {used:.0%} of the time")
+    return "; ".join(reasons)
+
+
+def _shares(window: Window, state: str, slowdown: float) -> tuple[float, ...]:
+    """The share of a state in which devices are at each of DEVICE_PARTS; at most 1 in all."""
+    row = _row(window, state)
+    if row is None:
+        return (0.0,) * len(DEVICE_PARTS)
+    shares, left = [], 1.0
+    for seconds in (row.gpu, row.collective, row.copy):
+        shares.append(min(left, slowdown * seconds / row.seconds))
+        left -= shares[-1]
+    return tuple(shares)
+
+
+def _row(window: Window, state: str) -> StateTime | None:
+    """The window's row of a state; that of the whole window if states were not recorded."""
+    row = window.states.get(state if len(window.states) > 1 else "")
+    return row if row is not None and row.seconds > RARE * window.seconds else None
+
+
+def _slowdown(capture: Capture, window: Window) -> float:
+    """How much longer steps took in the window than in the rest of the run, at least 1."""
+    within: list[float] = []
+    outside: list[float] = []
+    for one in capture.timeline:
+        if isinstance(one.what, Steps) and one.number == 1 and one.seconds > 0:
+            is_within = window.began < one.t <= window.ended + 1e-3
+            (within if is_within else outside).append(one.seconds)
+    if min(len(within), len(outside)) < FEW:
+        return 1.0
+    return min(max(median(within) / median(outside), 1.0), SLOWEST)
+
+
+def _names(capture: Capture) -> dict[str, str]:
+    """Physical GPU in the order of CUDA → name of the device that the program has on it. A card with several logical
+    devices has the name of the card: the trace does not tell them apart."""
+    visible = [device for device in capture.visible if device.startswith("GPU:")]
+    logical = [device for device in capture.own_devices if device.startswith("GPU:")]
+    return dict(zip(visible, logical if len(logical) == len(visible) else visible, strict=True))
+
+
+def _utilisation(capture: Capture) -> float:
+    """Mean utilisation of the cards during the steps as NVML reports it, from 0 to 1; 0 if it does not."""
+    began = next((t for t, phase in capture.phases if phase == "steps"), None)
+    seen = [one.utilisation for one in capture.cards if one.utilisation >= 0 and began is not None and one.t >= began]
+    return sum(seen) / len(seen) / 100 if seen else 0.0

@@ -1,0 +1,150 @@
+"""The events in a trace of TensorFlow's profiler (`*.xplane.pb`), by device and by host thread.
+
+The format is `tsl/profiler/protobuf/xplane.proto`; names of planes and stats are in `xplane_schema.cc` of
+`openxla/xla`. GPU planes are written by `xla/backends/profiler/gpu/cupti_collector.cc`: one line for each CUDA stream,
+`Stream #13(Compute,MemcpyH2D)`, with kernels, copies and memsets. XProf adds lines that repeat them by step, operation
+and module ("Steps", "XLA Ops", …), which are not read.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, NamedTuple
+
+MARKER = "gpulint "
+"""How the name of an event begins that the agent leaves when it begins to trace; the wall-clock time in ns follows."""
+
+_DEVICE = re.compile(r"/device:(GPU:\d+)")
+_HOST = "/host:CPU"
+_STREAM = "Stream #"
+_SIZE = re.compile(r"(?:^|\s)size:(\d+)")
+
+OP = "tf_op"
+_KERNELS = ("kernel_details", "cuda_graph_exec_id")
+"""Stats of kernels, and of a whole CUDA graph where its kernels are not traced one by one."""
+
+KERNEL, COPY, MEMSET = "kernel", "copy", "memset"
+
+
+class Unreadable(Exception):
+    """A trace that cannot be read. The message says why."""
+
+
+class Happening(NamedTuple):
+    """What a device did. `kind` is KERNEL, COPY or MEMSET; `began` and `ended` are nanoseconds since the epoch; `op`
+    is the operation that launched it, "" if unknown; `size` is the bytes of a copy."""
+
+    kind: str
+    name: str
+    began: int
+    ended: int
+    op: str
+    size: int
+
+
+class Trace:
+    """A trace, read from a file. Raises Unreadable, OSError."""
+
+    def __init__(self, path: str, schema: ModuleType) -> None:
+        with open(path, "rb") as file:
+            content = file.read()
+        try:
+            self._space = schema.XSpace.FromString(content)
+        except Exception as error:  # protobuf's DecodeError
+            raise Unreadable(f"the trace is damaged: {error}") from None
+        self._host = [plane for plane in self._space.planes if plane.name == _HOST]
+        self._shift = self._offset()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the profiler says is missing, such as events that exceeded a limit."""
+        return [*self._space.errors, *self._space.warnings]
+
+    @property
+    def devices(self) -> list[str]:
+        """The GPUs that were traced, by CUDA's order: `GPU:0`. Empty if the device tracer was unavailable."""
+        return [found[1] for plane in self._space.planes if (found := _DEVICE.fullmatch(plane.name))]
+
+    def of_device(self, device: str) -> Iterator[Happening]:
+        """What a device did, stream by stream."""
+        for plane in self._space.planes:
+            if plane.name == f"/device:{device}":
+                names = {number: one.name for number, one in plane.stat_metadata.items()}
+                for line in plane.lines:
+                    if line.name.startswith(_STREAM):
+                        yield from self._on_stream(plane, line, names)
+
+    def on_host(self, name: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+        """Begin and end of the host's events whose name matches at its beginning."""
+        for plane in self._host:
+            wanted = {number for number, one in plane.event_metadata.items() if name.match(one.name)}
+            for line in plane.lines if wanted else ():
+                base = line.timestamp_ns + self._shift
+                for event in line.events:
+                    if event.metadata_id in wanted:
+                        began = base + event.offset_ps // 1000
+                        yield began, began + event.duration_ps // 1000
+
+    def _on_stream(self, plane: Any, line: Any, names: dict[int, str]) -> Iterator[Happening]:
+        base = line.timestamp_ns + self._shift
+        kinds: dict[int, tuple[str, str]] = {}
+        for event in line.events:
+            stats = {names.get(stat.metadata_id, ""): stat for stat in event.stats}
+            known = kinds.get(event.metadata_id)
+            if known is None:
+                name = plane.event_metadata[event.metadata_id].name
+                known = kinds[event.metadata_id] = _kind(name, stats), name
+            kind, name = known
+            if not kind:
+                continue
+            began = base + event.offset_ps // 1000
+            size = 0
+            if kind == COPY and (found := _SIZE.search(_text(stats.get("memcpy_details"), names))):
+                size = int(found[1])
+            op = _text(stats.get(OP), names) if kind == KERNEL else ""
+            yield Happening(kind, name, began, began + event.duration_ps // 1000, op, size)
+
+    def _offset(self) -> int:
+        """What turns the trace's times, which count from its beginning, into nanoseconds since the epoch."""
+        for plane in self._host:
+            marks = {number: one.name for number, one in plane.event_metadata.items() if one.name.startswith(MARKER)}
+            for line in plane.lines if marks else ():
+                for event in line.events:
+                    if event.metadata_id in marks:
+                        told = int(marks[event.metadata_id].removeprefix(MARKER))
+                        return int(told - line.timestamp_ns - event.offset_ps // 1000)
+        raise Unreadable("the trace does not say when it began")
+
+
+def _kind(name: str, stats: dict[str, Any]) -> str:
+    if "memcpy_details" in stats or name.startswith("Memcpy"):
+        return COPY
+    if "memset_details" in stats or name.startswith("Memset"):
+        return MEMSET
+    return KERNEL if any(stat in stats for stat in _KERNELS) else ""
+
+
+def _text(stat: Any, names: dict[int, str]) -> str:
+    if stat is None:
+        return ""
+    return names.get(stat.ref_value, "") if stat.WhichOneof("value") == "ref_value" else str(stat.str_value)
+
+
+def schema() -> ModuleType:
+    """The generated module for traces, from the installed TensorFlow, which is not imported. Raises Unreadable."""
+    found = importlib.util.find_spec("tensorflow")
+    for folder in found.submodule_search_locations or () if found is not None else ():
+        path = os.path.join(folder, "tsl", "profiler", "protobuf", "xplane_pb2.py")
+        made = importlib.util.spec_from_file_location("xplane_pb2", path)
+        if made is not None and made.loader is not None and os.path.isfile(path):
+            module = importlib.util.module_from_spec(made)
+            try:
+                made.loader.exec_module(module)
+            except Exception as error:  # protobuf is missing, or too old for the generated module
+                raise Unreadable(f"{path}: {type(error).__name__}: {error}") from None
+            return module
+    raise Unreadable("the installed TensorFlow has no xplane_pb2")

@@ -1,0 +1,118 @@
+"""Shares of a window, applied to the seconds of a whole run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.capture.records import Card, Happened, Steps
+from gpulint.probe.capture.windows import DeviceWindow, StateTime, Window
+from gpulint.probe.measures.window import Busy, busy, device_seconds, waiting_share, why_unknown
+
+STEP = Steps("step", None, 0, 0.0, 0.0)
+WHOLE = StateTime("", 1.0, 0.25, 0.05, 0.1, 0.3)
+LAUNCH = StateTime("launch", 0.5, 0.2, 0.05, 0.1, 0.1)
+PYTHON = StateTime("python", 0.495, 0.05, 0.0, 0.0, 0.2)
+CHECKPOINT = StateTime("checkpoint", 0.005, 0.005, 0.0, 0.0, 0.0)
+
+
+def window(*states: StateTime, devices: tuple[DeviceWindow, ...] | None = None, steps: int = 20) -> Window:
+    made = (DeviceWindow("GPU:0", 0.3, 400, 0.05, 0.1, 9, 0.6, 0.1),) if devices is None else devices
+    return Window(100.0, 101.0, steps, made, (), (), (), {one.state: one for one in states}, {}, ())
+
+
+def ran(seen: Window | None, *, within: float = 0.0, outside: float = 0.0, **fields: Any) -> Capture:
+    """A run of 20 steps in the window and 20 after it, that took so long each."""
+    timeline = [Happened(100.0 + one / 20, STEP, 1, within) for one in range(1, 21)]
+    timeline += [Happened(102.0 + one, STEP, 1, outside) for one in range(20)]
+    gpus = {"physical": ("CPU:0", "GPU:0"), "visible": ("CPU:0", "GPU:0"), "logical": ("CPU:0", "GPU:0")}
+    return Capture(window=seen, timeline=timeline, **{**gpus, **fields})
+
+
+def test_each_state_has_its_own_share() -> None:
+    capture = ran(window(WHOLE, LAUNCH, PYTHON, CHECKPOINT))
+    found = device_seconds(capture, {"launch": 10.0, "python": 99.0, "checkpoint": 5.0, "trace": 7.0})
+    assert found["launch"] == pytest.approx({"gpu": 4.0, "collective": 1.0, "copy": 2.0})
+    assert found["python"] == pytest.approx({"gpu": 10.0, "collective": 0.0, "copy": 0.0})
+    assert sum(found["checkpoint"].values()) == 0, "a state that the window hardly saw"
+    assert sum(found["trace"].values()) == 0
+    assert waiting_share(capture, "launch") == pytest.approx(0.2)
+
+
+def test_without_states_the_whole_window_counts_for_each() -> None:
+    found = device_seconds(ran(window(WHOLE)), {"launch": 10.0, "python": 4.0})
+    assert [found[state]["gpu"] for state in ("launch", "python")] == pytest.approx([2.5, 1.0])
+
+
+def test_the_profiler_slows_down_the_host_and_not_the_device() -> None:
+    slow = ran(window(WHOLE, LAUNCH), within=0.05, outside=0.04)
+    assert device_seconds(slow, {"launch": 10.0})["launch"]["gpu"] == pytest.approx(5.0)
+    fast = ran(window(WHOLE, LAUNCH), within=0.01, outside=0.04)
+    assert device_seconds(fast, {"launch": 10.0})["launch"]["gpu"] == pytest.approx(4.0)
+    slower = ran(window(WHOLE, LAUNCH), within=4.0, outside=0.04)
+    assert sum(device_seconds(slower, {"launch": 10.0})["launch"].values()) == pytest.approx(10.0)
+
+
+def test_each_device_has_its_own_share() -> None:
+    second = DeviceWindow("GPU:1", 0.03, 7, 0.0, 0.0, 1, 0.9, 0.9)
+    seen = window(WHOLE, devices=(*window().devices, second))
+    both = ("CPU:0", "GPU:0", "GPU:1")
+    assert busy(ran(seen, physical=both, visible=both, logical=both), 0.6) == (
+        Busy("GPU:0", pytest.approx(0.6), 20.0, "tracer"),
+        Busy("GPU:1", pytest.approx(0.06), 7 / 20, "tracer"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("visible", "logical", "names"),
+    [
+        (("GPU:1", "GPU:0"), ("GPU:0", "GPU:1"), ["GPU:1", "GPU:0"]),
+        (("GPU:1",), ("GPU:0",), ["GPU:0"]),
+        (("GPU:0",), ("GPU:0", "GPU:1", "GPU:2"), ["GPU:0"]),
+    ],
+)
+def test_devices_have_the_names_of_the_program(
+    visible: tuple[str, ...], logical: tuple[str, ...], names: list[str]
+) -> None:
+    devices = tuple(DeviceWindow(f"GPU:{number}", 0.1, 1, 0.0, 0.0, 1, 0.9, 0.9) for number in range(2))
+    capture = ran(window(WHOLE, devices=devices), physical=("GPU:0", "GPU:1"), visible=visible, logical=logical)
+    assert [one.device for one in busy(capture, 0.5)] == names
+
+
+def test_kernels_a_step_need_whole_steps() -> None:
+    (one,) = busy(ran(window(WHOLE, steps=0)), 0.3)
+    assert one.kernels_per_step is None
+    assert one.share == pytest.approx(0.3)
+
+
+def test_an_idle_device_is_not_unknown() -> None:
+    idle = DeviceWindow("GPU:0", 0.0, 0, 0.0, 0.0, 1, 1.0, 1.0)
+    capture = ran(window(StateTime("", 1.0, 0.0, 0.0, 0.0, 0.9), devices=(idle,)))
+    assert busy(capture, 0.0) == (Busy("GPU:0", 0.0, 0.0, "tracer"),)
+    assert why_unknown(capture) == ""
+
+
+def test_without_a_trace_the_reason_is_reported_and_nvml_shown_as_what_it_is() -> None:
+    card = Card(103.0, "0000:80:00.0", "NVIDIA H200", 1, 1, 1, 0, 40)
+    capture = ran(
+        None,
+        lost=[("profile", "AlreadyExistsError: Another profiler is running.")],
+        phases=[(100.0, "steps")],
+        cards=[card._replace(t=90.0, utilisation=100), card, card._replace(utilisation=20)],
+    )
+    assert busy(capture, 0.0) == (Busy("GPU:0", None, None, "nvml"),)
+    assert why_unknown(capture) == (
+        "AlreadyExistsError: Another profiler is running.; NVML: kernels of any program ran in 30% of the time"
+    )
+
+
+def test_reasons() -> None:
+    assert why_unknown(Capture(simulated=2)) == "the GPUs are simulated"
+    assert why_unknown(ran(window(WHOLE, devices=()), physical=("CPU:0",))) == "no GPU"
+    assert why_unknown(ran(None)) == "no step was traced"
+    assert why_unknown(ran(window(WHOLE, devices=()))) == "the device tracer recorded nothing"
+    text = "failed with error CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
+    assert why_unknown(ran(window(WHOLE, devices=()), logs={"stderr": Log(messages=[text])})) == text
+    assert busy(ran(None), 0.0) == ()
