@@ -23,6 +23,7 @@ from gpulint.probe.capture.evidence import (
     LAUNCHES,
     LINES,
     OPERATIONS,
+    PEER_WAITS,
     READS,
     REPLICAS,
     REQUESTED,
@@ -70,6 +71,11 @@ PRIVATE = {
     ),
     "dataset_iter": Private("tensorflow.python.data.ops.dataset_ops", "DatasetV2.__iter__", WAITS),
     "distributed_iter": Private("tensorflow.python.distribute.input_lib", "DistributedDataset.__iter__", WAITS),
+    "local": Private(
+        "tensorflow.python.distribute.input_lib",
+        "_SingleWorkerOwnedDatasetIterator.get_next_as_optional_list",
+        PEER_WAITS,
+    ),
     "per_replica": Private("tensorflow.python.distribute.values", "PerReplica", REPLICAS),
     "function": Private(
         "tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", LAUNCHES
@@ -128,6 +134,8 @@ class Internals:
         """The class of iterators returned by `iter(dataset)`."""
         self.distributed_iterator = self._found.get("distributed") if "distributed_next" in self._found else None
         """The class of iterators over datasets of a strategy."""
+        self.local_iterator: Any = next(iter(self._owners("local")), None)
+        """The class of the iterators that get one worker's part of a distributed dataset."""
         iterators = (self.owned_iterator, self.distributed_iterator)
         self.iterators: list[Any] = [one for one in iterators if one is not None]
         """Classes of iterators that are read with `next()`."""
