@@ -9,7 +9,7 @@ from gpulint.analysis.domain.values.objects import Layer, Model
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models import library_methods
-from gpulint.analysis.models.python import command_line_options
+from gpulint.analysis.models.python import command_line_options, loggers
 from gpulint.analysis.models.tensorflow import (
     api_removals,
     escape,
@@ -45,13 +45,13 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         api_removals.unknown_method(machine, called, method, site)
         api_removals.property_called(machine, called, site)
         tuners.run_trials_of_method(machine, symbol(called.parts[1]), method, arguments, site)
-        _logged(machine, symbol(called.parts[1]), method, arguments, site)
-        if method in _OF_DISTRIBUTIONS and _is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
+        loggers.method_called(machine, symbol(called.parts[1]), method, arguments, site)
+        if method in _OF_DISTRIBUTIONS and loggers.is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
             return Tensor(site)
         if method == "numpy" and isinstance(number := tensors.as_number(Unknown(called.parts[1])), Tensor):
             return tensors.tensor_method(machine, number, method, site)
         if method == "numpy" and tensors.is_weight(symbol(called.parts[1])):
-            host_sync.read_tensor(machine, Tensor(site), method, site)
+            tensors.read_at(machine, Unknown(called.parts[1]), method, site)
             return host_sync.host_value(site, method)
         if method in keras_training.WEIGHTS and tensors.is_layer(symbol(called.parts[1])):
             layer = Layer(site, machine.where(), "tensorflow.keras.layers.Layer")
@@ -67,26 +67,11 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
     return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
 
 
-def _logged(machine: Machine, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
-    """Record that a logger prints its arguments, which reads the content of tensors."""
-    if method in _PRINTS and _is_made_by(owner, "logging.getLogger"):
-        for value in arguments.all():
-            tensors.read_at(machine, value, "print", site)
-
-
-_PRINTS = frozenset({"critical", "error", "exception", "info", "log", "warning"})
-
 _OF_DISTRIBUTIONS = frozenset(
     {"cdf", "cross_entropy", "entropy", "kl_divergence", "log_cdf", "log_prob", "mean", "mode", "prob", "quantile"}
     | {"sample", "stddev", "variance"}
 )
 """Methods of TensorFlow Probability distributions that return tensors."""
-
-
-def _is_made_by(owner: Symbol, name: str) -> bool:
-    """Whether a value is the result of calling a library function whose name starts with `name`."""
-    called = symbol(owner.parts[1]) if owner.parts[0] == "call" else owner
-    return called.parts[0] == "external" and str(called.parts[1]).startswith(name)
 
 
 def _applied(machine: Machine, called: Symbol, arguments: Arguments, site: Site) -> None:

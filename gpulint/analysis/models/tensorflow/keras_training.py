@@ -19,6 +19,7 @@ from gpulint.analysis.models.tensorflow import (
     dtype_policy,
     escape,
     gradients,
+    host_sync,
     keras_callbacks,
     objects,
     tensors,
@@ -53,11 +54,16 @@ WEIGHTS = frozenset({"get_weights", "set_weights", "save", "save_weights", "load
 
 
 def weights_used(machine: Machine, owner: Model | Layer, name: str, arguments: Arguments, site: Site) -> None:
-    """Emit `WeightsUsed` for `owner.name(…)`, where `name` is one of `WEIGHTS`."""
+    """Emit `WeightsUsed` for `owner.name(…)`, where `name` is one of `WEIGHTS`.
+
+    A Keras callback that gets the weights reads them. Other loops pass them on more often than not.
+    """
     are_got = name == "set_weights" and any(
         "get_weights" in symbol_of(one).words for value in arguments.all() for one in leaves_on(machine.path, value)
     )
     machine.emit(events.WeightsUsed(site, machine.where(), owner, name, arguments, are_got))
+    if name == "get_weights" and any(loop.is_batches for loop in machine.context.loops):
+        host_sync.read_tensor(machine, Tensor(site), "weights", site)
 
 
 def model_method(machine: Machine, model: Model, name: str, arguments: Arguments, site: Site) -> Value:

@@ -103,6 +103,16 @@ def read_at(machine: Machine, value: Value, how: str, site: Site) -> None:
     elif isinstance(value, Variable):
         content = Tensor(value.site, dtype=value.dtype, on_host=_is_host_tensor(value), state=value)
         host_sync.read_tensor(machine, content, how, site)
+    elif type(value) is Unknown and is_weight(value.symbol):
+        host_sync.read_tensor(machine, Tensor(site), how, site)
+
+
+def read_all_at(machine: Machine, value: Value, how: str, site: Site) -> None:
+    """Record that the program reads the content of a value, or of the tensors in a list or dict."""
+    read_at(machine, value, how, site)
+    for leaf in leaves_on(machine.path, value) if isinstance(value, (Items, Mapping)) else ():
+        if isinstance(leaf, (Tensor, Variable)):
+            read_at(machine, leaf, how, site)
 
 
 def dtype_of(value: Value | None) -> str | None:
@@ -376,6 +386,8 @@ def _is_penalty(name: Symbol) -> bool:
 
 def is_weight(name: Symbol) -> bool:
     """Whether a symbol is one of the variables of a model, layer or module."""
+    if name.parts[0] == "attribute" and name.parts[-1] in _NAMES_OF_VARIABLES:
+        return is_layer(symbol(name.parts[1]))
     return _is_one_of(_LISTS_OF_VARIABLES, name)
 
 
@@ -393,7 +405,9 @@ def _is_one_of(lists: frozenset[str], name: Symbol) -> bool:
     return deep > 0 and name.parts[0] == "attribute" and name.parts[-1] in lists
 
 
-_LISTS_OF_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables"})
+_LISTS_OF_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
+_NAMES_OF_VARIABLES = frozenset({"beta", "bias", "embeddings", "gamma", "kernel", "recurrent_kernel"})
+"""Attributes of layers that are variables."""
 _LISTS_OF_LAYERS = frozenset({"layers"})
 
 _VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights", "kernel", "bias"})
