@@ -45,6 +45,7 @@ from gpulint.analysis.models.tensorflow import (
     escape,
     generator_sources,
     host_sync,
+    keras_loaders,
     objects,
     stateful_ops,
     tensors,
@@ -87,6 +88,7 @@ def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) 
     """Result of calling the library function or class `name`. Emits the events of the call."""
     stateful_ops.note_op(machine, name, arguments, site)
     generator_sources.record_call(machine, name, site)
+    keras_loaders.record_call(machine, name, site)
     host_sync.await_person(machine, name, arguments, site)
     if name in CLEARS_SESSION and machine.plan.has_keras_3:
         machine.state.write(machine.library_state.policy, "global", Constant("float32"))  # measured on Keras 3.15

@@ -32,6 +32,7 @@ from gpulint.analysis.models.tensorflow import (
     distribution,
     escape,
     host_sync,
+    keras_loaders,
     keras_training,
     objects,
     stateful_ops,
@@ -55,6 +56,7 @@ def call_library_method(machine: Machine, receiver: Value, name: str, arguments:
     if isinstance(receiver, Super):
         receiver = receiver.receiver
         if name == "__init__":
+            keras_loaders.constructed(machine, receiver, arguments)
             given = tensors.flattened(map(machine.choose, arguments.all()))
             if isinstance(receiver, Model) and (arguments.open or any(map(objects.has_shape, given))):
                 objects.variables_built(machine, receiver, is_known=not arguments.open)

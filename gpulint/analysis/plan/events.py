@@ -414,6 +414,14 @@ class DatasetBatched(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SampleRead(Event):
+    """A library function is called that reads a file or transforms an image, in Python and on the host. `name` is its
+    canonical name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetConsumed(Event):
     """A finished pipeline is read. `how`: "fit", "evaluate" (also validation and prediction), "loop" (over which `loop`
     iterates), "next" or "elsewhere" (returned by a function that the program itself never calls)."""

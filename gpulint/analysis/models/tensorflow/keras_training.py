@@ -21,6 +21,7 @@ from gpulint.analysis.models.tensorflow import (
     gradients,
     host_sync,
     keras_callbacks,
+    keras_loaders,
     objects,
     tensors,
     tf_data,
@@ -124,6 +125,7 @@ def _fit(machine: Machine, model: Model, arguments: Arguments, site: Site) -> Va
     size = arguments.of("batch_size", _FIT_PARAMS)
     keras_callbacks.call_callbacks(machine, model, arguments, site)
     machine.emit(events.ModelFitted(site, machine.where(), model, data, size, arguments))
+    keras_loaders.prepare_batch(machine, data, site)
     tf_data.consume(machine, data, "fit", site, None)
     if (validation := arguments.get("validation_data")) is not None:
         tf_data.consume(machine, machine.choose(validation), "evaluate", site, None)
