@@ -34,7 +34,7 @@ from gpulint.analysis.domain.symbolic_patterns import (
     round_trip,
     varies,
 )
-from gpulint.analysis.domain.traversal import iterated_sources, leaves
+from gpulint.analysis.domain.traversal import datasets_in, iterated_sources, leaves
 from gpulint.analysis.domain.values.base import known, symbol_of
 from gpulint.analysis.plan import events
 from gpulint.analysis.plan.plan import Plan
@@ -166,6 +166,7 @@ __all__ = [
     "confidence",
     "constants_in",
     "converts",
+    "datasets_in",
     "describe",
     "differ_in_numbers",
     "events",
