@@ -43,6 +43,7 @@ from gpulint.analysis.models.tensorflow import (
     device_runtime,
     dtype_policy,
     escape,
+    foreign_objects,
     generator_sources,
     host_sync,
     keras_loaders,
@@ -106,6 +107,8 @@ def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) 
     owner, _, method = name.rpartition(".")
     if method in ("from_config", "from_pretrained") and (known := fact(owner)) is not None:
         return BY_KIND[known.kind](machine, owner, known, Arguments(open=True), site)
+    if method == "from_pretrained" and owner.startswith("transformers.TF"):
+        return foreign_objects.pretrained(machine, site)
     if method == "preprocess_input" and (known := fact("tensorflow.identity")) is not None:
         if any(isinstance(value, Tensor) for value in arguments.positional[:1]):
             return BY_KIND[known.kind](machine, name, known, arguments, site)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import function_of
 from gpulint.analysis.domain.values.objects import Layer, Model
 from gpulint.analysis.domain.values.tensors import Tensor
@@ -17,11 +19,12 @@ from gpulint.analysis.models.tensorflow import (
     gradients,
     host_sync,
     keras_training,
+    objects,
     tensors,
     tf_data,
     tuners,
 )
-from gpulint.analysis.plan.events import FunctionHandedOver, UnknownFitted
+from gpulint.analysis.plan.events import MOVES, FunctionHandedOver, UnknownFitted
 from gpulint.places import Site
 
 _OTHER_LEARNERS = frozenset(
@@ -56,8 +59,10 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         if method in keras_training.WEIGHTS and tensors.is_layer(symbol(called.parts[1])):
             layer = Layer(site, machine.where(), "tensorflow.keras.layers.Layer")
             keras_training.weights_used(machine, layer, method, arguments, site)
-    if method == "apply_gradients":
+    if method in ("apply", "apply_gradients"):
         _applied(machine, called, arguments, site)
+    elif method in MOVES:
+        _moved(machine, method, arguments, site)
     model = _compiled(machine, called, method, arguments, site)
     if model is not None:
         return library_methods.call_library_method(machine, model, method, arguments, site)
@@ -76,9 +81,16 @@ _OF_DISTRIBUTIONS = frozenset(
 
 def _applied(machine: Machine, called: Symbol, arguments: Arguments, site: Site) -> None:
     """Treat an unknown object that applies gradients as an optimizer if a tape of the program computed them."""
-    if gradients.gradients_given(machine, arguments.get("grads_and_vars", 0)):
+    if gradients.gradients_given(machine, arguments.get("grads_and_vars", 0) or arguments.get("updates")):
         optimizer = machine.library_state.optimizers.setdefault(called, foreign_objects.optimizer(machine, site))
         keras_training.optimizer_method(machine, optimizer, "apply_gradients", arguments, site)
+
+
+def _moved(machine: Machine, method: str, arguments: Arguments, site: Site) -> None:
+    """Treat an unknown object to which a gradient is added as a variable."""
+    given = [option for _, option in alternatives(arguments.get("value", 0) or NONE, machine.path)]
+    if gradients.within(Items("list", tuple(given))):
+        objects.state_updated(machine, foreign_objects.variable(machine, site), method, site, given)
 
 
 def _compiled(machine: Machine, called: Symbol, method: str, arguments: Arguments, site: Site) -> Model | None:

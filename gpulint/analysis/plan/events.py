@@ -348,8 +348,11 @@ class StateUpdated(Event):
 
     @property
     def is_move(self) -> bool:
-        """Whether the update adds a gradient to a variable, or subtracts it."""
-        return self.gradient is not None and self.method in MOVES
+        """Whether the update adds a gradient to a variable, or subtracts it, also by `w.assign(w - rate * g)`."""
+        given = self.gradient.gradient if self.gradient is not None else None
+        if given is None:
+            return False
+        return self.method in MOVES or (self.method == "assign" and not given.accumulated and not given.summands)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from functools import partial
 from gpulint.analysis.domain.context import Replica
 from gpulint.analysis.domain.traversal import leaves_on
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Bound, Function, Traced
 from gpulint.analysis.domain.values.object_facts import ObjectFact
@@ -165,6 +166,10 @@ def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, argument
         return NONE
     if name == "minimize":
         return _minimize(machine, optimizer, arguments, site)
+    if name in ("compute_gradients", "_compute_gradients"):
+        gradient = gradients.within(_computed(machine, arguments, site))
+        pair = Items("tuple", (*gradient[:1], Unknown(("variable", site))))
+        return Items("list", None, pair, ("gradients and variables", site))
     if name in ("get_scaled_loss", "scale_loss", "get_unscaled_gradients") and arguments.positional:
         given = arguments.positional[0]
         return given if name == "get_unscaled_gradients" else machine.each(given, partial(_scaled, site), site)
@@ -179,12 +184,19 @@ def _scaled(site: Site, loss: Value) -> Value:
 
 
 def _minimize(machine: Machine, optimizer: Optimizer, arguments: Arguments, site: Site) -> Value:
-    loss = machine.choose(arguments.get("loss", 0) or NONE)
-    if isinstance(loss, (Function, Traced, Bound)):
-        loss = machine.choose(machine.call(loss, Arguments(), site))
-    gradient = gradients.take(machine, loss, arguments.get("var_list", 1), site)
+    gradient = _computed(machine, arguments, site)
     machine.emit(events.GradientsApplied(site, machine.where(), optimizer, gradients.within(gradient), False))
     return NONE
+
+
+def _computed(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """Gradients that an optimizer takes of a loss: with the program's tape, or its own if the loss is a function."""
+    loss = machine.choose(arguments.get("loss", 0) or NONE)
+    tape = next((one for one in map(machine.choose, arguments.all()) if isinstance(one, Tape)), None)
+    if isinstance(loss, (Function, Traced, Bound)):
+        tape = Tape(site, machine.where(), False)
+        loss = machine.choose(machine.call(loss, Arguments(), site))
+    return gradients.take(machine, loss, arguments.get("var_list", 1), site, tape)
 
 
 def tape_method(machine: Machine, tape: Tape, name: str, arguments: Arguments, site: Site) -> Value:
