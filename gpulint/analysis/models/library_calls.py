@@ -517,7 +517,7 @@ def _tape(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 def _average_loss(machine: Machine, arguments: Arguments, site: Site) -> Value:
     if (size := arguments.get("global_batch_size", 2)) is not None:
-        machine.emit(events.GlobalSizeUsed(site, machine.where(), size))
+        machine.emit(events.GlobalSizeUsed(site, machine.where(), size, averages=True))
     result = tensors.derived(machine, site, arguments.all())
     if isinstance(result, Tensor):
         return Tensor(site, result.device, None, Reduced("scaled", site), scope=result.scope)

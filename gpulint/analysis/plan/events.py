@@ -270,6 +270,15 @@ class ModelCompiled(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class LossCompiled(Event):
+    """A model under a strategy with several replicas is compiled with a loss of the program that returns `result`."""
+
+    model: Model
+    strategy: Strategy
+    result: Value
+
+
+@dataclass(frozen=True, slots=True)
 class EagerModeSet(Event):
     """`model.run_eagerly = value`."""
 
@@ -447,9 +456,10 @@ class DatasetDistributed(Event):
 @dataclass(frozen=True, slots=True)
 class GlobalSizeUsed(Event):
     """A size is treated as the size of the global batch: divided by the number of replicas, or passed as
-    `global_batch_size`."""
+    `global_batch_size` (`averages`)."""
 
     size: Value
+    averages: bool = False
 
 
 @dataclass(frozen=True, slots=True)

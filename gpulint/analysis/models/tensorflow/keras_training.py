@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
+from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import Replica
 from gpulint.analysis.domain.traversal import leaves_on
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
-from gpulint.analysis.domain.values.functions import Bound, Function, Traced
+from gpulint.analysis.domain.values.functions import Bound, Function, Partial, Traced
 from gpulint.analysis.domain.values.object_facts import ObjectFact
-from gpulint.analysis.domain.values.objects import Layer, Model, Optimizer, Tape
+from gpulint.analysis.domain.values.objects import Layer, Loss, Model, Optimizer, Tape
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import (
@@ -115,9 +117,26 @@ def _compile(machine: Machine, model: Model, arguments: Arguments, site: Site) -
     if loss is None and arguments.open:
         loss = Unknown(("loss", site))
     machine.state.write(model.facts, ObjectFact.LOSS, loss or NONE)
+    _try_losses(machine, model, loss, site)
     if optimizer is not None:
         machine.state.write(model.facts, ObjectFact.OPTIMIZER, optimizer)
     return NONE
+
+
+def _try_losses(machine: Machine, model: Model, losses: Value | None, site: Site) -> None:
+    """Call the program's own losses as `fit` does, if their gradients are summed over replicas."""
+    strategy = model.where.context.strategy
+    if strategy is None or not strategy.is_multi_replica:
+        return
+    for loss in leaves_on(machine.path, losses or NONE):
+        function: Value | None = loss if isinstance(loss, (Function, Partial, Bound)) else None
+        if isinstance(loss, Loss) and loss.cls is not None and (found := loss.cls.find("call")) is not None:
+            function = Bound(loss, found[0])
+        if function is not None:
+            given = Arguments((Tensor(site), Tensor(site)))
+            with machine.within(machine.context._replace(traced=site, loops=())), suppress(PathEnds):
+                result = machine.call(function, given, site)
+                machine.emit(events.LossCompiled(site, machine.where(), model, strategy, result))
 
 
 def _fit(machine: Machine, model: Model, arguments: Arguments, site: Site) -> Value:
