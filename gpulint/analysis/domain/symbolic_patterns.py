@@ -229,6 +229,10 @@ def _is_array(name: Symbol) -> bool:
     head, *rest = name.parts
     if head == "slice" and len(rest) >= 3:
         return are_next(*map(symbol, rest[1:4])) and _is_of_arrays(symbol(rest[0]))
+    if head == "item":
+        key = symbol(rest[1])
+        drawn = _external(key) if key.parts[0] == "call" else ""
+        return drawn in _DRAWN_ROWS and len(_call(key)[1]) > 1 and _is_of_arrays(symbol(rest[0]))
     if head == "binary":
         return any(isinstance(part, Symbol) and _is_array(part) for part in rest[1:])
     if head != "call":
@@ -248,11 +252,18 @@ def _is_of_arrays(name: Symbol) -> bool:
     while name.parts[0] in ("item", "binary"):
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
     made = _external(name) if name.parts[0] == "call" else ""
-    return _is_array(name) or (made.startswith("tensorflow.keras.datasets.") and made.endswith(".load_data"))
+    is_data = made.startswith("tensorflow.keras.datasets.") and made.endswith(".load_data")
+    return _is_array(name) or is_data or made in _ARRAY_FILES
 
+
+_ARRAY_FILES = frozenset({"numpy.fromfile", "numpy.genfromtxt", "numpy.load", "numpy.loadtxt"})
+"""NumPy functions that read an array from a file."""
 
 _KEEPS_ARRAY = frozenset({"astype", "copy"})
 """Array methods that return an array of the same shape."""
+
+_DRAWN_ROWS = frozenset({"numpy.random.choice", "numpy.random.randint"})
+"""NumPy functions that draw several indices, if they are told how many."""
 
 _ARRAYS = frozenset(
     f"numpy.{name}" for name in ("array", "asarray", "concatenate", "hstack", "ones", "stack", "vstack", "zeros")
