@@ -136,7 +136,7 @@ class HostSyncInLoop(Rule):
                 continue
             yield Report(
                 event.site,
-                f"{_HOW[event.how]} a device tensor in every step",
+                f"{_HOW[event.how]} in every step",
                 confidence=confidence(event.where),
                 related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
             )
@@ -181,10 +181,11 @@ def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], need
 
 
 _HOW = {
-    "numpy": "`.numpy()` of",
-    "float": "`float()` of",
-    "int": "`int()` of",
-    "bool": "a condition on",
-    "print": "printing",
-    "format": "formatting",
+    "numpy": "`.numpy()` of a device tensor",
+    "float": "`float()` of a device tensor",
+    "int": "`int()` of a device tensor",
+    "bool": "a condition on a device tensor",
+    "print": "printing a device tensor",
+    "format": "formatting a device tensor",
+    "weights": "`get_weights()` copies all weights to the host",
 }
