@@ -43,7 +43,10 @@ class SettingsFinder:
         self._trust = trust or Trust()
         self._editor = editor or {}
         self._isolated = isolated
-        self._fixed = fixed or (Settings(root=self._root) if isolated else None)
+        self._default = Settings(root=self._root, src=())
+        """Settings that come from no file. Their imports are looked for above each file only: which those of a file are
+        must not depend on the working directory."""
+        self._fixed = fixed or (self._default if isolated else None)
         self._overrides = overrides
         self._known: dict[str, Settings] = {}
         self._searched: dict[str, Settings] = {}
@@ -130,6 +133,6 @@ class SettingsFinder:
             if settings is not None or parent == directory:
                 break
             directory = parent
-        settings = settings or Settings(root=self._root)
+        settings = settings or self._default
         self._searched |= dict.fromkeys(passed, settings)
         return settings

@@ -234,6 +234,16 @@ class RemovedNameUsed(Event):
     of_library: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ImportFailed(Event):
+    """An import statement asks for a `name` that the project's `module` does not have. `file` is the path of the
+    module."""
+
+    module: str
+    name: str
+    file: str
+
+
 # ------------------------------------------------------------------------------- models
 
 
