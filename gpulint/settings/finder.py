@@ -82,8 +82,9 @@ class SettingsFinder:
             settings = self._within_trust(self._fixed or self._search(directory))
             for table in self._overrides:
                 settings = apply(settings, table)
-            if not self._isolated and not settings.target_asked and settings.target_tensorflow == NEWEST_TENSORFLOW:
-                settings = replace(settings, target_tensorflow=self._targets.of(directory))
+            if not (settings.target_asked or self._isolated or settings.target_tensorflow != NEWEST_TENSORFLOW):
+                if (found := self._targets.of(directory)) is not None:
+                    settings = replace(settings, target_tensorflow=found, target_known=True)
             self._known[directory] = settings
         return self._known[directory]
 

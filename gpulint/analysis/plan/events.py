@@ -162,8 +162,8 @@ class ReplicaValueRead(Event):
 class TensorRead(Event):
     """Eager code in a loop reads the content of a tensor, so that the host waits for it.
 
-    `how` is "float", "int", "bool", "numpy", "print" or "format". Under an unknown decorator, only those kinds are
-    reported that raise an exception in traced code.
+    `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "print" or "format". Under an
+    unknown decorator, only those kinds are reported that raise an exception in traced code.
     """
 
     tensor: Tensor
