@@ -168,9 +168,9 @@ class ReplicaValueRead(Event):
 class TensorRead(Event):
     """Eager code in a loop reads the content of a tensor, so that the host waits for it.
 
-    `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "print", "format" or "weights" (all
-    weights of a model or layer). Under an unknown decorator, only those kinds are reported that raise an exception in
-    traced code.
+    `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "print", "format" or "weights"
+    (all weights of a model or layer). Under an unknown decorator, only those kinds are reported that raise an exception
+    in traced code.
     """
 
     tensor: Tensor
@@ -241,7 +241,7 @@ class RemovedNameUsed(Event):
     of_library: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class ImportFailed(Event):
     """An import statement asks for a `name` that the project's `module` does not have. `file` is the path of the
     module."""
