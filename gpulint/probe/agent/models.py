@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.holders import Holder, Holders, array_bytes
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.states import PYTHON, States
@@ -48,8 +50,12 @@ _KINDS = {"PyDataset": LOADER, "Sequence": LOADER, "DatasetV2": DATASET, "Distri
 class Models:
     """Counts calls of models by method and line, with their seconds, and what `fit` is given; times callbacks."""
 
-    def __init__(self, writer: Writer, places: Places, hooks: Hooks, fault: Fault, states: States) -> None:
+    def __init__(
+        self, writer: Writer, places: Places, hooks: Hooks, fault: Fault, holders: Holders, states: States
+    ) -> None:
         self._writer, self._places, self._hooks, self._states = writer, places, hooks, states
+        self._holders = holders
+        self._size = guarded("arrays", fault, array_bytes)
         self._note = guarded("models", fault, self._count)
         self._wrap = guarded("callbacks", fault, self._wrap_own)
         self._note_data = guarded("data of models", fault, self._count_data)
@@ -76,12 +82,15 @@ class Models:
 
     def _counted(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         states = self._states
+        nothing = nullcontext()
 
         @functools.wraps(method)
         def counted(*arguments: Any, **keywords: Any) -> Any:
             self.begun += 1
             if name == TRAINING:
                 self._note_data(arguments[1] if len(arguments) > 1 else keywords.get("x"), keywords)
+            size = self._size((arguments[1:], keywords)) or 0
+            holding = self._holders.during(Holder("", "input", self._places.here(2), name), size) if size else nothing
             began = time.perf_counter()
             depth = states.depth
             if name == "fit":
@@ -89,7 +98,8 @@ class Models:
             elif (stage := STAGES.get(name)) is not None:
                 states.begin_stage(stage, self._places.here(2))
             try:
-                return method(*arguments, **keywords)
+                with holding:
+                    return method(*arguments, **keywords)
             finally:
                 if self.on_ended is not None:
                     self.on_ended()

@@ -20,6 +20,7 @@ from gpulint.probe.capture.records import (
     Frame,
     Function,
     Happened,
+    Holding,
     InnerDevice,
     Inside,
     Kept,
@@ -29,8 +30,10 @@ from gpulint.probe.capture.records import (
     ModelCall,
     Node,
     Pace,
+    PeakRow,
     Read,
     ReplicaRun,
+    Retrace,
     Sample,
     Sampled,
     Segment,
@@ -47,6 +50,7 @@ from gpulint.probe.capture.records import (
     Variable,
     Wait,
     Where,
+    WindowPeak,
     Work,
     Worker,
 )
@@ -126,8 +130,16 @@ def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.error, capture.error_at = record["error"] or "", _where(record.get("where"))
+    capture.error_frames = _frames(record)
+
+
+def _position(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.position = _frames(record)
+
+
+def _frames(record: dict[str, Any]) -> tuple[tuple[Where, str], ...]:
     frames = ((_where(place), str(function)) for place, function in record.get("frames", ()))
-    capture.error_frames = tuple((where, function) for where, function in frames if where is not None)
+    return tuple((where, function) for where, function in frames if where is not None)
 
 
 def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -231,9 +243,34 @@ def _input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         )
 
 
+def _local_input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, elements, seconds in record["rows"]:
+        where = _place(files, file, row)
+        before = capture.local_input.get(where, (0, 0.0))
+        capture.local_input[where] = before[0] + elements, before[1] + seconds
+
+
 def _reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, device, count in record["rows"]:
         capture.reads[Read(_place(files, file, row), device)] += count
+
+
+def _step_reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, device, count, steps in record["rows"]:
+        read = Read(_place(files, file, row), device)
+        before = capture.step_reads.get(read, (0, 0))
+        capture.step_reads[read] = before[0] + count, before[1] + steps
+
+
+def _retraces(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, function, own, cause, argument, example, count in record["rows"]:
+        one = Retrace(_place(files, file, row), function, bool(own), cause, argument, example)
+        capture.retraces[one] += count
+
+
+def _forks(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, count in record["rows"]:
+        capture.forks[_place(files, file, row)] += count
 
 
 def _models(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -291,6 +328,7 @@ def _function(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         record["device"],
         made=record.get("made", 0),
         graph=bool(record.get("graph", True)),
+        runs=record.get("runs", 0),
     )
     capture.functions[one.name, where] = one
     capture.timeline += [Happened(moment, one) for moment in record.get("at", ())]
@@ -340,6 +378,17 @@ def _expectation(capture: Capture, record: dict[str, Any], files: _Files) -> Non
 
 def _kept_tensors(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.kept = [Kept(_place(files, file, row), *counted) for file, row, *counted in record["rows"]]
+
+
+def _holders(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.holdings = [Holding(_place(files, file, row), *held) for file, row, *held in record["rows"]]
+
+
+def _peaks(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.window_peaks = [
+        WindowPeak(device, in_use, before, tuple(PeakRow(_place(files, file, row), *held) for file, row, *held in rows))
+        for device, in_use, before, rows in record["rows"]
+    ]
 
 
 def _memory(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -451,6 +500,7 @@ _HANDLERS = {
     "lost": _lost,
     "fault": _fault,
     "exit": _exit,
+    "position": _position,
     "devices": _devices,
     "simulated": _simulated,
     "refused": _refused,
@@ -467,7 +517,11 @@ _HANDLERS = {
     "loop": _loop,
     "splits": _splits,
     "input": _input,
+    "local input": _local_input,
     "reads": _reads,
+    "step reads": _step_reads,
+    "retraces": _retraces,
+    "forks": _forks,
     "models": _models,
     "data": _data,
     "pipeline": _pipeline,
@@ -481,6 +535,8 @@ _HANDLERS = {
     "steps": _steps,
     "kept": _kept_tensors,
     "memory": _memory,
+    "holders": _holders,
+    "peaks": _peaks,
     "host": _host,
     "cards": _cards,
     "source": _source,

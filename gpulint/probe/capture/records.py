@@ -129,6 +129,8 @@ class Function(NamedTuple):
     made: int = 0
     graph: bool = True
     """Whether its nodes were recorded: not for functions that XLA compiles or that were traced before."""
+    runs: int = 0
+    """Runs from Python that are no training steps; the real number may be up to twice as large."""
 
     @property
     def traces_of_each(self) -> float:
@@ -433,6 +435,20 @@ class Read(NamedTuple):
     device: str
 
 
+class Retrace(NamedTuple):
+    """Why a `tf.function` was traced again, at the line that called it. `own`: it is the program's, not a library's.
+    `cause`: its `argument` differs in "shape", "dtype", "value" (of a Python number or string), "object" (another one)
+    or "structure"; "function": another function object of the same code; "context": the same arguments under another
+    device, strategy or outer function. `example` is the first difference of the kind."""
+
+    where: Where | None
+    function: str
+    own: bool
+    cause: str
+    argument: str
+    example: str
+
+
 class Data(NamedTuple):
     """What the calls of `fit` on a line are given: "arrays", "dataset", "generator", "PyDataset" or "other"; `workers`
     of a PyDataset; `batch`, the requested batch size, 0 if the data is in batches."""
@@ -455,3 +471,33 @@ class ModelCall(NamedTuple):
 
     where: Where | None
     method: str
+
+
+class Holding(NamedTuple):
+    """Bytes at the peak of what Python holds on a device ("" for arrays, which are on the host until TensorFlow copies
+    them): `group` is "weights", "slots", "input" or "python", `what` the operation or method they come from."""
+
+    where: Where | None
+    device: str
+    group: str
+    what: str
+    bytes: int
+
+
+class PeakRow(NamedTuple):
+    """Bytes that were allocated within the traced window and in use at its peak, by line and group."""
+
+    where: Where | None
+    group: str
+    op: str
+    bytes: int
+
+
+class WindowPeak(NamedTuple):
+    """The peak of a device's allocator in the traced window: bytes in use, of these allocated before the window, and
+    what the others were for. The device is a physical one."""
+
+    device: str
+    in_use: int
+    before: int
+    rows: tuple[PeakRow, ...]

@@ -16,9 +16,11 @@ from typing import NamedTuple
 from gpulint.probe.agent.graphs import STEP
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.retracing import causes_of, in_words
 from gpulint.probe.measures.training_time import INPUT, LAUNCH, PYTHON, Span, TrainingTime, training_time
-from gpulint.probe.measures.window import busy, why_unknown
+from gpulint.probe.measures.window import busy, computing_lines, why_unknown
 
+GPU = "gpu"
 PARTS = ("gpu", "collective", "copy", "input", "trace", "launch", "python", "checkpoint", "other")
 """Names of the parts, in the order in which reports show them; part of the JSON report's contract."""
 
@@ -138,7 +140,7 @@ def time_spent(capture: Capture) -> TimeSpent | None:
         return None
     lasted = sorted(one.ended - one.began for one in time.steps) or [time.seconds / time.taken]
     spent = _sum(time.parts)
-    computing = (spent.get("gpu", 0.0) + spent.get("collective", 0.0)) / time.seconds
+    computing = (spent.get(GPU, 0.0) + spent.get("collective", 0.0)) / time.seconds
     operations = _operations_per_step(capture, time)
     return TimeSpent(
         seconds=time.seconds,
@@ -146,7 +148,7 @@ def time_spent(capture: Capture) -> TimeSpent | None:
         step_median=median(lasted),
         step_p95=lasted[ceil(0.95 * len(lasted)) - 1],
         parts=parts_of(spent, time.seconds),
-        by_line=tuple(sorted(_by_line(capture, time), key=lambda one: -one.seconds)),
+        by_line=tuple(sorted([*_by_line(capture, time), *_on_devices(capture, spent)], key=lambda one: -one.seconds)),
         each=tuple(
             StepTime(
                 number,
@@ -204,6 +206,11 @@ def _by_line(capture: Capture, time: TrainingTime) -> Iterator[PartAt]:
             yield PartAt(state, sampled.most_common(1)[0][0] or where, seconds, int(times), detail)
 
 
+def _on_devices(capture: Capture, spent: Mapping[str, float]) -> Iterator[PartAt]:
+    for where, seconds, kernels in computing_lines(capture, spent.get(GPU, 0.0)):
+        yield PartAt(GPU, where, seconds, kernels, "kernels")
+
+
 def _phases(capture: Capture, time: TrainingTime) -> Iterator[PhaseTime]:
     spans: dict[int, list[Span]] = defaultdict(list)
     for part in time.parts:
@@ -253,7 +260,8 @@ def _launch_cost(capture: Capture, time: TrainingTime, operations: float | None)
 
 def _tracings(capture: Capture) -> Iterator[Tracing]:
     for (name, where, kind), one in sorted(capture.traced.items(), key=lambda item: -item[1].seconds):
-        yield Tracing(name, where, kind, one.times, one.seconds, one.causes)
+        causes = tuple(in_words(causes_of(name, capture))) if kind == "trace" else one.causes
+        yield Tracing(name, where, kind, one.times, one.seconds, causes)
 
 
 def _input_stages(capture: Capture) -> Iterator[InputStage]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
 from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.retracing import causes_of, fixes
 from gpulint.probe.measures.time_spent import TimeSpent, Tracing
 from gpulint.probe.measures.time_words import duration
 
@@ -30,12 +31,12 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         changed = min((cause for one in found for cause in one.causes), key=len, default="")
         traced = "`fit` traces its step" if is_fit else f"`{most.function}` is traced"
         text = f"{traced} {most.count:,} times"
-        seconds = sum(one.seconds for one in found)
+        seconds, why = sum(one.seconds for one in found), f": {changed}" if changed else ""
         yield Candidate(
             "retracing",
             place_of(finding) if finding is not None else where,
-            f"{text}: {changed}" if changed else text,
-            f"Tracing took {duration(seconds)}, {duration(seconds / most.count)} each time.",
+            text,
+            f"Tracing took {duration(seconds)}, {duration(seconds / most.count)} each time{why}.",
             sentence(finding.instead) if finding is not None else _fix(observed, most, is_fit),
             {"trace": sum(lost_to(observed.time, one) for one in found)},
             finding.code if finding is not None else None,
@@ -43,6 +44,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
 
 
 def _fix(observed: Observed, one: Tracing, is_fit: bool) -> str:
+    if known := fixes(causes_of(one.function, observed.capture)):
+        return sentence(known)
     functions = observed.capture.functions.values()
     made = sum(each.made for each in functions if (each.name, each.where) == (one.function, one.where))
     if is_fit:
