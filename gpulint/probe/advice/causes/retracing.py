@@ -28,7 +28,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         most = max(found, key=lambda one: one.seconds)
         finding = finding_at(observed, RULES, where)
         is_fit = any(each.where == where for each in observed.capture.data)
-        changed = min((cause for one in found for cause in one.causes), key=len, default="")
+        changed = min((cause.rpartition("×: ")[2] for one in found for cause in one.causes), key=len, default="")
         traced = "`fit` traces its step" if is_fit else f"`{most.function}` is traced"
         text = f"{traced} {most.count:,} times"
         seconds, why = sum(one.seconds for one in found), f": {changed}" if changed else ""
