@@ -9,6 +9,7 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
+from gpulint.probe.advice.coverage import is_told
 from gpulint.probe.advice.words import gain, holders
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
@@ -218,12 +219,10 @@ def _checks(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     if not counts:
         yield Text("Checks  nothing to check")
         return
-    advised = {(one.code, one.where) for one in report.advice if one.code}
-    is_told = {id(one) for one in report.expectations if (one.code, one.where) in advised}
     shown = [
         one
         for one in report.expectations
-        if verbose or (one.status in (Status.FAIL, Status.WARN) and id(one) not in is_told) or _is_stated(one)
+        if verbose or (one.status in (Status.FAIL, Status.WARN) and not is_told(one, report.advice)) or _is_stated(one)
     ]
     said = ", ".join(f"{counts[one]} {STATUSES[one][counts[one] != 1]}" for one in Status if counts[one])
     folded = "" if len(shown) == len(report.expectations) else " (-v shows them)"
