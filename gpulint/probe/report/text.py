@@ -257,7 +257,8 @@ def _check(one: Expectation, width: int, verbose: bool) -> Iterator[Text]:
 def _untouched(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     """Findings that the run neither confirms nor refutes, and those that a program which failed did not reach."""
     undecided = [one for one in report.expectations if one.id == "prediction" and one.status is Status.INCONCLUSIVE]
-    left = [one for one in undecided if one.where is not None]
+    advised = {one.where for one in report.advice}
+    left = [one for one in undecided if one.where is not None and one.where not in advised]
     if left and not verbose:
         names = [f"{located(one.where)} {one.code}" for one in left[:MAX_UNTOUCHED]]
         more = [f"{len(left) - MAX_UNTOUCHED} more"] if len(left) > MAX_UNTOUCHED else []
