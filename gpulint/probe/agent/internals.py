@@ -27,6 +27,7 @@ from gpulint.probe.capture.evidence import (
     LAUNCHES,
     LINES,
     OPERATIONS,
+    PEER_WAITS,
     READS,
     REPLICAS,
     REQUESTED,
@@ -79,6 +80,11 @@ PRIVATE = {
     ),
     "dataset_iter": Private("tensorflow.python.data.ops.dataset_ops", "DatasetV2.__iter__", WAITS),
     "distributed_iter": Private("tensorflow.python.distribute.input_lib", "DistributedDataset.__iter__", WAITS),
+    "local": Private(
+        "tensorflow.python.distribute.input_lib",
+        "_SingleWorkerOwnedDatasetIterator.get_next_as_optional_list",
+        PEER_WAITS,
+    ),
     "per_replica": Private("tensorflow.python.distribute.values", "PerReplica", REPLICAS),
     "function": Private(
         "tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", LAUNCHES
@@ -149,6 +155,8 @@ class Internals:
         """The class of iterators returned by `iter(dataset)`."""
         self.distributed_iterator = self._found.get("distributed") if "distributed_next" in self._found else None
         """The class of iterators over datasets of a strategy."""
+        self.local_iterator: Any = next(iter(self._owners("local")), None)
+        """The class of the iterators that get one worker's part of a distributed dataset."""
         iterators = (self.owned_iterator, self.distributed_iterator)
         self.iterators: list[Any] = [one for one in iterators if one is not None]
         """Classes of iterators that are read with `next()`."""
@@ -332,6 +340,16 @@ class Internals:
                 return False
             left += dataset._inputs()
         return True
+
+    @staticmethod
+    def inputs_of(dataset: Any) -> list[Any]:
+        """The datasets that a dataset reads."""
+        return list(dataset._inputs())
+
+    @staticmethod
+    def undistributed(dataset: Any) -> Any:
+        """The program's own dataset, of one that a strategy divides among its replicas."""
+        return getattr(dataset, "_original_dataset", dataset)
 
     def release(self, iterator: Any) -> None:
         """Lets go of what an iterator owns, which ends its pipeline, as it is about to be deleted. An iterator inside a

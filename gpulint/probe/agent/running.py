@@ -113,7 +113,10 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _leave_stacks(capture: str) -> None:
-    """Writes the stacks of all threads on SIGUSR2, which the parent sends when the program hangs."""
+    """Writes the stacks of all threads on SIGUSR2, which the parent sends when the program hangs, and when it crashes,
+    unless the user has them written elsewhere (PYTHONFAULTHANDLER)."""
     if hasattr(signal, "SIGUSR2"):
         stacks = open(f"{capture}.stacks", "w", encoding="utf-8")  # noqa: SIM115 (as long as the process)
         faulthandler.register(signal.SIGUSR2, file=stacks, all_threads=True)
+        if not faulthandler.is_enabled():
+            faulthandler.enable(file=stacks, all_threads=True)

@@ -33,6 +33,7 @@ from gpulint.probe.agent.observers import Observers
 from gpulint.probe.agent.operations import Operations
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.position import Position
 from gpulint.probe.agent.profile import Profile
 from gpulint.probe.agent.samples import Samples
 from gpulint.probe.agent.self_test import silent
@@ -143,6 +144,7 @@ class Session:
             self.fault,
             lambda: (self._steps.taken, self._steps.ended),
         )
+        self._position = Position(self._places)
         self._profile.places = self._rows_of_nodes
         self._profile.on_begin, self._profile.on_end = self._begin_spans, self._end_spans
         self._faults: set[tuple[str, str]] = set()
@@ -436,6 +438,7 @@ class Session:
                 self._operations.to_time = TIMED
             self._costs.note_thread()
             self.write_down()
+            guarded("position", self.fault, self._position.write)(self._writer)
 
     def write_down(self) -> None:
         """Writes the counts since the last time."""
@@ -445,6 +448,7 @@ class Session:
         try:
             self._write_operations(operations)
             self._observers.write()
+            self._forks.after_start.write(self._writer)
             self._steps.write(self._writer)
             self._write_time()
             self.harvest()
@@ -514,6 +518,8 @@ class Session:
         """This process has forked; the fork is not watched."""
         if self._tensorflow is not None:
             self._forks.tell()
+            if self._internals is not None and self._internals.is_live:
+                self._forks.after_start.count(self._places.here())
 
     def forked(self) -> None:
         """This process is a fork of the watched one."""

@@ -21,6 +21,7 @@ from gpulint.probe.launch.blind_spots import lost_evidence
 from gpulint.probe.launch.capture_tail import CaptureTail
 from gpulint.probe.launch.channel import Channel, are_one, standard_error, standard_output
 from gpulint.probe.launch.hang_watch import HangWatch
+from gpulint.probe.launch.kills import kills_for_memory
 from gpulint.probe.launch.peers import Ends, Peers, StopReason
 from gpulint.probe.launch.process_tree import ProcessTree
 from gpulint.probe.launch.progress import ProgressLine
@@ -46,6 +47,9 @@ WARN_AFTER = 600.0
 
 _GRACE = 5.0
 """Seconds for the program to end after SIGTERM, and for the system to end it after SIGKILL."""
+
+CRASHES = frozenset({signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV})
+"""Signals by which a program ends itself; Python writes its stacks before."""
 
 Reason = Literal["exit", "timeout", "hang", "interrupt", "peer"]
 
@@ -139,6 +143,7 @@ class _Run:
         self._tail = tail = CaptureTail(capture_path)
         self._process: subprocess.Popen[bytes] | None = None
         self.is_ended_by_us = False
+        self._kills = kills_for_memory()
         self._ended = threading.Event()
         self._relay = Relay(self._send, self._resize)
 
@@ -318,8 +323,19 @@ class _Run:
             self._recorder.write("fault", where="launch", error=fault)
         status = code if code is not None and code >= 0 else None
         number = -code if code is not None and code < 0 else None
+        if number in CRASHES and not self.is_ended_by_us and (frames := stack_in(self._stacks, of_crash=True)):
+            self._recorder.write("stack", frames=frames)
         last = max(self._streams, key=lambda stream: stream.said_at).last_line
-        self._recorder.write("end", status=status, signal=number, reason=reason, seconds=round(seconds, 3), last=last)
+        kills = kills_for_memory()
+        self._recorder.write(
+            "end",
+            status=status,
+            signal=number,
+            reason=reason,
+            seconds=round(seconds, 3),
+            last=last,
+            oom_kills=kills - self._kills if kills is not None and self._kills is not None else None,
+        )
         if self._recorder.error:
             faults.append(self._recorder.error)
         return Ended(status, number, reason, seconds, tuple(faults))

@@ -14,6 +14,7 @@ from gpulint.probe.capture.records import Frame
 MOST = 100
 """Limit of frames kept."""
 
+_CRASH = "Fatal Python error: "
 _CALLS_TENSORFLOW = frozenset(module.__file__ for module in (internals, device_memory, profile))
 """Files of the agent that call TensorFlow on its own account. Wrappers of the program's calls are elsewhere."""
 
@@ -29,14 +30,17 @@ def main_thread(text: str, is_own: Callable[[str], bool]) -> tuple[Frame, ...]:
     return tuple(Frame(path, row, function, is_own(path)) for path, row, function in found)
 
 
-def stack_in(path: str) -> tuple[Frame, ...]:
-    """Frames of the main thread in a file left by the agent; empty if the file is missing."""
+def stack_in(path: str, *, of_crash: bool = False) -> tuple[Frame, ...]:
+    """Frames of the main thread in a file left by the agent, or only those of a crash; empty if there are none."""
     places = Places()
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return main_thread(file.read(), lambda path: not places.is_foreign(path))
+            text = file.read()
     except OSError:
         return ()
+    if of_crash:
+        text = text.rpartition(_CRASH)[2] if _CRASH in text else ""
+    return main_thread(text, lambda path: not places.is_foreign(path))
 
 
 def waiting_agent(path: str) -> Frame | None:
