@@ -13,7 +13,7 @@ from typing import Any
 from gpulint.probe.agent.generators import Generators
 from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
-from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.internals import Internals, IteratorModel
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.replicas import split
 from gpulint.probe.agent.states import INPUT, OWN, TRACE, States
@@ -54,6 +54,7 @@ class Inputs:
         self._places, self._hooks, self._states, self._steps = places, hooks, states, steps
         self._internals: Internals | None = None
         self.seen = Tally("input")
+        self.pipelines = Tally("pipeline")
         self.generators = Generators(places, hooks)
         self.splits = Tally("splits")
         self._loops: weakref.WeakKeyDictionary[Any, _Loop] = weakref.WeakKeyDictionary()
@@ -143,11 +144,20 @@ class Inputs:
 
     def _died(self, iterator: Any) -> None:
         """An iterator is about to be deleted, as at the end of an epoch."""
-        one = self._inside.pop(id(iterator), None)
+        if self._internals is None:
+            return
+        one, loop = self._inside.pop(id(iterator), None), self._loops.get(iterator)
         if one is not None:
             self._query(one, iterator, is_last=True)
-        if self._internals is not None:
-            self._internals.release(iterator)
+            self._note_stages(one.place, one.model)
+        elif loop is not None and loop.taken:
+            self._note_stages(loop.place, self._internals.iterator_model(iterator))
+        self._internals.release(iterator)
+
+    def _note_stages(self, place: Place | None, model: IteratorModel | None) -> None:
+        """The stages of a pipeline that has ended."""
+        for name, elements, seconds, parallelism in model.stages if model is not None else ():
+            self.pipelines.add(place, name, numbers=(elements, seconds, elements * parallelism))
 
     # ------------------------------------------------------------------ inside a function
 
@@ -190,6 +200,7 @@ class Inputs:
         """The watching is over: the last waits."""
         for one in list(self._inside.values()):
             self._query(one, one.iterator(), is_last=True)
+            self._note_stages(one.place, one.model)
         self._inside.clear()
 
     def _query(self, one: _Inside, iterator: Any, is_last: bool = False) -> None:
@@ -197,12 +208,13 @@ class Inputs:
             return
         entered = self._states.enter(OWN)
         try:
-            given = self._internals.iterator_gaps(iterator)
+            model = self._internals.iterator_model(iterator)
         finally:
             if entered:
                 self._states.leave()
-        if given is not None:
-            waits = one.settle(*given, is_last)
+        if model is not None:
+            one.model = model
+            waits = one.settle(model.elements, model.gaps, is_last)
         elif self._internals.is_synchronous(iterator):
             waits = one.of_generator(self.generators.between)
         else:
@@ -240,12 +252,14 @@ class _Call:
 class _Inside:
     """An iterator read inside functions, and the calls that read it whose waits are not known yet."""
 
-    __slots__ = ("calls", "each", "elements", "gaps", "iterator", "place", "remembered", "steps")
+    __slots__ = ("calls", "each", "elements", "gaps", "iterator", "model", "place", "remembered", "steps")
 
     def __init__(self, iterator: Any, place: Place | None, steps: int) -> None:
         self.iterator, self.place, self.steps = weakref.ref(iterator), place, steps
         self.calls: list[_Call] = []
         self.elements = 0
+        self.model: IteratorModel | None = None
+        """The last one."""
         self.each = 1
         """Elements that a call reads."""
         self.gaps: list[float] = []

@@ -97,6 +97,7 @@ class Observers:
             self._reads.seen,
             self._inputs.seen,
             self._inputs.generators.seen,
+            self._inputs.pipelines,
             self._inputs.splits,
         ):
             tally.write(self._writer)
