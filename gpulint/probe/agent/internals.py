@@ -325,6 +325,16 @@ class Internals:
             left += dataset._inputs()
         return True
 
+    @staticmethod
+    def inputs_of(dataset: Any) -> list[Any]:
+        """The datasets that a dataset reads."""
+        return list(dataset._inputs())
+
+    @staticmethod
+    def undistributed(dataset: Any) -> Any:
+        """The program's own dataset, of one that a strategy divides among its replicas."""
+        return getattr(dataset, "_original_dataset", dataset)
+
     def release(self, iterator: Any) -> None:
         """Lets go of what an iterator owns, which ends its pipeline, as it is about to be deleted. An iterator inside a
         graph owns nothing."""

@@ -43,6 +43,7 @@ from gpulint.probe.capture.records import (
     TakenStep,
     Task,
     Traced,
+    Transformation,
     Variable,
     Wait,
     Where,
@@ -146,6 +147,8 @@ class Capture:
     """Number of calls, and seconds of all together."""
     data: Counter[Data] = field(default_factory=Counter)
     """What Keras models were fitted to, by number of calls."""
+    pipelines: dict[Where | None, list[tuple[Transformation, ...]]] = field(default_factory=lambda: defaultdict(list))
+    """By the line that reads them: the stages of each pipeline, last to first."""
     modules: tuple[str, ...] = ()
     """The program's own modules that were imported, as files."""
     environment: dict[str, dict[str, str]] = field(default_factory=dict)
