@@ -27,6 +27,7 @@ from gpulint.probe.capture.records import (
     ModelCall,
     Node,
     Pace,
+    PipelineStage,
     Read,
     ReplicaRun,
     Retrace,
@@ -179,6 +180,8 @@ class Capture:
     eager_cost: EagerCost | None = None
     generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
     """Generators that feed datasets: elements and seconds."""
+    pipelines: dict[tuple[Where | None, str], PipelineStage] = field(default_factory=dict)
+    """(line that reads, name of the stage) → the stage, as tf.data measured it."""
     samples: Counter[Sampled] = field(default_factory=Counter)
     window: Window | None = None
     """The part of the run that TensorFlow's profiler traced."""

@@ -31,6 +31,7 @@ from gpulint.probe.capture.records import (
     Node,
     Pace,
     PeakRow,
+    PipelineStage,
     Read,
     ReplicaRun,
     Retrace,
@@ -472,6 +473,13 @@ def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None
         capture.generators[where] = before[0] + elements, before[1] + seconds
 
 
+def _pipeline(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, name, *numbers in record["rows"]:
+        key = _place(files, file, row), name
+        before = capture.pipelines.get(key, PipelineStage(0, 0.0, 0.0))
+        capture.pipelines[key] = PipelineStage(*(one + more for one, more in zip(before, numbers, strict=True)))
+
+
 def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, *work, count in record["rows"]:
         capture.samples[Sampled(_place(files, file, row), *work)] += count
@@ -549,6 +557,7 @@ _HANDLERS = {
     "traced": _traced,
     "eager": _eager,
     "generators": _generators,
+    "pipeline": _pipeline,
     "samples": _samples,
     "window": _window,
     "stack": _stack,
