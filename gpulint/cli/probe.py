@@ -162,7 +162,8 @@ def command(
 
     Exit status: 0 every expectation holds or is only warned of, 1 one is broken, 2 wrong usage or an internal error,
     3 what was stated is inconclusive, or anything is (--strict), 4 the program itself failed, 124 it hung or took too
-    long. `--exit-status program` exits as the program did, 124 where it was stopped.
+    long. Where several apply, the first of 124, 1, 4, 2 and 3 counts. `--exit-status program` exits as the program did,
+    124 where it was stopped.
     """
     chosen = {"timeout": timeout, "hang-after": hang_after, "steps": steps, "warmup": warmup, "strict": strict}
     overrides = {"probe": {key: value for key, value in chosen.items() if value is not None}}

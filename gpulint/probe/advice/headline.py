@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.measures.failures import signal_name
 from gpulint.probe.measures.out_of_memory import refused, retried
 from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
@@ -71,7 +72,7 @@ def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
     if capture.end.get("reason") in ("timeout", "hang"):
         return f"The program was stopped ({capture.end['reason']})."
     if capture.end.get("signal"):
-        return f"The program was ended by signal {capture.end['signal']}."
+        return f"The program was ended by signal {signal_name(capture.end['signal'])}."
     if capture.error:
         kind = capture.error.partition(":")[0]
         return f"The program failed with {kind}." if kind.isidentifier() else "The program failed."

@@ -12,6 +12,7 @@ from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inputs import Inputs
 from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.local_input import LocalInput
 from gpulint.probe.agent.models import Models
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.reads import Reads
@@ -20,7 +21,7 @@ from gpulint.probe.agent.saves import OF_KERAS, OF_TENSORFLOW, Saves
 from gpulint.probe.agent.states import States
 from gpulint.probe.agent.steps import OnStep
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import EAGER_STEPS, READS, REPLICAS, WAITS
+from gpulint.probe.capture.evidence import EAGER_STEPS, PEER_WAITS, READS, REPLICAS, WAITS
 
 
 class Observers:
@@ -45,7 +46,8 @@ class Observers:
         self._environment = Environment(writer, hooks)
         self._models = Models(writer, places, hooks, fault, holders, states)
         self._replicas = Replicas(places, hooks, fault, states)
-        self._reads = Reads(places, hooks, fault, states)
+        self._reads = Reads(places, hooks, fault, states, steps)
+        self._local_input = LocalInput(places, hooks, fault)
         self._saves = Saves(places, hooks, states)
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
         self._inputs = Inputs(places, hooks, fault, states, steps)
@@ -70,6 +72,7 @@ class Observers:
             (REPLICAS, lambda: self._replicas.watch(tensorflow)),
             (EAGER_STEPS, lambda: self._gradients.watch(tensorflow)),
             (READS, lambda: self._reads.watch(internals)),
+            (PEER_WAITS, lambda: self._local_input.watch(internals)),
             (WAITS, lambda: self._inputs.watch(internals)),
             (WAITS, lambda: self._inputs.generators.watch(tensorflow.data.Dataset)),
             ("saves", lambda: self._saves.watch(tensorflow, OF_TENSORFLOW)),
@@ -95,6 +98,8 @@ class Observers:
             self._models.data,
             self._replicas.calls,
             self._reads.seen,
+            self._reads.steps,
+            self._local_input.seen,
             self._inputs.seen,
             self._inputs.generators.seen,
             self._inputs.splits,

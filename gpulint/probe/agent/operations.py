@@ -107,6 +107,8 @@ class Operations:
         """Graph → id of the latest graph of that name."""
         self.traces: dict[str, dict[str, float]] = {}
         """Function → traces that ran → first run of each, in seconds since the epoch."""
+        self.runs: Counter[str] = Counter()
+        """Function → its runs from Python, but for training steps."""
         self.awaited: list[str] = []
         """Functions with a trace that ran and whose graph has not been taken, in order."""
         self.called_at: dict[str, tuple[Place | None, str]] = {}
@@ -252,6 +254,7 @@ class Operations:
                 yield Copied(place, EAGER_COPY, source, target, op, requested, size, False, mixed)
 
     def _function_ran(self, function: str, trace: str, outputs: Any) -> tuple[str, Place | None, float, float] | None:
+        self.runs[function] += 1
         traces = self.traces.get(function)
         if traces is None or trace not in traces:
             self.traces.setdefault(function, {})[trace] = time.time()

@@ -25,10 +25,10 @@ MOST_CALLERS = 8
 """Limit of recorded calls in the user's code, innermost first."""
 
 MOST_FRAMES = 5
-"""Limit of the user's frames recorded for an error."""
+"""Limit of the user's frames recorded for an error, and for where a program is."""
 
 _GENERATED = "__autograph_generated_file"
-_GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
+GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
 """The program's own process also runs `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
 REDUCTION, INPUT = "reduction", "tf.data"
 """Parts of a strategy's own work: reduction, which keeps mirrored values equal, and dividing a dataset among
@@ -61,7 +61,7 @@ class Places:
     def __init__(self) -> None:
         paths = sysconfig.get_paths()
         roots = {os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-        self._foreign = (*sorted(roots), _GPULINT, "<")
+        self._foreign = (*sorted(roots), GPULINT, "<")
         self._libraries = Libraries()
         self._is_foreign: dict[str, bool | str] = {}
         """File → whether it is foreign; the part for a file of a strategy's own work."""
@@ -156,6 +156,16 @@ class Places:
                 found.append((self.at(path, int(row)), function))
         return list(dict.fromkeys(found))[-MOST_FRAMES:]
 
+    def frames_from(self, frame: FrameType | None) -> list[tuple[Place, str]]:
+        """The user frames of a stack whose innermost frame is given, with function names, innermost last."""
+        found: list[tuple[Place, str]] = []
+        while frame is not None and len(found) < MOST_FRAMES:
+            code = frame.f_code
+            if not self.is_foreign(code.co_filename) and _GENERATED not in code.co_filename:
+                found.append((self.at(code.co_filename, frame.f_lineno), code.co_name))
+            frame = frame.f_back
+        return found[::-1]
+
     def modules(self) -> list[str]:
         """Files of imported modules below the program's directory, or its initial working directory."""
         roots = tuple(os.path.join(self._directory, root, "") for root in ("", *sys.path[:1]))
@@ -171,6 +181,10 @@ class Places:
             part = next((part for end, part in _PARTS.items() if path.endswith(end)), None) if known else None
             known = self._is_foreign[path] = part or known
         return bool(known)
+
+    def is_of_tensorflow(self, path: str) -> bool:
+        """Whether a file belongs to TensorFlow or Keras."""
+        return self._libraries.has_added(path)
 
     def is_library(self, module: ModuleType) -> None:
         """A module is none of the user's, wherever it lies."""

@@ -1,9 +1,8 @@
-"""Traces of functions and compilations by XLA: how often, how long, and what changed since the one before."""
+"""Traces of functions and compilations by XLA: how often and how long."""
 
 from __future__ import annotations
 
 import functools
-import re
 import threading
 import time
 from collections import deque
@@ -14,6 +13,7 @@ from typing import Any
 from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.retraces import Retraces
 from gpulint.probe.agent.states import TRACE, States
 from gpulint.probe.agent.writer import Writer
 
@@ -51,12 +51,12 @@ class Tracings:
 
     def __init__(self, places: Places, states: States, fault: Fault, compiled: Collection[str]) -> None:
         """`compiled`: names of functions that XLA compiles."""
+        self.retraces = Retraces(places, fault)
         self._places, self._states, self._compiled = places, states, compiled
         self.containing: set[str] = set()
         """Functions that XLA compiles, and those that call one."""
         self._lock = threading.Lock()
         self._known: dict[tuple[str, Place | None, str], _Known] = {}
-        self._types: dict[tuple[str, Place | None], dict[str, str]] = {}
         self._made_at: dict[str, Place | None] = {}
         """Function → the line of its last trace."""
         self._usual: dict[str, deque[float]] = {}
@@ -79,6 +79,7 @@ class Tracings:
 
         @functools.wraps(create)
         def created(function_type: Any, context: Any, graph: Any, options: Any, *rest: Any) -> Any:
+            self.retraces.note(function_type, options)
             name = str(getattr(options, "name", ""))
             place = self._places.of_function(getattr(options, "python_function", None)) or self._places.here()
             if not states.enter(TRACE, place, name):
@@ -89,23 +90,15 @@ class Tracings:
                 return create(function_type, context, graph, options, *rest)
             finally:
                 seconds = states.leave() - began
-                self._note(name, place, function_type, seconds - self._inner)
+                self._note(name, place, seconds - self._inner)
                 self._inner = around + seconds
 
         hooks.replace(compilation, "_create_concrete_function", created)
 
-    def _made(self, name: str, place: Place | None, function_type: Any, seconds: float) -> None:
+    def _made(self, name: str, place: Place | None, seconds: float) -> None:
         self._traced += 1
-        types = {key: _short(str(one.type_constraint)) for key, one in function_type.parameters.items()}
         self._made_at[name] = place
-        before = self._types.get((name, place))
-        self._types[name, place] = types
-        changed = (
-            [f"{key}: {before.get(key, 'none')} → {new}" for key, new in types.items() if before.get(key) != new]
-            if before
-            else []
-        )
-        self._add(name, place, GRAPH, seconds, changed)
+        self._add(name, place, GRAPH, seconds, [])
         if self.on_traced is not None:
             self.on_traced(False)
 
@@ -168,7 +161,8 @@ class Tracings:
     # ----------------------------------------------------------------------------- writing
 
     def write(self, writer: Writer) -> None:
-        """Writes the functions that were traced or compiled since the last time."""
+        """Writes the functions that were traced or compiled since the last time, and why they were traced again."""
+        self.retraces.seen.write(writer)
         with self._lock:
             rows = []
             for (name, place, kind), known in self._known.items():
@@ -207,17 +201,3 @@ def _shapes(arguments: Any) -> Iterator[tuple[Any, ...]]:
 
 def _text(shapes: Shapes) -> str:
     return ", ".join(str(shape) for shape in shapes)
-
-
-def _short(constraint: str) -> str:
-    """A type as tracing compares them, in short: `float32(3,)` for `TensorSpec(shape=(3,), dtype=tf.float32,
-    name=None)`."""
-    short = _LITERAL.sub(r"\1", _TENSOR.sub(r"\2\1", constraint))
-    return short if len(short) <= LONGEST else short[:LONGEST] + "…"
-
-
-_TENSOR = re.compile(r"TensorSpec\(shape=(\([^)]*\)|<unknown>), dtype=tf\.(\w+), name=[^)]*\)")
-_LITERAL = re.compile(r"^Literal\[(.*)\]$")
-
-LONGEST = 120
-"""Characters of a type that are kept."""

@@ -29,6 +29,7 @@ from gpulint.probe.capture.records import (
     Pace,
     Read,
     ReplicaRun,
+    Retrace,
     Sample,
     Sampled,
     Segment,
@@ -78,6 +79,8 @@ class Capture:
     """Where it was raised."""
     error_frames: tuple[tuple[Where, str], ...] = ()
     """The last frames of the program that led there, with function names, innermost last."""
+    position: tuple[tuple[Where, str], ...] = ()
+    """The frames of the program that its main thread was last seen in, with function names, innermost last."""
     lost: list[tuple[str, str]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     simulated: int = 0
@@ -127,10 +130,17 @@ class Capture:
     loops: list[Loop] = field(default_factory=list)
     splits: Counter[Split] = field(default_factory=Counter)
     waits: dict[Where | None, Wait] = field(default_factory=dict)
+    local_input: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
+    """Loop over a distributed dataset → elements of which this process got its part, and the seconds for that."""
     reads: Counter[Read] = field(default_factory=Counter)
     holdings: list[Holding] = field(default_factory=list)
     """What Python held on each device when that was most."""
     window_peaks: list[WindowPeak] = field(default_factory=list)
+    step_reads: dict[Read, tuple[int, int]] = field(default_factory=dict)
+    """Training steps after which the program itself reads there, of the steps from the first to the last of them."""
+    retraces: Counter[Retrace] = field(default_factory=Counter)
+    forks: Counter[Where | None] = field(default_factory=Counter)
+    """Lines that forked the process with TensorFlow's runtime up."""
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
     """Number of calls, and seconds of all together."""
     data: Counter[Data] = field(default_factory=Counter)

@@ -33,6 +33,7 @@ from gpulint.probe.capture.records import (
     PeakRow,
     Read,
     ReplicaRun,
+    Retrace,
     Sample,
     Sampled,
     Segment,
@@ -128,8 +129,16 @@ def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.error, capture.error_at = record["error"] or "", _where(record.get("where"))
+    capture.error_frames = _frames(record)
+
+
+def _position(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.position = _frames(record)
+
+
+def _frames(record: dict[str, Any]) -> tuple[tuple[Where, str], ...]:
     frames = ((_where(place), str(function)) for place, function in record.get("frames", ()))
-    capture.error_frames = tuple((where, function) for where, function in frames if where is not None)
+    return tuple((where, function) for where, function in frames if where is not None)
 
 
 def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -233,9 +242,34 @@ def _input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         )
 
 
+def _local_input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, elements, seconds in record["rows"]:
+        where = _place(files, file, row)
+        before = capture.local_input.get(where, (0, 0.0))
+        capture.local_input[where] = before[0] + elements, before[1] + seconds
+
+
 def _reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, device, count in record["rows"]:
         capture.reads[Read(_place(files, file, row), device)] += count
+
+
+def _step_reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, device, count, steps in record["rows"]:
+        read = Read(_place(files, file, row), device)
+        before = capture.step_reads.get(read, (0, 0))
+        capture.step_reads[read] = before[0] + count, before[1] + steps
+
+
+def _retraces(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, function, own, cause, argument, example, count in record["rows"]:
+        one = Retrace(_place(files, file, row), function, bool(own), cause, argument, example)
+        capture.retraces[one] += count
+
+
+def _forks(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, count in record["rows"]:
+        capture.forks[_place(files, file, row)] += count
 
 
 def _models(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -288,6 +322,7 @@ def _function(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         record["device"],
         made=record.get("made", 0),
         graph=bool(record.get("graph", True)),
+        runs=record.get("runs", 0),
     )
     capture.functions[one.name, where] = one
     capture.timeline += [Happened(moment, one) for moment in record.get("at", ())]
@@ -459,6 +494,7 @@ _HANDLERS = {
     "lost": _lost,
     "fault": _fault,
     "exit": _exit,
+    "position": _position,
     "devices": _devices,
     "simulated": _simulated,
     "refused": _refused,
@@ -475,7 +511,11 @@ _HANDLERS = {
     "loop": _loop,
     "splits": _splits,
     "input": _input,
+    "local input": _local_input,
     "reads": _reads,
+    "step reads": _step_reads,
+    "retraces": _retraces,
+    "forks": _forks,
     "models": _models,
     "data": _data,
     "environment": _environment,

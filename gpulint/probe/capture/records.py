@@ -129,6 +129,8 @@ class Function(NamedTuple):
     made: int = 0
     graph: bool = True
     """Whether its nodes were recorded: not for functions that XLA compiles or that were traced before."""
+    runs: int = 0
+    """Runs from Python that are no training steps; the real number may be up to twice as large."""
 
     @property
     def traces_of_each(self) -> float:
@@ -431,6 +433,20 @@ class Read(NamedTuple):
 
     where: Where | None
     device: str
+
+
+class Retrace(NamedTuple):
+    """Why a `tf.function` was traced again, at the line that called it. `own`: it is the program's, not a library's.
+    `cause`: its `argument` differs in "shape", "dtype", "value" (of a Python number or string), "object" (another one)
+    or "structure"; "function": another function object of the same code; "context": the same arguments under another
+    device, strategy or outer function. `example` is the first difference of the kind."""
+
+    where: Where | None
+    function: str
+    own: bool
+    cause: str
+    argument: str
+    example: str
 
 
 class Data(NamedTuple):

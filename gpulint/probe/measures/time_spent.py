@@ -16,6 +16,7 @@ from typing import NamedTuple
 from gpulint.probe.agent.graphs import STEP
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.retracing import causes_of, in_words
 from gpulint.probe.measures.training_time import INPUT, LAUNCH, PYTHON, Span, TrainingTime, training_time
 from gpulint.probe.measures.window import busy, computing_lines, why_unknown
 
@@ -259,7 +260,8 @@ def _launch_cost(capture: Capture, time: TrainingTime, operations: float | None)
 
 def _tracings(capture: Capture) -> Iterator[Tracing]:
     for (name, where, kind), one in sorted(capture.traced.items(), key=lambda item: -item[1].seconds):
-        yield Tracing(name, where, kind, one.times, one.seconds, one.causes)
+        causes = tuple(in_words(causes_of(name, capture))) if kind == "trace" else one.causes
+        yield Tracing(name, where, kind, one.times, one.seconds, causes)
 
 
 def _input_stages(capture: Capture) -> Iterator[InputStage]:

@@ -10,6 +10,7 @@ from gpulint.probe.capture.records import Card
 from gpulint.probe.cluster.worker_text import by_value
 from gpulint.probe.expectations.expectation import Status
 from gpulint.probe.measures.cards import on_bus
+from gpulint.probe.measures.failures import signal_name
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.memory_limits import places
 from gpulint.probe.measures.sizes import in_words
@@ -129,7 +130,7 @@ def ending(capture: Capture) -> str:
     if end.get("reason") in ("timeout", "hang"):
         return f"the program was stopped ({end['reason']})"
     if end.get("signal"):
-        return f"the program was ended by signal {end['signal']}"
+        return f"the program was ended by signal {signal_name(int(end['signal']))}"
     if end.get("status"):
         return f"the program ended with status {end['status']}"
     return ""

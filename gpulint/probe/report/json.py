@@ -10,8 +10,10 @@ from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation
+from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.reasons import OPAQUE, reason
+from gpulint.probe.measures.retracing import causes_of
 from gpulint.probe.measures.time_spent import Part, TimeSpent
 from gpulint.probe.report import RunReport, workers
 
@@ -44,6 +46,7 @@ def content(report: RunReport) -> dict[str, Any]:
             "reason": capture.end.get("reason"),
             "seconds": capture.end.get("seconds"),
             "error": capture.error or None,
+            "failure": _failure(capture),
             "worker": capture.end.get("worker"),
         },
         "headline": report.headline,
@@ -112,6 +115,16 @@ def content(report: RunReport) -> dict[str, Any]:
                 "made": one.made,
                 "jit": one.jit,
                 "device": one.device,
+                "retraces": [
+                    {
+                        **_place(why.where),
+                        "cause": why.cause,
+                        "argument": why.argument or None,
+                        "example": why.example or None,
+                        "count": count,
+                    }
+                    for why, count in causes_of(one.name, capture).most_common()
+                ],
             }
             for one in capture.functions.values()
         ],
@@ -241,6 +254,21 @@ def _simulated(capture: Capture) -> dict[str, Any] | None:
         "limits": capture.limits,
         "memory_is_estimate": True,
         "fallbacks": dict(sorted(fallbacks(capture).items())),
+    }
+
+
+def _failure(capture: Capture) -> dict[str, Any] | None:
+    """How the program failed: `frames` are its own, innermost last, and `exact` if they are those of the failure; an
+    error that is known has `means`, and the rule or check about it, `code`."""
+    found = failure_of(capture)
+    if found is None:
+        return None
+    return {
+        "message": found.text,
+        "frames": [{**_place(where), "function": function or None} for where, function in found.frames],
+        "exact": found.is_exact,
+        "means": found.means or None,
+        "code": found.code or None,
     }
 
 

@@ -255,13 +255,17 @@ def _check(one: Expectation, width: int, verbose: bool) -> Iterator[Text]:
 
 
 def _untouched(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
-    """Findings that the run neither confirms nor refutes."""
-    left = [one for one in report.expectations if one.id == "prediction" and one.status is Status.INCONCLUSIVE]
-    if not left or verbose:
-        return
-    names = [f"{located(one.where)} {one.code}" for one in left[:MAX_UNTOUCHED]]
-    more = [f"{len(left) - MAX_UNTOUCHED} more"] if len(left) > MAX_UNTOUCHED else []
-    yield from _plain(", ".join([*names, *more]), width, "dim", "Not exercised by this run  ")
+    """Findings that the run neither confirms nor refutes, and those that a program which failed did not reach."""
+    undecided = [one for one in report.expectations if one.id == "prediction" and one.status is Status.INCONCLUSIVE]
+    left = [one for one in undecided if one.where is not None]
+    if left and not verbose:
+        names = [f"{located(one.where)} {one.code}" for one in left[:MAX_UNTOUCHED]]
+        more = [f"{len(left) - MAX_UNTOUCHED} more"] if len(left) > MAX_UNTOUCHED else []
+        yield from _plain(", ".join([*names, *more]), width, "dim", "Not exercised by this run  ")
+    if not verbose:
+        for one in undecided:
+            if one.where is None:
+                yield from _plain(f"{one.subject}: {one.observed}", width, "dim")
 
 
 # ---------------------------------------------------------------------------------------------------- the tables

@@ -177,7 +177,8 @@ def test_all_traces_but_the_first_are_lost_time() -> None:
     time = spent({"trace": 5.0, "launch": 5.0}, tracings=[tracing])
     one = first(time, capture())
     assert (one.cause, one.where, one.seconds) == ("retracing", THERE, 4.5)
-    assert one.text == "`train` is traced 10 times: shape of `x`"
+    assert one.text == "`train` is traced 10 times"
+    assert one.evidence.endswith("each time: shape of `x`.")
     assert "input_signature" in one.fix
     assert not advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, tracings=[tracing_once()]))
 
