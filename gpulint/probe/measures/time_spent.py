@@ -287,7 +287,7 @@ def _tracings(capture: Capture) -> Iterator[Tracing]:
 
 
 def _pipeline(capture: Capture) -> Iterator[StageTime]:
-    for (where, name), one in capture.pipelines.items():
+    for (where, name), one in capture.stage_times.items():
         if one.elements and name != _ROOT:
             yield StageTime(where, name, one.elements, one.seconds / one.elements, one.parallel / one.elements)
 

@@ -283,8 +283,8 @@ class TestEnd:
 
     def test_a_full_device_is_told_of_once(self, tmp_path: Path) -> None:
         line = (
-            "W0000 00:00:1795691774.667838   14788 bfc_allocator.cc:502] Allocator (GPU_0_bfc) ran out of memory trying "
-            "to allocate 1.53GiB (rounded to 1641022208)requested by op \n"
+            "W0000 00:00:1795691774.667838   14788 bfc_allocator.cc:502] Allocator (GPU_0_bfc) ran out of memory try"
+            "ing to allocate 1.53GiB (rounded to 1641022208)requested by op \n"
         )
         source = f"""if True:
             import sys, time
