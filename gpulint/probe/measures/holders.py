@@ -39,9 +39,9 @@ class Holder(NamedTuple):
 
 class Held(NamedTuple):
     """The memory of one device, or of the host as a whole ("host"). `peak` is the sum of the `holders`, which are in
-    descending order; `allocator` is the peak of the training steps that TensorFlow's allocator reports, of the host that
-    of the process; `first` is the peak until the end of the warm-up, when convolutions are tuned, and `process` what the
-    whole process holds there, None if unknown."""
+    descending order; `allocator` is the peak of the training steps by TensorFlow's allocator, of the host that of the
+    process; `first` is the peak until the end of the warm-up, when convolutions are tuned, and `process` what the whole
+    process holds there, None if unknown."""
 
     device: str
     peak: int
