@@ -36,12 +36,14 @@ from gpulint.probe.capture.records import (
     SourceText,
     Split,
     Stage,
+    StageWork,
     Stated,
     Steps,
     Strategy,
     TakenStep,
     Task,
     Traced,
+    Transformation,
     Variable,
     Wait,
     Where,
@@ -145,6 +147,8 @@ class Capture:
     """Number of calls, and seconds of all together."""
     data: Counter[Data] = field(default_factory=Counter)
     """What Keras models were fitted to, by number of calls."""
+    pipelines: dict[Where | None, list[tuple[Transformation, ...]]] = field(default_factory=lambda: defaultdict(list))
+    """By the line that reads them: the stages of each pipeline, last to first."""
     modules: tuple[str, ...] = ()
     """The program's own modules that were imported, as files."""
     environment: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -176,6 +180,8 @@ class Capture:
     eager_cost: EagerCost | None = None
     generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
     """Generators that feed datasets: elements and seconds."""
+    stage_times: dict[tuple[Where | None, str], StageWork] = field(default_factory=dict)
+    """(line that reads, name of the stage) → the stage, as tf.data measured it."""
     samples: Counter[Sampled] = field(default_factory=Counter)
     window: Window | None = None
     """The part of the run that TensorFlow's profiler traced."""

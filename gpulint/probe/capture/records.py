@@ -393,6 +393,14 @@ class Segment(NamedTuple):
     work: tuple[Work, ...]
 
 
+class StageWork(NamedTuple):
+    """A stage of the pipelines that a line reads: elements, seconds of its own work, and elements times parallelism."""
+
+    elements: int
+    seconds: float
+    parallel: float
+
+
 class Inside(NamedTuple):
     """Seconds inside a function, between two moments, that belong to another state than "launch"."""
 
@@ -457,6 +465,13 @@ class Data(NamedTuple):
     kind: str
     workers: int
     batch: int
+
+
+class Transformation(NamedTuple):
+    """A dataset of a pipeline by its class, such as `ParallelMapDataset`, and the line that added it."""
+
+    name: str
+    where: Where | None
 
 
 class ModelCall(NamedTuple):

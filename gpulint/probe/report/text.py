@@ -9,11 +9,13 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
+from gpulint.probe.advice.coverage import is_told
 from gpulint.probe.advice.words import gain, holders
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.curves import curves
+from gpulint.probe.measures.holders import CPU, HOST
 from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_spent import TimeSpent
@@ -203,8 +205,11 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
     """The peak of each device, and who held it; equal ones share a line."""
     held = {one.device: holders(one) for one in report.held}
     told: dict[str, list[str]] = {}
+    aside = ("card ", "CPU:") if report.capture.simulated else ("card ",)
     for curve in curves(report.capture):
-        if curve.unit == "bytes" and not curve.subject.startswith("card ") and report.capture.tensorflow:
+        if curve.subject == CPU and HOST in held:
+            continue
+        if curve.unit == "bytes" and not curve.subject.startswith(aside) and report.capture.tensorflow:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""
             whose = f": {held[curve.subject]}" if held.get(curve.subject) else ""
             told.setdefault(f"peak {in_words(curve.peak)}{limit}{whose}", []).append(device_name(curve.subject))
@@ -218,12 +223,10 @@ def _checks(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     if not counts:
         yield Text("Checks  nothing to check")
         return
-    advised = {(one.code, one.where) for one in report.advice if one.code}
-    is_told = {id(one) for one in report.expectations if (one.code, one.where) in advised}
     shown = [
         one
         for one in report.expectations
-        if verbose or (one.status in (Status.FAIL, Status.WARN) and id(one) not in is_told) or _is_stated(one)
+        if verbose or (one.status in (Status.FAIL, Status.WARN) and not is_told(one, report.advice)) or _is_stated(one)
     ]
     said = ", ".join(f"{counts[one]} {STATUSES[one][counts[one] != 1]}" for one in Status if counts[one])
     folded = "" if len(shown) == len(report.expectations) else " (-v shows them)"
@@ -257,7 +260,8 @@ def _check(one: Expectation, width: int, verbose: bool) -> Iterator[Text]:
 def _untouched(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     """Findings that the run neither confirms nor refutes, and those that a program which failed did not reach."""
     undecided = [one for one in report.expectations if one.id == "prediction" and one.status is Status.INCONCLUSIVE]
-    left = [one for one in undecided if one.where is not None]
+    advised = {one.where for one in report.advice}
+    left = [one for one in undecided if one.where is not None and one.where not in advised]
     if left and not verbose:
         names = [f"{located(one.where)} {one.code}" for one in left[:MAX_UNTOUCHED]]
         more = [f"{len(left) - MAX_UNTOUCHED} more"] if len(left) > MAX_UNTOUCHED else []
