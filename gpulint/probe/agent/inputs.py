@@ -58,7 +58,7 @@ class Inputs:
         self._places, self._hooks, self._states, self._steps = places, hooks, states, steps
         self._internals: Internals | None = None
         self.seen = Tally("input")
-        self.pipelines = Tally("pipeline")
+        self.stages = Tally("stages")
         self.generators = Generators(places, hooks)
         self.splits = Tally("splits")
         self._loops: weakref.WeakKeyDictionary[Any, _Loop] = weakref.WeakKeyDictionary()
@@ -172,7 +172,7 @@ class Inputs:
     def _note_stages(self, place: Place | None, model: IteratorModel | None) -> None:
         """The stages of a pipeline that has ended."""
         for name, elements, seconds, parallelism in model.stages if model is not None else ():
-            self.pipelines.add(place, name, numbers=(elements, seconds, elements * parallelism))
+            self.stages.add(place, name, numbers=(elements, seconds, elements * parallelism))
 
     # ------------------------------------------------------------------ inside a function
 

@@ -105,7 +105,7 @@ class Observers:
             self._local_input.seen,
             self._inputs.seen,
             self._inputs.generators.seen,
-            self._inputs.pipelines,
+            self._inputs.stages,
             self._inputs.splits,
         ):
             tally.write(self._writer)

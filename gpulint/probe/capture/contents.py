@@ -27,7 +27,6 @@ from gpulint.probe.capture.records import (
     ModelCall,
     Node,
     Pace,
-    PipelineStage,
     Read,
     ReplicaRun,
     Retrace,
@@ -37,6 +36,7 @@ from gpulint.probe.capture.records import (
     SourceText,
     Split,
     Stage,
+    StageTime,
     Stated,
     Steps,
     Strategy,
@@ -180,7 +180,7 @@ class Capture:
     eager_cost: EagerCost | None = None
     generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
     """Generators that feed datasets: elements and seconds."""
-    pipelines: dict[tuple[Where | None, str], PipelineStage] = field(default_factory=dict)
+    stage_times: dict[tuple[Where | None, str], StageTime] = field(default_factory=dict)
     """(line that reads, name of the stage) → the stage, as tf.data measured it."""
     samples: Counter[Sampled] = field(default_factory=Counter)
     window: Window | None = None

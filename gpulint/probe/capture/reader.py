@@ -31,7 +31,6 @@ from gpulint.probe.capture.records import (
     Node,
     Pace,
     PeakRow,
-    PipelineStage,
     Read,
     ReplicaRun,
     Retrace,
@@ -41,6 +40,7 @@ from gpulint.probe.capture.records import (
     SourceText,
     Split,
     Stage,
+    StageTime,
     Stated,
     Steps,
     Strategy,
@@ -473,11 +473,11 @@ def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None
         capture.generators[where] = before[0] + elements, before[1] + seconds
 
 
-def _pipeline(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+def _stage_times(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, name, *numbers in record["rows"]:
         key = _place(files, file, row), name
-        before = capture.pipelines.get(key, PipelineStage(0, 0.0, 0.0))
-        capture.pipelines[key] = PipelineStage(*(one + more for one, more in zip(before, numbers, strict=True)))
+        before = capture.stage_times.get(key, StageTime(0, 0.0, 0.0))
+        capture.stage_times[key] = StageTime(*(one + more for one, more in zip(before, numbers, strict=True)))
 
 
 def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -557,7 +557,7 @@ _HANDLERS = {
     "traced": _traced,
     "eager": _eager,
     "generators": _generators,
-    "pipeline": _pipeline,
+    "stages": _stage_times,
     "samples": _samples,
     "window": _window,
     "stack": _stack,
