@@ -45,11 +45,11 @@ def test_the_states_of_a_step_add_up_to_its_time(tmp_path: Path) -> None:
     capture = read(str(capture_path))
     assert sum(one.steps for one in capture.segments) == 5
     for one in capture.segments:
-        assert sum(one.seconds.values()) == pytest.approx(one.ended - one.began, abs=1e-5)
+        assert sum(one.seconds.values()) == pytest.approx(one.ended - one.began, abs=1e-4)
     found = time_spent(capture)
     assert found is not None
     assert found.seconds_of("trace") >= 0.005
-    assert found.seconds_of("other") == 0
+    assert found.seconds_of("other") < 1e-4
 
 
 def test_nothing_is_counted_before_the_first_step(tmp_path: Path) -> None:
