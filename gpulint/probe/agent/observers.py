@@ -51,7 +51,7 @@ class Observers:
         self._local_input = LocalInput(places, hooks, fault)
         self._saves = Saves(places, hooks, states)
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
-        self._inputs = Inputs(places, hooks, fault, states, steps)
+        self._inputs = Inputs(places, hooks, fault, states)
         self._pipelines = Pipelines(writer, places, hooks, fault)
         self._models.on_ended = guarded("waits for input", fault, self._inputs.settle)
         self.function_began, self.function_ended = self._inputs.began, self._inputs.ended
@@ -103,7 +103,6 @@ class Observers:
             self._reads.seen,
             self._reads.steps,
             self._local_input.seen,
-            self._inputs.seen,
             self._inputs.generators.seen,
             self._inputs.stages,
             self._inputs.splits,

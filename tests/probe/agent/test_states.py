@@ -93,7 +93,7 @@ def test_the_thread_that_takes_the_first_step_is_the_one_that_counts() -> None:
 
 
 def inside(*calls: tuple[float, float]) -> _Inside:
-    one = _Inside(threading.Event(), LINE, 0)
+    one = _Inside(threading.Event(), LINE)
     for began, ended in calls:
         call = _Call(began)
         call.ended = ended
