@@ -13,8 +13,10 @@ from typing import Any
 
 from gpulint.probe.agent.generators import Generators
 from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.holders import Holder, Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals, IteratorModel
+from gpulint.probe.agent.pipelines import Pipelines
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.replicas import split
 from gpulint.probe.agent.states import INPUT, OWN, TRACE, States
@@ -35,6 +37,12 @@ CHOICES = 500
 CALLS = 64
 """Calls of functions after which their iterators are queried, which takes about as long as an eager operation."""
 
+HOST = "CPU:0"
+"""Where tf.data keeps its buffers."""
+
+SAMPLED = frozenset({8, 64, 512, 4096})
+"""Elements of a loop in Python after which the buffers are looked at."""
+
 NEXT, OPEN, CLOSE = "next", "iter", "end of a pipeline"
 """Details of waits: for an element, for an iterator, and for what its pipeline is still doing."""
 
@@ -50,10 +58,19 @@ class Inputs:
     the rest of the time between the beginnings of two calls is the wait.
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault, states: States) -> None:
+    def __init__(
+        self,
+        places: Places,
+        hooks: Hooks,
+        fault: Fault,
+        states: States,
+        pipelines: Pipelines,
+        holders: Holders,
+    ) -> None:
         self._places, self._hooks, self._states = places, hooks, states
+        self._pipelines, self._holders = pipelines, holders
         self._internals: Internals | None = None
-        self.stages = Tally("stages")
+        self.stage_times = Tally("stages")
         self.generators = Generators(places, hooks)
         self.splits = Tally("splits")
         self._loops: weakref.WeakKeyDictionary[Any, _Loop] = weakref.WeakKeyDictionary()
@@ -68,6 +85,7 @@ class Inputs:
         self._calling: list[_Inside] = []
         """Those passed to the function that is running."""
         self._note = guarded("waits for input", fault, self._advanced)
+        self._look = guarded("buffers", fault, self._look_at_buffers)
         self._end = guarded("waits for input", fault, self._died)
         self.began = guarded("waits for input", fault, self._began)
         self.ended = guarded("waits for input", fault, self._ended)
@@ -105,6 +123,8 @@ class Inputs:
                 if entered:
                     states.leave()
             self._note(loop, element)
+            if loop.taken in SAMPLED:
+                self._look(iterator)
             return element
 
         return timed
@@ -163,7 +183,7 @@ class Inputs:
     def _note_stages(self, place: Place | None, model: IteratorModel | None) -> None:
         """The stages of a pipeline that has ended."""
         for name, elements, seconds, parallelism in model.stages if model is not None else ():
-            self.stages.add(place, name, numbers=(elements, seconds, elements * parallelism))
+            self.stage_times.add(place, name, numbers=(elements, seconds, elements * parallelism))
 
     # ------------------------------------------------------------------ inside a function
 
@@ -228,6 +248,24 @@ class Inputs:
             self._note_stages(one.place, one.model)
         self._inside.clear()
 
+    def _look_at_buffers(self, iterator: Any) -> None:
+        """Those of an iterator that a loop in Python reads."""
+        owned = self._internals.owned_iterators(iterator)[:1] if self._internals is not None else []
+        entered = self._states.enter(OWN)
+        try:
+            for one in owned:
+                if self._internals is not None and (model := self._internals.iterator_model(one)) is not None:
+                    self._hold_buffers(one, model)
+        finally:
+            if entered:
+                self._states.leave()
+
+    def _hold_buffers(self, iterator: Any, model: IteratorModel) -> None:
+        """What the stages of a pipeline keep in the host's memory."""
+        dataset = Internals.dataset_of(iterator)
+        for name, size in model.buffers:
+            self._holders.level(Holder(HOST, "input", self._pipelines.place_of(dataset, name), name), size)
+
     def _query(self, one: _Inside, iterator: Any, is_last: bool = False) -> None:
         if iterator is None or self._internals is None:
             return
@@ -239,6 +277,7 @@ class Inputs:
                 self._states.leave()
         if model is not None:
             one.model = model
+            self._hold_buffers(iterator, model)
             waits = one.settle(model.elements, model.gaps, is_last)
         elif self._internals.is_synchronous(iterator):
             waits = one.of_generator(self.generators.between)

@@ -61,6 +61,11 @@ class IteratorModel(NamedTuple):
             found.append((str(node.name), int(node.num_elements), seconds, max(1.0, *parallel) if parallel else 1.0))
         return found
 
+    @property
+    def buffers(self) -> list[tuple[str, int]]:
+        """Name and buffered bytes of each stage that buffers elements."""
+        return [(str(node.name), int(node.buffered_bytes)) for node in self.model.nodes.values() if node.buffered_bytes]
+
 
 _CONTEXT = "tensorflow.python.eager.context"
 _OPS = "tensorflow.python.framework.ops"
@@ -324,6 +329,11 @@ class Internals:
                 return False
             left += dataset._inputs()
         return True
+
+    @staticmethod
+    def dataset_of(iterator: Any) -> Any:
+        """The dataset that an iterator reads."""
+        return iterator._dataset
 
     @staticmethod
     def inputs_of(dataset: Any) -> list[Any]:

@@ -393,7 +393,7 @@ class Segment(NamedTuple):
     work: tuple[Work, ...]
 
 
-class StageTime(NamedTuple):
+class StageWork(NamedTuple):
     """A stage of the pipelines that a line reads: elements, seconds of its own work, and elements times parallelism."""
 
     elements: int

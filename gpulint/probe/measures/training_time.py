@@ -98,18 +98,12 @@ def training_time(capture: Capture) -> TrainingTime | None:
         for one in capture.steps_taken
     ]
     time = TrainingTime(parts, steps)
-    shares = device_shares(capture, {state for one in parts for state in one.seconds})
-    for span in (*parts, *steps):
-        for state, taken in shares.items():
-            spent = span.seconds.get(state, 0.0)
-            for name, share in taken.items():
-                span.move(state, name, spent * share)
     for number, part in enumerate(parts):
         for one in part.work:
             if (one.state, one.detail) == (INPUT, NEXT):
                 _wait(time, one.where, one.times, one.seconds, {number})
-            left = 1.0 - sum(shares.get(one.state, {}).values())
-            _count(time, one.where, one.state, one.detail, one.seconds * left, one.times)
+            _count(time, one.where, one.state, one.detail, one.seconds, one.times)
+    _move_devices(capture, time)
     _move_inside(capture.inside, time)
     if not any(one.work.state == INPUT for one in capture.inside):
         _move_traced(waiting_share(capture, LAUNCH), time)
@@ -128,6 +122,18 @@ def _wait(time: TrainingTime, where: Where | None, elements: int, seconds: float
     waits.elements += elements
     waits.seconds += seconds
     waits.parts |= {*parts}
+
+
+def _move_devices(capture: Capture, time: TrainingTime) -> None:
+    """What devices did meanwhile, from every state and the work of its lines."""
+    shares = device_shares(capture, {state for one in time.parts for state in one.seconds})
+    for span in (*time.parts, *time.steps):
+        for state, taken in shares.items():
+            spent = span.seconds.get(state, 0.0)
+            for name, share in taken.items():
+                span.move(state, name, spent * share)
+    for (_, state, _), work in time.work.items():
+        work[0] *= 1.0 - sum(shares.get(state, {}).values())
 
 
 def _move_inside(rows: Sequence[Inside], time: TrainingTime) -> None:
@@ -229,4 +235,5 @@ def _of_early(capture: Capture) -> TrainingTime | None:
     time = TrainingTime([Span(ends[0], last, spent, 0, steps=taken)], steps)
     for where, one in waits:
         _count(time, where, INPUT, NEXT, one.waited, one.elements)
+    _move_devices(capture, time)
     return time
