@@ -22,6 +22,9 @@ Unit = Literal["seconds", "bytes", "share", "number"]
 _NOISE = {"seconds": 0.0, "bytes": float(1 << 20), "share": 0.02, "number": 0.0}
 """Differences that say nothing: an allocator's rounding, the choice of the steps that were traced."""
 
+PREDICTION = "prediction"
+"""The id of the checks of findings."""
+
 BROKEN = (Status.FAIL, Status.WARN)
 
 
@@ -156,8 +159,8 @@ def _names(*named: dict[str, float] | dict[str, float | None]) -> list[str]:
 
 
 def _verdicts(before: RunReport, after: RunReport) -> Iterator[Verdict]:
-    """Checks are the same by id, rule, subject and file; lines move between versions of a program, and the program
-    itself may have another name."""
+    """Checks are the same by id, subject and file, those of findings by rule, too. Lines move between versions of a
+    program, and the program itself may have another name."""
     first, second = _keyed(before), _keyed(after)
     changed = [
         Verdict(second.get(key, first.get(key)), _status(first.get(key)), _status(second.get(key)))  # type: ignore[arg-type]
@@ -174,7 +177,8 @@ def _keyed(report: RunReport) -> dict[tuple[str, str, str, str, int], Expectatio
     found: dict[tuple[str, str, str, str, int], Expectation] = {}
     for one in report.expectations:
         file = os.path.basename(one.where.path) if one.where is not None else ""
-        key = one.id, one.code, one.subject, "" if file == program else file
+        code = one.code if one.id == PREDICTION else ""  # a check that passes names no rule
+        key = one.id, code, one.subject, "" if file == program else file
         found[(*key, seen[key])] = one
         seen[key] += 1
     return found
