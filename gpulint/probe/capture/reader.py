@@ -40,7 +40,7 @@ from gpulint.probe.capture.records import (
     SourceText,
     Split,
     Stage,
-    StageWork,
+    StageTime,
     Stated,
     Steps,
     Strategy,
@@ -476,8 +476,8 @@ def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None
 def _stage_times(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, name, *numbers in record["rows"]:
         key = _place(files, file, row), name
-        before = capture.stage_times.get(key, StageWork(0, 0.0, 0.0))
-        capture.stage_times[key] = StageWork(*(one + more for one, more in zip(before, numbers, strict=True)))
+        before = capture.stage_times.get(key, StageTime(0, 0.0, 0.0))
+        capture.stage_times[key] = StageTime(*(one + more for one, more in zip(before, numbers, strict=True)))
 
 
 def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:

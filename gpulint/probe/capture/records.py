@@ -393,7 +393,7 @@ class Segment(NamedTuple):
     work: tuple[Work, ...]
 
 
-class StageWork(NamedTuple):
+class StageTime(NamedTuple):
     """A stage of the pipelines that a line reads: elements, seconds of its own work, and elements times parallelism."""
 
     elements: int
