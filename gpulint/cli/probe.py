@@ -10,6 +10,8 @@ from collections.abc import Callable
 import click
 
 from gpulint.cli import options, sizes
+from gpulint.cli.comparing import FORMATS as COMPARED
+from gpulint.cli.comparing import comparison_of, page_of, rendered
 from gpulint.cli.options import UserError
 from gpulint.cli.probing import probed
 from gpulint.linting import pack
@@ -90,6 +92,21 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
 )
 @click.option("--merge", type=click.Path(), metavar="DIR", help="Report on all workers whose captures are in DIR.")
 @click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a run that was captured earlier.")
+@click.option(
+    "--compare",
+    "pair",
+    nargs=2,
+    type=click.Path(),
+    metavar="BEFORE AFTER",
+    help="Compare two runs that were captured: what became faster, slower or larger.",
+)
+@click.option(
+    "--fail-on-regression",
+    "most_growth",
+    type=click.FloatRange(min=0),
+    metavar="PCT",
+    help="With --compare: exit with 1 if a step takes, or a device needs, over PCT percent more.",
+)
 @click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every check, and the tables by device.")
 @click.option("--strict/--no-strict", default=None, help="Exit with 3 where something stays inconclusive.")
@@ -125,6 +142,8 @@ def command(
     local_workers: int | None,
     merge: str | None,
     replay: str | None,
+    pair: tuple[str, str] | None,
+    most_growth: float | None,
     log_path: str | None,
     verbose: bool,
     strict: bool | None,
@@ -152,8 +171,10 @@ def command(
     settings = finder.of_directory(".")
     catalogue = _catalogue(finder, isolated)
     expected = _expected(settings, expect)
-    if sum(source is not None for source in (replay, merge, log_path, module or script)) != 1:
-        raise UserError("name one program, --replay CAPTURE, --merge DIR or --log FILE")
+    if sum(source is not None for source in (replay, merge, log_path, pair, module or script)) != 1:
+        raise UserError("name one program, --replay CAPTURE, --compare BEFORE AFTER, --merge DIR or --log FILE")
+    if most_growth is not None and pair is None:
+        raise UserError("--fail-on-regression needs --compare BEFORE AFTER")
     if simulate_memory is not None and simulate_gpus is None:
         raise UserError("--simulate-memory needs --simulate-gpus N")
     for option, value in (("--simulate-gpus", simulate_gpus), ("--local-workers", local_workers)):
@@ -161,6 +182,17 @@ def command(
             raise UserError(f"{option} needs a program to run")
     for path in filter(None, (output_file, html_path, trace_path)):
         _file(check_writable, path)
+    columns = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
+    in_color = not output_file and options.use_color(color)
+    if pair is not None:
+        if output_format not in COMPARED or trace_path or log_directory:
+            raise UserError(f"--compare reports as {' or '.join(COMPARED)}, and with --html")
+        comparison = comparison_of(pair, settings, expected)
+        _emit(rendered(comparison, output_format, in_color, columns), output_file)
+        if html_path:
+            _file(write, html_path, page_of(comparison))
+        worse = comparison.regressions(most_growth / 100) if most_growth is not None else ()
+        sys.exit(1 if worse and not exit_zero else 0)
     traces = _traces(log_directory, profile_steps and not (simulate_gpus or local_workers)) if log_directory else ""
     try:
         if replay is not None:
@@ -193,17 +225,12 @@ def command(
         end: dict[str, object] = {"status": 0} if log_path else capture.end
         status = exit_status(expectations, end, settings.probe_strict, capture.faults)
         report = RunReport.of(capture, expectations, status, findings)
-        columns = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
-        in_color = not output_file and options.use_color(color)
         text = render(output_format, report, in_color, width=columns, verbose=verbose)
         shown = _page(report) if html_path else ""
         traced = _trace(report) if trace_path else ""
     except Exception as error:
         raise _damaged(replay or merge, error) from None
-    if output_file:
-        _file(write, output_file, text)
-    else:
-        click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
+    _emit(text, output_file)
     if html_path:
         _file(write, html_path, shown)
     if trace_path:
@@ -215,6 +242,13 @@ def command(
     elif exit_zero:
         status = exit_status([], end, False)
     sys.exit(status)
+
+
+def _emit(text: str, path: str | None) -> None:
+    if path:
+        _file(write, path, text)
+    else:
+        click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
 
 
 def _damaged(given: str | None, error: Exception) -> Exception:

@@ -18,16 +18,17 @@ from gpulint.probe.capture.evidence import (
     END,
     FIT_WAITS,
     GRAPHS,
+    HOLDERS,
     KERNELS,
+    LAUNCHES,
     LINES,
     OPERATIONS,
-    PACE,
     PEER_WAITS,
     READS,
     REPLICAS,
     REQUESTED,
-    RETRACES,
     RUNTIME,
+    TRACES,
     WAITS,
 )
 
@@ -60,6 +61,7 @@ PRIVATE = {
     "tensor": Private(_OPS, "_EagerTensorBase", READS),
     "read": Private(_OPS, "_EagerTensorBase._numpy", READS),
     "dtype": Private(_OPS, "EagerTensor._datatype_enum", ""),
+    "elements": Private(_OPS, "EagerTensor._num_elements", HOLDERS),
     "value": Private(_OPS, "EagerTensor._numpy_internal", ""),
     "owned": Private("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", WAITS),
     "owned_next": Private("tensorflow.python.data.ops.iterator_ops", "OwnedIterator.__next__", WAITS),
@@ -72,19 +74,24 @@ PRIVATE = {
         "_SingleWorkerOwnedDatasetIterator.get_next_as_optional_list",
         PEER_WAITS,
     ),
+    "dataset_iter": Private("tensorflow.python.data.ops.dataset_ops", "DatasetV2.__iter__", WAITS),
+    "distributed_iter": Private("tensorflow.python.distribute.input_lib", "DistributedDataset.__iter__", WAITS),
     "per_replica": Private("tensorflow.python.distribute.values", "PerReplica", REPLICAS),
-    "function": Private("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", PACE),
-    "traced": Private(
-        "tensorflow.python.eager.polymorphic_function.tracing_compilation", "_create_concrete_function", RETRACES
+    "function": Private(
+        "tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", LAUNCHES
     ),
+    "concrete": Private(
+        "tensorflow.python.eager.polymorphic_function.concrete_function", "ConcreteFunction.__call__", LAUNCHES
+    ),
+    "compilation": Private(
+        "tensorflow.python.eager.polymorphic_function.tracing_compilation", "_create_concrete_function", TRACES
+    ),
+    "runtime": Private("tensorflow.python.pywrap_tfe", "TFE_Py_FastPathExecute", ""),
     # Not `tensorflow.raw_ops`: its path is a second module, which would replace the program's.
     "model": Private("tensorflow.python.ops.gen_experimental_dataset_ops", "IteratorGetModelProto", FIT_WAITS),
     "model_form": Private("tensorflow.core.framework.model_pb2", "ModelProto", FIT_WAITS),
 }
 """All private APIs, each looked up separately. Those without evidence have a slower public replacement."""
-
-_PER_DEVICE = "PerDeviceGenerator"
-"""Suffix of datasets that hold one replica's shard: they are read by a buffer, not by a step."""
 
 
 def look_up(private: Private) -> Any:
@@ -117,6 +124,7 @@ class Internals:
                     self.lost.append((private.evidence, f"{private.module}.{private.name}: {error}"))
         self._context: Callable[[], Any] = getattr(importlib.import_module(_CONTEXT), "context", _no_context)
         self._has_dtype, self._has_device = "dtype" in self._found, "device" in self._found
+        self._has_elements = "elements" in self._found
         self._has_callbacks = "callbacks" in self._found
         self._model_of = self._both("model", "model_form")
         self._read: Any = self._found.get("read")
@@ -124,14 +132,12 @@ class Internals:
         """The class of eager tensors; every read by Python goes through its `_numpy`."""
         self.owned_iterator: Any = self._found.get("owned") if "owned_next" in self._found else None
         """The class of iterators returned by `iter(dataset)`."""
-        distributed = self._found.get("distributed") if "distributed_next" in self._found else None
-        self.local_iterator: Any = (
-            look_up(PRIVATE["local"]._replace(name="_SingleWorkerOwnedDatasetIterator"))
-            if "local" in self._found
-            else None
-        )
+        self.local_iterator: Any = self._owners("local")[0] if "local" in self._found else None
         """The class of the iterators that get one worker's part of a distributed dataset."""
-        self.iterators: list[Any] = [one for one in (self.owned_iterator, distributed) if one is not None]
+        self.distributed_iterator = self._found.get("distributed") if "distributed_next" in self._found else None
+        """The class of iterators over datasets of a strategy."""
+        iterators = (self.owned_iterator, self.distributed_iterator)
+        self.iterators: list[Any] = [one for one in iterators if one is not None]
         """Classes of iterators that are read with `next()`."""
 
     def _both(self, first: str, second: str) -> tuple[Any, Any] | None:
@@ -140,16 +146,32 @@ class Internals:
         return None
 
     @property
-    def function(self) -> Any:
-        """The class of objects that `tf.function` returns."""
-        if "function" not in self._found:
-            return None
-        return importlib.import_module(PRIVATE["function"].module).Function
+    def functions(self) -> list[Any]:
+        """The classes of objects that `tf.function` and `get_concrete_function` return."""
+        return self._owners("function", "concrete")
 
     @property
-    def tracing(self) -> Any:
+    def compilation(self) -> Any:
         """The module that traces functions."""
-        return importlib.import_module(PRIVATE["traced"].module) if "traced" in self._found else None
+        return self._module("compilation")
+
+    @property
+    def runtime(self) -> Any:
+        """The module with the entry points of eager operations."""
+        return self._module("runtime")
+
+    @property
+    def iterables(self) -> list[Any]:
+        """The classes of datasets that `iter` takes."""
+        return self._owners("dataset_iter", "distributed_iter")
+
+    def _owners(self, *keys: str) -> list[Any]:
+        """The classes of methods."""
+        found = [PRIVATE[key] for key in keys if key in self._found]
+        return [getattr(importlib.import_module(one.module), one.name.split(".")[0]) for one in found]
+
+    def _module(self, key: str) -> Any:
+        return importlib.import_module(PRIVATE[key].module) if key in self._found else None
 
     @property
     def extract_stack(self) -> Any:
@@ -205,20 +227,15 @@ class Internals:
             return int(tensor._datatype_enum()) if hasattr(tensor, "_datatype_enum") else 0
         return int(getattr(getattr(tensor, "dtype", None), "as_datatype_enum", 0))
 
+    def elements_of(self, tensor: Any) -> int:
+        """Number of elements of an eager tensor, 0 for other values and if that is not told."""
+        return int(tensor._num_elements()) if self._has_elements and hasattr(tensor, "_num_elements") else 0
+
     def value_of(self, tensor: Any) -> Any:
         """An eager tensor's value, not counted as a read by the program."""
         if "value" in self._found:
             return tensor._numpy_internal()
         return self._read(tensor) if self._read is not None else tensor.numpy()
-
-    @staticmethod
-    def is_of_replica(dataset: Any) -> bool:
-        """Whether a dataset is one replica's shard of another."""
-        while dataset is not None:
-            if type(dataset).__name__.endswith(_PER_DEVICE):
-                return True
-            dataset = getattr(dataset, "_input_dataset", None)
-        return False
 
     def keep_graphs(self) -> bool:
         """Starts collecting graphs of functions. Returns whether that worked. Initialises the runtime."""
@@ -256,13 +273,50 @@ class Internals:
         """Whether iterators report their performance model."""
         return self._model_of is not None
 
+    @staticmethod
+    def is_synchronous(iterator: Any) -> bool:
+        """Whether a pipeline makes an element only when it is asked for one."""
+        left = [getattr(iterator, "_dataset", None)]
+        while left:
+            dataset = left.pop()
+            if dataset is None or any(name in type(dataset).__name__ for name in ("Prefetch", "Parallel")):
+                return False
+            left += dataset._inputs()
+        return True
+
+    def release(self, iterator: Any) -> None:
+        """Lets go of what an iterator owns, which ends its pipeline, as it is about to be deleted. An iterator inside a
+        graph owns nothing."""
+        for name in ("_iterator_resource", "_iterators"):
+            owned = vars(iterator).get(name)
+            if isinstance(owned, list) or (self.eager_tensor is not None and isinstance(owned, self.eager_tensor)):
+                del owned
+                delattr(iterator, name)
+
+    def owned_iterators(self, value: Any) -> list[Any]:
+        """The iterators of datasets that an argument of a function stands for: itself, or those of the replicas. Each
+        device of a strategy has a buffer of its own, which a step reads."""
+        if self.owned_iterator is None:
+            return []
+        if isinstance(value, self.owned_iterator):
+            return [value]
+        if self.distributed_iterator is None or not isinstance(value, self.distributed_iterator):
+            return []
+        found: list[Any] = []
+        for worker in getattr(value, "_iterators", None) or ():
+            inner = getattr(worker, "_iterator", None)
+            found += [inner] if isinstance(inner, self.owned_iterator) else getattr(inner, "_device_iterators", ())
+        return [one for one in found if isinstance(one, self.owned_iterator)]
+
     def iterator_gaps(self, iterator: Any) -> tuple[int, list[int]] | None:
         """Number of elements an iterator has produced, and the last gaps between requests in µs (`ModelProto`); None
-        if it does not report. Runs an operation."""
+        if it does not report. Runs an operation, so not while a graph is built, to which it would belong."""
         if self._model_of is None:
             return None
         get, form = self._model_of
         try:
+            if not self._context().executing_eagerly():
+                return None
             text = get(iterator=iterator._iterator_resource)
             model = form.FromString(self.value_of(text))
             return int(model.nodes[model.output].num_elements), list(model.gap_times)

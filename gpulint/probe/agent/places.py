@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 import re
@@ -78,7 +79,10 @@ class Places:
     def here_for(self, depth: int = 1) -> tuple[Place | None, str]:
         """The user's line that led to the call of the caller, and the part of a strategy's own work that called it,
         "" for none."""
-        frame: FrameType | None = sys._getframe(depth)
+        try:
+            frame: FrameType | None = sys._getframe(depth)
+        except ValueError:  # a finaliser at the end of the interpreter: nothing called it
+            return None, ""
         known = self._is_foreign  # read several times in each training step
         part = ""
         while frame is not None:
@@ -106,6 +110,22 @@ class Places:
                 found.append(self.at(path, frame.f_lineno))
             frame = frame.f_back
         return found[1:]
+
+    def of_function(self, function: Any) -> Place | None:
+        """The line on which a Python function of the user begins."""
+        code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+        if code is None or self.is_foreign(code.co_filename) or _GENERATED in code.co_filename:
+            return None
+        return self.at(code.co_filename, code.co_firstlineno)
+
+    def of_frame(self, frame: FrameType | None) -> Place | None:
+        """The user's innermost line of a stack."""
+        while frame is not None:
+            path = frame.f_code.co_filename
+            if not self.is_foreign(path) and _GENERATED not in path:
+                return self.at(path, frame.f_lineno)
+            frame = frame.f_back
+        return None
 
     def of(self, error: BaseException) -> Place | None:
         """The line an exception came from: TensorFlow's account of traced code, or the innermost user frame of its

@@ -16,6 +16,7 @@ from typing import Any
 from gpulint.probe.agent.guard import Fault
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.steps import NEVER, Again
+from gpulint.probe.agent.threads import OWN
 from gpulint.probe.tracing.handover import leave
 from gpulint.probe.tracing.xspace import MARKER
 
@@ -59,7 +60,7 @@ class Profile:
         self._lock = threading.RLock()
         self._is_due = True
         """Whether the window has not begun yet."""
-        self._is_running = False
+        self.is_running = False
         self._limit = 0.0
         """When it ends at the latest (`time.perf_counter`)."""
         self._began = 0.0
@@ -67,6 +68,7 @@ class Profile:
         self._before = 0
         """Steps before it."""
         self._looping_since = NEVER
+        self._writing: threading.Thread | None = None
         self._spans: list[tuple[str, float, float]] = []
         self.places: Places = dict
         """Called when the window has ended."""
@@ -88,9 +90,9 @@ class Profile:
             return Again(step=self._first)
         if self._is_due:
             self._begin(LONGEST)
-        elif self._is_running and (taken >= self._before + self._steps or now >= self._limit - LONGEST + ENOUGH):
-            self.end()
-        if not self._is_running:
+        elif self.is_running and (taken >= self._before + self._steps or now >= self._limit - LONGEST + ENOUGH):
+            self._finish()
+        if not self.is_running:
             return Again()
         return Again(self._before + self._steps, self._limit - LONGEST + ENOUGH)
 
@@ -98,7 +100,7 @@ class Profile:
         """Called about every second, from any thread. `is_looping`: the program loops over a dataset in a
         function."""
         now = time.perf_counter()
-        if self._is_running and now >= self._limit:
+        if self.is_running and now >= self._limit:
             self.end()
         elif self._is_due and is_looping:
             self._looping_since = min(self._looping_since, now)
@@ -112,26 +114,40 @@ class Profile:
         self._spans.append((state, began, ended))
 
     def end(self) -> None:
-        """Writes the profile if one is running."""
+        """Ends the window if it is not over, and waits until the profile is written."""
+        self._finish()
+        if self._writing is not None and self._writing is not threading.current_thread():
+            self._writing.join()
+
+    def _finish(self) -> None:
+        """Ends the window now. The profile is written by a thread of its own, while the program goes on."""
         with self._lock:
-            if not self._is_running or self._stop is None:
+            if not self.is_running:
                 return
-            self._is_running = False
+            self.is_running = False
+            try:
+                self.on_end()
+            except Exception as error:
+                self._fault("profile", error)
             taken, last = self._progress()
             ended, steps = time.time(), taken - self._before
             if steps:
                 ended += last - time.perf_counter()
-            try:
-                self.on_end()
+            self._writing = threading.Thread(target=self._write, args=(ended, steps), name=OWN, daemon=True)
+            self._writing.start()
+
+    def _write(self, ended: float, steps: int) -> None:
+        try:
+            if self._stop is not None:
                 self._stop()
-                shift = time.time() - time.perf_counter()
-                spans = [[state, shift + began, shift + end] for state, began, end in self._spans]
-                leave(
-                    self._directory,
-                    {"began": self._began, "ended": ended, "steps": steps, "spans": spans, "places": self.places()},
-                )
-            except Exception as error:
-                self._fault("profile", error)
+            shift = time.time() - time.perf_counter()
+            spans = [[state, shift + began, shift + end] for state, began, end in self._spans]
+            leave(
+                self._directory,
+                {"began": self._began, "ended": ended, "steps": steps, "spans": spans, "places": self.places()},
+            )
+        except Exception as error:
+            self._fault("profile", error)
 
     def _begin(self, seconds: float) -> None:
         with self._lock:
@@ -143,7 +159,7 @@ class Profile:
             except Exception as error:
                 self._lost(f"{type(error).__name__}: {error}")
                 return
-            self._is_running = True
+            self.is_running = True
             self._limit = time.perf_counter() + seconds
             self._before, _ = self._progress()
             self._began = time.time()

@@ -13,6 +13,7 @@ from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import GPULINT, Place, Places
+from gpulint.probe.agent.states import PYTHON, States
 from gpulint.probe.agent.tally import Tally
 
 READERS = frozenset(
@@ -20,6 +21,9 @@ READERS = frozenset(
     | {"__format__", "__index__", "__int__", "__nonzero__", "__repr__", "__str__"}
 )
 """Functions of TensorFlow and Keras that a program calls to read a tensor."""
+
+READ = "read"
+"""The detail of reads in the time of Python."""
 
 
 class Reads:
@@ -30,9 +34,9 @@ class Reads:
     accord (distributed iterators, progress bars) is not the program's doing: only the reads are counted, not the steps.
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault, steps: Callable[[], int]) -> None:
+    def __init__(self, places: Places, hooks: Hooks, fault: Fault, states: States, steps: Callable[[], int]) -> None:
         """`steps` returns the number of training steps so far."""
-        self._places, self._hooks, self._steps = places, hooks, steps
+        self._places, self._hooks, self._states, self._steps = places, hooks, states, steps
         self._note = guarded("reads by the host", fault, self._count)
         self._last: dict[tuple[Place | None, str], int] = {}
         """The step after which a line last read a device."""
@@ -43,16 +47,20 @@ class Reads:
         tensor = internals.eager_tensor
         if tensor is None:
             return
-        original, note = tensor._numpy, self._note
+        original, note, states = tensor._numpy, self._note, self._states
 
         @functools.wraps(original)
         def read(value: Any) -> Any:
-            note(value)
-            return original(value)
+            entered = states.enter(PYTHON, note(value), READ)
+            try:
+                return original(value)
+            finally:
+                if entered:
+                    states.leave()
 
         self._hooks.replace(tensor, "_numpy", read)
 
-    def _count(self, value: Any) -> None:
+    def _count(self, value: Any) -> Place | None:
         place, device = self._places.here(), short(value.backing_device)
         self.seen.count(place, device)
         steps = self._steps()
@@ -60,6 +68,7 @@ class Reads:
         if steps and steps != last and self._is_asked_for(sys._getframe(2)):
             self._last[place, device] = steps
             self.steps.add(place, device, numbers=(1, steps - last))
+        return place
 
     def _is_asked_for(self, frame: FrameType | None) -> bool:
         """Whether the program itself reads: it calls one of `READERS`, or hands a tensor to another library."""

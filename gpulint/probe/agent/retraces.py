@@ -7,15 +7,12 @@ of other objects their identity (`tensorflow.core.function.trace_type`, 2.16 and
 
 from __future__ import annotations
 
-import functools
 import inspect
 import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpulint.probe.agent.guard import Fault, guarded
-from gpulint.probe.agent.hooks import Hooks
-from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.tally import Tally
 
@@ -48,9 +45,10 @@ Leaves = Mapping[str, Any]
 class Retraces:
     """Counts traces after the first one by the calling line, function and cause, with the first example of each."""
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault) -> None:
-        self._places, self._hooks = places, hooks
-        self._note = guarded("retraces", fault, self._count)
+    def __init__(self, places: Places, fault: Fault) -> None:
+        self._places = places
+        self.note = guarded("retraces", fault, self._count)
+        """Called before each trace, with the type of the function and the options."""
         self.seen = Tally("retraces")
         self._types: weakref.WeakKeyDictionary[Any, dict[Any, list[Leaves]]] = weakref.WeakKeyDictionary()
         """Lock of a function object → scope of its traces → their types. A function that creates variables is traced
@@ -58,19 +56,6 @@ class Retraces:
         self._codes: set[Any] = set()
         """Code of traced functions."""
         self._examples: dict[tuple[Any, ...], str] = {}
-
-    def watch(self, internals: Internals) -> None:
-        module = internals.tracing
-        if module is None:
-            return
-        trace = module._create_concrete_function
-
-        @functools.wraps(trace)
-        def traced(function_type: Any, context: Any, graph: Any, options: Any, *rest: Any) -> Any:
-            self._note(function_type, options)
-            return trace(function_type, context, graph, options, *rest)
-
-        self._hooks.replace(module, "_create_concrete_function", traced)
 
     def _count(self, function_type: Any, options: Any) -> None:
         function = inspect.unwrap(options.python_function)

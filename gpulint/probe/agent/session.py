@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -14,32 +15,36 @@ from gpulint.probe.agent import active, models
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.eager_costs import EagerCosts
 from gpulint.probe.agent.forks import Forks
 from gpulint.probe.agent.functions import FunctionWriter
-from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.graphs import Graph
 from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.harvest import Harvest
+from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inline import Inline
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kernels import Kernels
+from gpulint.probe.agent.launches import Launches
 from gpulint.probe.agent.memory_samples import MEASURED, MemoryWriter
 from gpulint.probe.agent.observers import Observers
 from gpulint.probe.agent.operations import Operations
-from gpulint.probe.agent.pace import Pace
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.position import Position
 from gpulint.probe.agent.profile import Profile
+from gpulint.probe.agent.samples import Samples
 from gpulint.probe.agent.self_test import silent
 from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
+from gpulint.probe.agent.states import STATES, States
 from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
+from gpulint.probe.agent.tracing import Tracings
 from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, OPERATIONS, PACE, PROFILE
+from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, LAUNCHES, OPERATIONS, PROFILE, TRACES
 from gpulint.probe.tracing.handover import directory_of
 
 LAST = 2.0
@@ -93,23 +98,32 @@ class Session:
         self._harvest: Harvest | None = None
         self._memory = MemoryWriter(self._writer)
         self._simulation: Simulation | None = None
+        self._holders = Holders()
         self._steps = Steps()
         self._again = Again(step=0)
         """When the next training step is to be examined."""
         self._last_step = options.warmup + options.steps if options.steps else 0
         """The training step after which the program is ended, 0 for none."""
-        self._pace = Pace()
+        self._states = States()
+        self._launches = Launches(self._places, self._states)
+        self._tracings = Tracings(self._places, self._states, self.fault, self._calls.compiled)
+        self._samples = Samples(self._places, self._states, self.fault)
+        self._eager_costs = EagerCosts(self._states, options.warmup + 1)
         self._observers = Observers(
             self._writer,
             self._places,
             self._hooks,
             self.fault,
+            self._states,
             self._stepped,
             self._takes_gradients,
             lambda: self._steps.taken,
+            self._holders,
         )
-        self._variables = Variables(lambda: self._steps.taken + self._observers.calls, self._variable_made)
-        self._functions = FunctionWriter(self._writer, self._calls, self._pace.called)
+        self._variables = Variables(
+            lambda: self._steps.taken + self._observers.calls, self._variable_made, self._holders
+        )
+        self._functions = FunctionWriter(self._writer, self._calls, self._launches.called)
         self._profile = Profile(
             directory_of(options.capture),
             options.warmup,
@@ -120,6 +134,7 @@ class Session:
         )
         self._position = Position(self._places)
         self._profile.places = self._rows_of_nodes
+        self._profile.on_begin, self._profile.on_end = self._begin_spans, self._end_spans
         self._faults: set[tuple[str, str]] = set()
         self._stopped = threading.Event()
         self._inner_told = self._loops_told = 0
@@ -206,6 +221,9 @@ class Session:
             self.harvest,
             self._batch_found,
             self._calls.traces_compiled,
+            self._tracings.first_run,
+            self._tracings.containing,
+            self._holders,
         )
         self._operations.compiled = self._calls.compiled
         self._harvest = Harvest(self._internals, self._calls.compiled)
@@ -217,7 +235,8 @@ class Session:
             (OPERATIONS, self._watch_operations),
             ("placement log", self._log_placements),
             (PROFILE, self._watch_profiler),
-            (PACE, self._watch_functions),
+            (LAUNCHES, self._watch_functions),
+            (TRACES, self._watch_traces),
             ("calls", lambda: self._lose(*(("calls", name) for name in self._calls.watch(tensorflow)))),
             ("observers", lambda: self._observers.watch(tensorflow, internals)),
         )
@@ -256,17 +275,26 @@ class Session:
 
     def _watch_functions(self) -> None:
         assert self._internals is not None
-        if self._internals.function is not None:
-            self._pace.watch(self._internals.function, self._hooks)
+        self._launches.watch(self._hooks, *self._internals.functions)
+        self._launches.on_begun += [self._tracings.began, self._observers.function_began]
+        self._tracings.on_traced = guarded("traces", self.fault, self._observers.function_traced)
+        self._launches.on_ended += [self._tracings.ended, self._observers.function_ended]
+        if self._internals.runtime is not None:
+            self._eager_costs.watch(self._internals.runtime)
         if self._internals.tells_operations:
-            self._pace.on_first = guarded(FUNCTIONS, self.fault, self._first_function)
+            self._launches.on_first = guarded(FUNCTIONS, self.fault, self._first_function)
+
+    def _watch_traces(self) -> None:
+        assert self._internals is not None
+        if self._internals.compilation is not None:
+            self._tracings.watch(self._internals.compilation, self._hooks)
 
     def _first_function(self) -> None:
         """A `tf.function` was called, whose trace was seen, or none ever will be."""
         assert self._operations is not None
         if not self._tensorflow.executing_eagerly() or sys.exc_info()[0] is not None:
             return
-        self._pace.on_first = None
+        self._launches.on_first = None
         if not self._operations.traces and not self._tensorflow.config.functions_run_eagerly():
             self._lose((FUNCTIONS, "one was called and not seen"))
 
@@ -295,7 +323,6 @@ class Session:
         if self._operations is not None:
             self._write_operations(self._operations)
             self._steps.write(self._writer)
-            self._pace.write(self._writer)
         self._memory.write()
         self._writer.write("phase", name=phase)
         self._memory.enter(phase)
@@ -315,13 +342,19 @@ class Session:
             if self._steps.taken <= self._options.warmup:
                 self._warms_up(self._steps.taken + 1)
             taken = self._steps.add(function, place, ended, seconds, self._operations.eager)
-            if function != EAGER_STEP:
-                self._pace.add(ended, self._observers.waited)
+            self._states.stepped(self._operations.eager)
         except Exception as error:
             self.fault("steps", error)
             return
         if taken >= self._again.step or ended >= self._again.time:
             self._look(taken, place, ended)
+
+    def _begin_spans(self) -> None:
+        self._states.on_span = lambda state, began, ended: self._profile.spent(STATES[state], began, ended)
+
+    def _end_spans(self) -> None:
+        self._states.on_span = None
+        self._profile.spent(STATES[self._states.state], self._states.since, time.perf_counter())
 
     def _rows_of_nodes(self) -> dict[str, tuple[int, int]]:
         """Node → file number and row, where its name is that of one line only; none without a GPU, whose kernels are
@@ -341,6 +374,7 @@ class Session:
         """Step number `taken` has ended, at the latest the first after the warm-up."""
         assert self._operations is not None
         if taken == self._options.warmup + 1:
+            self._samples.start()
             self._enter(MEASURED)
             self._operations.kept.begin(taken)
         elif taken == 1:
@@ -349,12 +383,17 @@ class Session:
     def _look(self, taken: int, place: Place | None, now: float) -> None:
         """A step has ended that is to be examined."""
         assert self._operations is not None
-        again = self._profile.stepped(taken, now)
+        is_own = self._states.enter(STATES.index("own"))
+        try:
+            again = self._profile.stepped(taken, now)
+        finally:
+            if is_own:
+                self._states.leave()
         try:
             for other in (
-                self._observers.stepped(place, now),
                 self._memory.stepped(taken, now),
                 self._operations.kept.stepped(taken),
+                self._eager_costs.stepped(taken),
             ):
                 again = again.or_(other)
         except Exception as error:
@@ -382,15 +421,22 @@ class Session:
             self._observers.write()
             self._forks.after_start.write(self._writer)
             self._steps.write(self._writer)
-            self._pace.write(self._writer)
+            self._write_time()
             self.harvest()
             self._functions.write(operations, self.graphs)
             operations.kept.write(self._writer)
             self._memory.write_on()
+            self._holders.write(self._writer)
             self._write_graphs()
             self.inline.write_down()
         except Exception as error:
             self.fault("writing", error)
+
+    def _write_time(self) -> None:
+        self._states.write(self._writer)
+        self._tracings.write(self._writer)
+        self._eager_costs.write(self._writer)
+        self._samples.write(self._writer)
 
     def _write_operations(self, operations: Operations) -> None:
         assert self._placements is not None
@@ -463,6 +509,10 @@ class Session:
         if not self._forks.is_fork:
             self._await_writing(LAST)
             self._profile.end()
+            self._eager_costs.end()
+            self._samples.stop()
+            guarded("waits for input", self.fault, self._observers.close)()
+            self._states.close()
             self.inline.look_again()
             self.write_down()
             guarded("memory", self.fault, self._memory.write)()

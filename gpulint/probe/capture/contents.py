@@ -13,11 +13,14 @@ from gpulint.probe.capture.records import (
     Card,
     Copy,
     Data,
+    EagerCost,
     Execution,
     Frame,
     Function,
     Happened,
+    Holding,
     InnerDevice,
+    Inside,
     Kept,
     Kernel,
     Loop,
@@ -28,15 +31,21 @@ from gpulint.probe.capture.records import (
     ReplicaRun,
     Retrace,
     Sample,
+    Sampled,
+    Segment,
     SourceText,
     Split,
+    Stage,
     Stated,
     Steps,
     Strategy,
+    TakenStep,
     Task,
+    Traced,
     Variable,
     Wait,
     Where,
+    WindowPeak,
     Worker,
 )
 from gpulint.probe.capture.windows import Window
@@ -129,6 +138,9 @@ class Capture:
     retraces: Counter[Retrace] = field(default_factory=Counter)
     forks: Counter[Where | None] = field(default_factory=Counter)
     """Lines that forked the process with TensorFlow's runtime up."""
+    holdings: list[Holding] = field(default_factory=list)
+    """What Python held on each device when that was most."""
+    window_peaks: list[WindowPeak] = field(default_factory=list)
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
     """Number of calls, and seconds of all together."""
     data: Counter[Data] = field(default_factory=Counter)
@@ -152,6 +164,19 @@ class Capture:
     """The program's cluster task, None outside a cluster or if unknown."""
     paces: list[Pace] = field(default_factory=list)
     """Steps after the warm-up."""
+    stages: dict[int, Stage] = field(default_factory=dict)
+    """By id."""
+    segments: list[Segment] = field(default_factory=list)
+    """The time of the training thread from its first step on, without gaps."""
+    steps_taken: list[TakenStep] = field(default_factory=list)
+    """The first steps after that one."""
+    inside: list[Inside] = field(default_factory=list)
+    traced: dict[tuple[str, Where | None, str], Traced] = field(default_factory=dict)
+    """By function, line and kind."""
+    eager_cost: EagerCost | None = None
+    generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
+    """Generators that feed datasets: elements and seconds."""
+    samples: Counter[Sampled] = field(default_factory=Counter)
     window: Window | None = None
     """The part of the run that TensorFlow's profiler traced."""
     stack: tuple[Frame, ...] = ()

@@ -16,11 +16,14 @@ from gpulint.probe.capture.records import (
     Card,
     Copy,
     Data,
+    EagerCost,
     Execution,
     Frame,
     Function,
     Happened,
+    Holding,
     InnerDevice,
+    Inside,
     Kept,
     Kernel,
     Lines,
@@ -28,19 +31,27 @@ from gpulint.probe.capture.records import (
     ModelCall,
     Node,
     Pace,
+    PeakRow,
     Read,
     ReplicaRun,
     Retrace,
     Sample,
+    Sampled,
+    Segment,
     SourceText,
     Split,
+    Stage,
     Stated,
     Steps,
     Strategy,
+    TakenStep,
     Task,
+    Traced,
     Variable,
     Wait,
     Where,
+    WindowPeak,
+    Work,
     Worker,
 )
 from gpulint.probe.capture.windows import Window
@@ -365,6 +376,17 @@ def _kept_tensors(capture: Capture, record: dict[str, Any], files: _Files) -> No
     capture.kept = [Kept(_place(files, file, row), *counted) for file, row, *counted in record["rows"]]
 
 
+def _holders(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.holdings = [Holding(_place(files, file, row), *held) for file, row, *held in record["rows"]]
+
+
+def _peaks(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.window_peaks = [
+        WindowPeak(device, in_use, before, tuple(PeakRow(_place(files, file, row), *held) for file, row, *held in rows))
+        for device, in_use, before, rows in record["rows"]
+    ]
+
+
 def _memory(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = {device: (int(current), int(peak)) for device, (current, peak) in record["devices"].items()}
     capture.memory.append(Sample(record["t"], record["phase"], devices))
@@ -398,6 +420,57 @@ def _worker(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 def _pace(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     if capture.phase == MEASURED:
         capture.paces += [Pace(*row) for row in record["rows"]]
+
+
+def _stage(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.stages[record["id"]] = Stage(str(record["name"]), _where(record["where"]))
+
+
+def _time(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    states = record["states"]
+    slow = {ended: tuple(_work(files, row) for row in rows) for ended, rows in record["slow"]}
+    for ended, *seconds, eager in record["each"]:
+        of_state = {name: spent for name, spent in zip(states, seconds, strict=True) if spent}
+        capture.steps_taken.append(TakenStep(ended, of_state, eager, slow.get(ended, ())))
+    began, ended, work = (
+        float(record["began"]),
+        float(record["ended"]),
+        tuple(_work(files, row) for row in record["work"]),
+    )
+    seconds = {str(name): float(spent) for name, spent in record["seconds"].items()}
+    capture.segments.append(Segment(record["stage"], began, ended, record["steps"], seconds, record["eager"], work))
+
+
+def _work(files: _Files, row: list[Any]) -> Work:
+    file, number, state, detail, seconds, times = row
+    return Work(_place(files, file, number), state, detail, seconds, times)
+
+
+def _inside(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, state, detail, began, ended, seconds, times in record["rows"]:
+        work = Work(_place(files, file, row), state, detail, seconds, times)
+        capture.inside.append(Inside(work, began, ended))
+
+
+def _traced(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, name, kind, times, seconds, causes in record["rows"]:
+        capture.traced[name, _place(files, file, row), kind] = Traced(times, seconds, tuple(causes))
+
+
+def _eager(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.eager_cost = EagerCost(record["operations"], record["mean"], record["median"])
+
+
+def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, elements, seconds in record["rows"]:
+        where = _place(files, file, row)
+        before = capture.generators.get(where, (0, 0.0))
+        capture.generators[where] = before[0] + elements, before[1] + seconds
+
+
+def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, *work, count in record["rows"]:
+        capture.samples[Sampled(_place(files, file, row), *work)] += count
 
 
 def _window(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -457,12 +530,21 @@ _HANDLERS = {
     "steps": _steps,
     "kept": _kept_tensors,
     "memory": _memory,
+    "holders": _holders,
+    "peaks": _peaks,
     "host": _host,
     "cards": _cards,
     "source": _source,
     "log": _log,
     "worker": _worker,
     "pace": _pace,
+    "stage": _stage,
+    "time": _time,
+    "inside": _inside,
+    "traced": _traced,
+    "eager": _eager,
+    "generators": _generators,
+    "samples": _samples,
     "window": _window,
     "stack": _stack,
 }

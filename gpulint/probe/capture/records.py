@@ -366,6 +366,82 @@ class Wait(NamedTuple):
     steps: int
 
 
+class Stage(NamedTuple):
+    """A stretch of the program: "epoch 2", "evaluation", "prediction", or "loop", one pass over a dataset."""
+
+    name: str
+    where: Where | None
+
+
+class Work(NamedTuple):
+    """Seconds that the training thread spent in a state, on one kind of work of a line: `detail` names the operation,
+    function or callback."""
+
+    where: Where | None
+    state: str
+    detail: str
+    seconds: float
+    times: int
+
+
+class TakenStep(NamedTuple):
+    """One step: when it ended, seconds by state since the one before, and the eager operations meanwhile. `work` is
+    what took longest, of the slowest steps only."""
+
+    ended: float
+    seconds: dict[str, float]
+    eager: int
+    work: tuple[Work, ...] = ()
+
+
+class Segment(NamedTuple):
+    """Consecutive steps of a stage (by its id), or the rest of it after them: seconds by state of the training thread
+    and `own`, the agent's."""
+
+    stage: int
+    began: float
+    ended: float
+    steps: int
+    seconds: dict[str, float]
+    eager: int
+    work: tuple[Work, ...]
+
+
+class Inside(NamedTuple):
+    """Seconds inside a function, between two moments, that belong to another state than "launch"."""
+
+    work: Work
+    began: float
+    ended: float
+
+
+class Traced(NamedTuple):
+    """Traces (`kind` "trace") or compilations by XLA ("xla") of a function, in the whole run. `causes`: what changed
+    since the one before."""
+
+    times: int
+    seconds: float
+    causes: tuple[str, ...]
+
+
+class EagerCost(NamedTuple):
+    """Eager operations that were timed: their number, mean and median seconds."""
+
+    operations: int
+    mean: float
+    median: float
+
+
+class Sampled(NamedTuple):
+    """A line that Python ran while the training thread did some work: in that thread ("training"), or another one of
+    the program ("outside"); of "looked" samples, how often other threads were looked at."""
+
+    where: Where | None
+    state: str
+    detail: str
+    thread: str
+
+
 class Read(NamedTuple):
     """A line where Python reads tensors of a device."""
 
@@ -402,3 +478,33 @@ class ModelCall(NamedTuple):
 
     where: Where | None
     method: str
+
+
+class Holding(NamedTuple):
+    """Bytes at the peak of what Python holds on a device ("" for arrays, which are on the host until TensorFlow copies
+    them): `group` is "weights", "slots", "input" or "python", `what` the operation or method they come from."""
+
+    where: Where | None
+    device: str
+    group: str
+    what: str
+    bytes: int
+
+
+class PeakRow(NamedTuple):
+    """Bytes that were allocated within the traced window and in use at its peak, by line and group."""
+
+    where: Where | None
+    group: str
+    op: str
+    bytes: int
+
+
+class WindowPeak(NamedTuple):
+    """The peak of a device's allocator in the traced window: bytes in use, of these allocated before the window, and
+    what the others were for. The device is a physical one."""
+
+    device: str
+    in_use: int
+    before: int
+    rows: tuple[PeakRow, ...]

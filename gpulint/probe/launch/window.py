@@ -28,6 +28,8 @@ def record_window(recorder: Recorder, capture: str, environment: Mapping[str, st
             if reason := told.get("reason"):
                 recorder.write("lost", evidence=PROFILE, reason=reason)
             else:
+                if rows := told.pop("peaks", None):
+                    recorder.write("peaks", rows=rows)
                 recorder.write("window", **told)
             if to:
                 shutil.copytree(os.path.join(directory, "plugins"), os.path.join(to, "plugins"), dirs_exist_ok=True)

@@ -6,7 +6,7 @@ the training thread in which a device worked, and these are applied to the state
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from statistics import median
 from typing import NamedTuple
 
@@ -39,24 +39,25 @@ class Busy(NamedTuple):
     """"tracer" or "nvml"."""
 
 
-def device_seconds(capture: Capture, spent: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """State of the training thread → for each of DEVICE_PARTS, the seconds of `spent` (seconds by state, of the whole
-    run) in which a device was at it. Empty if no device was traced."""
+def device_shares(capture: Capture, states: Iterable[str]) -> dict[str, dict[str, float]]:
+    """State of the training thread → for each of DEVICE_PARTS, the share of the state's time in which a device was at
+    it, from 0 to 1. Empty if no device was traced."""
     window = capture.window
     if window is None or not window.devices:
         return {}
     slowdown = _slowdown(capture, window)
-    found = {}
-    for state, seconds in spent.items():
-        shares = _shares(window, state, slowdown)
-        found[state] = {part: seconds * share for part, share in zip(DEVICE_PARTS, shares, strict=True)}
-    return found
+    return {state: dict(zip(DEVICE_PARTS, _shares(window, state, slowdown), strict=True)) for state in states}
 
 
 def waiting_share(capture: Capture, state: str) -> float:
-    """Share of a state in which a function waited for the next element of a dataset, while no device worked."""
-    row = _row(capture.window, state) if capture.window is not None else None
-    return row.input / row.seconds if row is not None else 0.0
+    """Share of the time of a state without device work in which a function waited for the next element of a
+    dataset."""
+    window = capture.window
+    row = window.states.get(state) if window is not None else None
+    if window is None or row is None or row.seconds <= RARE * window.seconds:
+        return 0.0
+    left = row.seconds - row.gpu - row.collective - row.copy
+    return row.input / left if left > 0 else 0.0
 
 
 def busy(capture: Capture, share: float) -> tuple[Busy, ...]:

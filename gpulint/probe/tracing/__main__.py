@@ -12,15 +12,17 @@ if __name__ == "__main__":
 
 import json
 
+from gpulint.probe.tracing.allocations import peaks, rows
 from gpulint.probe.tracing.handover import trace_in, window_of
 from gpulint.probe.tracing.summary import summary
 from gpulint.probe.tracing.xspace import Trace, Unreadable, schema
 
 
 def main(directory: str) -> None:
-    """Prints the fields of the `window` record, or an object with the `reason` that there is none."""
+    """Prints the fields of the `window` record and the rows of `peaks`, or the `reason` why there is none."""
     try:
-        told = summary(Trace(trace_in(directory), schema()), window_of(directory))
+        trace, window = Trace(trace_in(directory), schema()), window_of(directory)
+        told = {**summary(trace, window), "peaks": rows(peaks(trace.allocations()), window.places)}
     except (Unreadable, OSError) as error:
         told = {"reason": str(error)}
     print(json.dumps(told))

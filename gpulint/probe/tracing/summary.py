@@ -153,14 +153,14 @@ def _lines(device: _Device, places: Mapping[str, tuple[int, int]]) -> list[list[
     """Rows of [file, row, device, kernels, seconds] of the lines whose operations took longest."""
     by_line: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     for op, spent in device.by_op.items():
-        place = _place(op.partition(":")[0], places)
+        place = place_of(op.partition(":")[0], places)
         if place is not None:
             _add(by_line[place], *spent)
     ordered = sorted(by_line.items(), key=lambda one: -one[1][1])[:TOP]
     return [[*place, device.name, count, _seconds(spent)] for place, (count, spent) in ordered]
 
 
-def _place(name: str, places: Mapping[str, tuple[int, int]]) -> tuple[int, int] | None:
+def place_of(name: str, places: Mapping[str, tuple[int, int]]) -> tuple[int, int] | None:
     """The line of a node, whose name begins with that of the call if its function was inlined."""
     while name not in places:
         _, slash, name = name.partition("/")

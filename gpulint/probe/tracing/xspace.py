@@ -27,6 +27,10 @@ OP = "tf_op"
 _KERNELS = ("kernel_details", "cuda_graph_exec_id")
 """Stats of kernels, and of a whole CUDA graph where its kernels are not traced one by one."""
 
+_FREED = "MemoryDeallocation"
+_MEMORY = ("MemoryAllocation", _FREED)
+"""The events of allocators."""
+
 KERNEL, COPY, MEMSET = "kernel", "copy", "memset"
 
 
@@ -44,6 +48,20 @@ class Happening(NamedTuple):
     ended: int
     op: str
     size: int
+
+
+class Allocation(NamedTuple):
+    """Memory that an allocator gave or took back. `in_use` is what it has given in all; `op` is the operation that
+    asked for it, "" if unknown, and `is_temporary` if it is for the operation's own work."""
+
+    allocator: str
+    time: int
+    address: int
+    size: int
+    in_use: int
+    op: str
+    is_temporary: bool
+    is_free: bool
 
 
 class Trace:
@@ -89,6 +107,32 @@ class Trace:
                         began = base + event.offset_ps // 1000
                         yield began, began + event.duration_ps // 1000
 
+    def allocations(self) -> list[Allocation]:
+        """What the BFC allocators gave and took back, in order (`BFCAllocator::AddTraceMe` in
+        `xla/tsl/framework/bfc_allocator.cc`). Others record nothing."""
+        found = []
+        for plane in self._host:
+            wanted = {number: one.name for number, one in plane.event_metadata.items() if one.name in _MEMORY}
+            names = {number: one.name for number, one in plane.stat_metadata.items()}
+            for line in plane.lines if wanted else ():
+                base = line.timestamp_ns + self._shift
+                for event in line.events:
+                    if event.metadata_id in wanted:
+                        stats = {names.get(stat.metadata_id, ""): stat for stat in event.stats}
+                        found.append(
+                            Allocation(
+                                _text(stats.get("allocator_name"), names),
+                                base + event.offset_ps // 1000,
+                                _number(stats.get("addr")),
+                                _number(stats.get("allocation_bytes")),
+                                _number(stats.get("bytes_allocated")),
+                                _text(stats.get(OP), names),
+                                _text(stats.get("region_type"), names) == "temp",
+                                wanted[event.metadata_id] == _FREED,
+                            )
+                        )
+        return sorted(found, key=lambda one: one.time)
+
     def _on_stream(self, plane: Any, line: Any, names: dict[int, str]) -> Iterator[Happening]:
         base = line.timestamp_ns + self._shift
         kinds: dict[int, tuple[str, str]] = {}
@@ -126,6 +170,10 @@ def _kind(name: str, stats: dict[str, Any]) -> str:
     if "memset_details" in stats or name.startswith("Memset"):
         return MEMSET
     return KERNEL if any(stat in stats for stat in _KERNELS) else ""
+
+
+def _number(stat: Any) -> int:
+    return int(stat.int64_value or stat.uint64_value) if stat is not None else 0
 
 
 def _text(stat: Any, names: dict[int, str]) -> str:

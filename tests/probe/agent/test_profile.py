@@ -58,7 +58,10 @@ class Run:
         self.seconds += seconds
         self.taken, self.ended = self.taken + 1, self.seconds
         if self.taken >= self.again.step or self.seconds >= self.again.time:
+            was_running = self.profile.is_running
             self.again = self.profile.stepped(self.taken, self.seconds)
+            if was_running and not self.profile.is_running:
+                self.profile.end()
 
 
 @contextmanager

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from gpulint.probe.capture.contents import Capture, Log
-from gpulint.probe.capture.records import Card, Happened, Steps
+from gpulint.probe.capture.records import Card, Happened, Inside, Segment, Steps, Where, Work
 from gpulint.probe.capture.windows import DeviceWindow, StateTime, Window
-from gpulint.probe.measures.window import Busy, busy, device_seconds, waiting_share, why_unknown
+from gpulint.probe.measures.training_time import TrainingTime, training_time
+from gpulint.probe.measures.window import Busy, busy, device_shares, waiting_share, why_unknown
 
+HERE = Where("train.py", 7)
 STEP = Steps("step", None, 0, 0.0, 0.0)
 WHOLE = StateTime("", 1.0, 0.25, 0.05, 0.1, 0.3)
 LAUNCH = StateTime("launch", 0.5, 0.2, 0.05, 0.1, 0.1)
@@ -33,26 +35,27 @@ def ran(seen: Window | None, *, within: float = 0.0, outside: float = 0.0, **fie
 
 def test_each_state_has_its_own_share() -> None:
     capture = ran(window(WHOLE, LAUNCH, PYTHON, CHECKPOINT))
-    found = device_seconds(capture, {"launch": 10.0, "python": 99.0, "checkpoint": 5.0, "trace": 7.0})
-    assert found["launch"] == pytest.approx({"gpu": 4.0, "collective": 1.0, "copy": 2.0})
-    assert found["python"] == pytest.approx({"gpu": 10.0, "collective": 0.0, "copy": 0.0})
+    found = device_shares(capture, ["launch", "python", "checkpoint", "trace"])
+    assert found["launch"] == pytest.approx({"gpu": 0.4, "collective": 0.1, "copy": 0.2})
+    assert found["python"] == pytest.approx({"gpu": 0.05 / 0.495, "collective": 0.0, "copy": 0.0})
     assert sum(found["checkpoint"].values()) == 0, "a state that the window hardly saw"
     assert sum(found["trace"].values()) == 0
-    assert waiting_share(capture, "launch") == pytest.approx(0.2)
+    assert waiting_share(capture, "launch") == pytest.approx(0.1 / 0.15)
+    assert waiting_share(capture, "trace") == 0
 
 
 def test_without_states_the_whole_window_counts_for_each() -> None:
-    found = device_seconds(ran(window(WHOLE)), {"launch": 10.0, "python": 4.0})
-    assert [found[state]["gpu"] for state in ("launch", "python")] == pytest.approx([2.5, 1.0])
+    found = device_shares(ran(window(WHOLE)), ["launch", "python"])
+    assert [found[state]["gpu"] for state in ("launch", "python")] == [0.25, 0.25]
 
 
 def test_the_profiler_slows_down_the_host_and_not_the_device() -> None:
     slow = ran(window(WHOLE, LAUNCH), within=0.05, outside=0.04)
-    assert device_seconds(slow, {"launch": 10.0})["launch"]["gpu"] == pytest.approx(5.0)
+    assert device_shares(slow, ["launch"])["launch"]["gpu"] == pytest.approx(0.5)
     fast = ran(window(WHOLE, LAUNCH), within=0.01, outside=0.04)
-    assert device_seconds(fast, {"launch": 10.0})["launch"]["gpu"] == pytest.approx(4.0)
+    assert device_shares(fast, ["launch"])["launch"]["gpu"] == pytest.approx(0.4)
     slower = ran(window(WHOLE, LAUNCH), within=4.0, outside=0.04)
-    assert sum(device_seconds(slower, {"launch": 10.0})["launch"].values()) == pytest.approx(10.0)
+    assert sum(device_shares(slower, ["launch"])["launch"].values()) == pytest.approx(1.0)
 
 
 def test_each_device_has_its_own_share() -> None:
@@ -116,3 +119,35 @@ def test_reasons() -> None:
     text = "failed with error CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
     assert why_unknown(ran(window(WHOLE, devices=()), logs={"stderr": Log(messages=[text])})) == text
     assert busy(ran(None), 0.0) == ()
+
+
+def trained(seen: Window, **fields: Any) -> TrainingTime:
+    """One span of 20 steps with 10 s of launch at line 7, and 5 s of Python."""
+    work = (Work(HERE, "launch", "step", 10.0, 20),)
+    segment = Segment(0, 100.0, 115.0, 20, {"launch": 10.0, "python": 5.0}, 0, work)
+    time = training_time(ran(seen, segments=[segment], **fields))
+    assert time is not None
+    return time
+
+
+def test_parts_of_devices_are_taken_from_the_states_and_their_lines() -> None:
+    time = trained(window(WHOLE, LAUNCH, PYTHON), inside=[Inside(Work(HERE, "input", "next", 1.0, 20), 100.0, 115.0)])
+    (part,) = time.parts
+    between = 5 * 0.05 / 0.495
+    of_device = {"gpu": 4.0 + between, "collective": 1.0, "copy": 2.0}
+    assert part.seconds == pytest.approx({**of_device, "launch": 2.0, "input": 1.0, "python": 5.0 - between})
+    assert sum(part.seconds.values()) == pytest.approx(15.0)
+    assert time.work[HERE, "launch", "step"][0] == pytest.approx(2.0)
+
+
+def test_waits_inside_functions_are_those_of_the_window_where_nothing_else_tells_of_them() -> None:
+    time = trained(window(WHOLE, LAUNCH, PYTHON))
+    (part,) = time.parts
+    assert (part.seconds["input"], part.seconds["launch"]) == (pytest.approx(2.0), pytest.approx(1.0))
+    assert time.work[HERE, "input", "next"] == [pytest.approx(2.0), 20]
+
+
+def test_without_a_device_tracer_there_are_waits_but_no_parts_of_devices() -> None:
+    launch = LAUNCH._replace(gpu=0.0, collective=0.0, copy=0.0)
+    (part,) = trained(window(WHOLE, launch, devices=())).parts
+    assert part.seconds == pytest.approx({"launch": 8.0, "input": 2.0, "python": 5.0})

@@ -134,6 +134,7 @@ def report(path: str, hostile: str = HOSTILE) -> RunReport:
                 5 * GIB,
                 6 * GIB,
                 None,
+                None,
                 (Holder("GPU:0", "activations", places[0], 4 * GIB), Holder("GPU:0", "other", None, GIB)),
             )
         ],

@@ -155,7 +155,9 @@ def test_json_has_the_time_and_the_advice() -> None:
 
 
 def test_json_has_the_holders_of_memory() -> None:
-    held = Held("GPU:0", 30, 32, None, (Holder("GPU:0", "weights", PLACE, 20), Holder("GPU:0", "other", None, 10)))
+    held = Held(
+        "GPU:0", 30, 32, None, None, (Holder("GPU:0", "weights", PLACE, 20), Holder("GPU:0", "other", None, 10))
+    )
     memory = json.loads(render("json", replace(report(), held=(held,)), False))["memory"]
     assert memory["holders"] == [
         {"device": "GPU:0", "group": "weights", "filename": "/p/tr ain.py", "row": 7, "bytes": 20},

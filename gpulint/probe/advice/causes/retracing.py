@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
+from gpulint.probe.measures.retracing import causes_of, fixes
 from gpulint.probe.measures.time_spent import Tracing
 from gpulint.probe.measures.time_words import duration
 
@@ -31,6 +32,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
 
 def _fix(observed: Observed, one: Tracing) -> str:
     capture = observed.capture
+    if known := fixes(causes_of(one.function, capture)):
+        return sentence(known)
     made = sum(each.made for each in capture.functions.values() if (each.name, each.where) == (one.function, one.where))
     if made > 1 and made >= one.count / 2:
         return "Create the function once, before the loop."

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
-from gpulint.probe.checks.stragglers import NEEDED, SLOW, own_times, times_of
+from gpulint.probe.checks.stragglers import NEEDED, SLOW, own_times
+from gpulint.probe.measures.pace import pace
 from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from gpulint.probe.measures.time_words import duration
 
@@ -15,7 +16,7 @@ from gpulint.probe.measures.time_words import duration
 def candidates(observed: Observed) -> Iterator[Candidate]:
     """The worker whose own time for a step is longest. The others wait for it inside their steps."""
     trainers = observed.capture.trainers
-    times = {task: times_of(capture) for task, capture in trainers}
+    times = {task: pace(capture) for task, capture in trainers}
     if len(trainers) < 2 or min(one.steps for one in times.values()) < NEEDED:
         return
     own = own_times(times)

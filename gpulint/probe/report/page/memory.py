@@ -75,7 +75,7 @@ def treemap(held: Held, places: Places) -> Element:
         shown.append(Holder(held.device, "other", None, rest))
         shown.sort(key=lambda one: -one.bytes)
     boxes = squarified([one.bytes for one in shown], Box(0, 0, MAP_WIDTH, MAP_HEIGHT))
-    said = f"peak {in_words(held.allocator or held.peak)}"
+    said = ", ".join(_amounts(held))
     largest = ", ".join(f"{GROUP_NAMES[one.group]} {in_words(one.bytes)}" for one in shown[:3])
     return tag(
         "figure",
@@ -89,6 +89,15 @@ def treemap(held: Held, places: Places) -> Element:
             aria_label=f"{held.device} memory, {said}: {largest}",
         ),
     )
+
+
+def _amounts(held: Held) -> Iterator[str]:
+    """The peak, and what it is easily confused with."""
+    yield f"peak {in_words(held.allocator or held.peak)}"
+    if held.first is not None and held.first > (held.allocator or held.peak):
+        yield f"{in_words(held.first)} in the first steps"
+    if held.process is not None and held.device.startswith("GPU"):
+        yield f"the process holds {in_words(held.process)}"
 
 
 def _box(one: Holder, box: Box, places: Places) -> Element:
