@@ -18,8 +18,9 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.retracing import causes_of, phrases
 from gpulint.probe.measures.training_time import INPUT, LAUNCH, PYTHON, Span, TrainingTime, training_time
-from gpulint.probe.measures.window import busy, why_unknown
+from gpulint.probe.measures.window import busy, computing_lines, why_unknown
 
+GPU = "gpu"
 PARTS = ("gpu", "collective", "copy", "input", "trace", "launch", "python", "checkpoint", "other")
 """Names of the parts, in the order in which reports show them; part of the JSON report's contract."""
 
@@ -142,7 +143,7 @@ def time_spent(capture: Capture) -> TimeSpent | None:
         return None
     lasted = sorted(one.ended - one.began for one in time.steps) or [time.seconds / time.taken]
     spent = _sum(time.parts)
-    computing = (spent.get("gpu", 0.0) + spent.get("collective", 0.0)) / time.seconds
+    computing = (spent.get(GPU, 0.0) + spent.get("collective", 0.0)) / time.seconds
     operations = _operations_per_step(capture, time)
     return TimeSpent(
         seconds=time.seconds,
@@ -150,7 +151,7 @@ def time_spent(capture: Capture) -> TimeSpent | None:
         step_median=median(lasted),
         step_p95=lasted[ceil(0.95 * len(lasted)) - 1],
         parts=parts_of(spent, time.seconds),
-        by_line=tuple(sorted(_by_line(capture, time), key=lambda one: -one.seconds)),
+        by_line=tuple(sorted([*_by_line(capture, time), *_on_devices(capture, spent)], key=lambda one: -one.seconds)),
         each=tuple(
             StepTime(
                 number,
@@ -206,6 +207,11 @@ def _by_line(capture: Capture, time: TrainingTime) -> Iterator[PartAt]:
                 yield PartAt(state, line, seconds * count / total, count, detail or "code")
         else:
             yield PartAt(state, sampled.most_common(1)[0][0] or where, seconds, int(times), detail)
+
+
+def _on_devices(capture: Capture, spent: Mapping[str, float]) -> Iterator[PartAt]:
+    for where, seconds, kernels in computing_lines(capture, spent.get(GPU, 0.0)):
+        yield PartAt(GPU, where, seconds, kernels, "kernels")
 
 
 def _phases(capture: Capture, time: TrainingTime) -> Iterator[PhaseTime]:

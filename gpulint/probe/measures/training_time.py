@@ -8,7 +8,7 @@ from those that were timed.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -69,15 +69,18 @@ class TrainingTime:
 
 
 def training_time(capture: Capture) -> TrainingTime | None:
-    """None if fewer than two training steps were seen."""
+    """None if fewer than two training steps were seen, and no loop over a dataset in a function was traced."""
     parts = [
         Span(one.began, one.ended, dict(one.seconds), one.eager, one.stage, one.steps, one.work)
         for one in sorted(capture.segments, key=lambda one: one.began)
     ]
     while parts and not parts[-1].steps:
         parts.pop()  # what came after the last step
+    if not parts and (early := _of_early(capture)) is not None:
+        return early
+    parts = parts or list(_of_window(capture))
     if not parts:
-        return _of_early(capture)
+        return None
     steps = [
         Span(one.ended - sum(one.seconds.values()), one.ended, dict(one.seconds), one.eager, work=one.work)
         for one in capture.steps_taken
@@ -163,6 +166,19 @@ def _move_eager(capture: Capture, time: TrainingTime) -> None:
     unnamed = time.work.get((None, PYTHON, ""))
     if unnamed is not None:
         unnamed[0] = max(0.0, unnamed[0] - moved)
+
+
+def _of_window(capture: Capture) -> Iterator[Span]:
+    """What was traced of a loop over a dataset in a function, whose steps are not seen: one for each element read."""
+    window = capture.window
+    if window is None or window.steps or not capture.loops:
+        return
+    steps, _ = window.host.get(INPUT, (0, 0.0))
+    if steps > 1:
+        spent = {state: one.seconds for state, one in window.states.items() if state} or {LAUNCH: window.seconds}
+        loop = capture.loops[0]
+        work = Work(loop.where, LAUNCH, loop.function, spent.get(LAUNCH, 0.0), steps)
+        yield Span(window.began, window.ended, spent, 0, steps=steps, work=(work,))
 
 
 def _of_early(capture: Capture) -> TrainingTime | None:

@@ -6,13 +6,13 @@ the training thread in which a device worked, and these are applied to the state
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import NamedTuple
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.evidence import PROFILE
-from gpulint.probe.capture.records import Steps
+from gpulint.probe.capture.records import Steps, Where
 from gpulint.probe.capture.windows import StateTime, Window
 
 DEVICE_PARTS = ("gpu", "collective", "copy")
@@ -81,6 +81,16 @@ def busy(capture: Capture, share: float) -> tuple[Busy, ...]:
         for one in window.devices
         if one.device in names
     )
+
+
+def computing_lines(capture: Capture, seconds: float) -> Iterator[tuple[Where, float, int]]:
+    """Lines whose operations the devices computed, with their share of `seconds` and the number of kernels in the
+    window. Operations that ran eagerly, and those that XLA compiled, are not told apart by line."""
+    window = capture.window
+    whole = sum(one.busy for one in window.devices) if window is not None else 0.0
+    for one in window.lines if window is not None and whole else ():
+        if one.where is not None:
+            yield one.where, seconds * min(1.0, one.seconds / whole), one.number
 
 
 def why_unknown(capture: Capture) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gpulint.probe.tracing.intervals import Interval, difference, gaps, intersection, length, union
@@ -63,7 +64,7 @@ class _Device:
                 continue
             if one.kind == KERNEL:
                 self.kernels += 1
-                (collective if _COLLECTIVE.search(one.name) else computing).append((first, last))
+                (collective if _is_collective(one.name) else computing).append((first, last))
                 _add(self.by_kernel[one.name[:_NAME]], 1, last - first)
                 _add(self.by_op[one.op], 1, last - first)
             else:
@@ -73,6 +74,11 @@ class _Device:
         self.computing, self.collective, self.copying = union(computing), union(collective), union(copying)
         self.busy = union([*self.computing, *self.collective])
         self.idle = gaps(union([*self.busy, *self.copying]), began, ended)
+
+
+@lru_cache(maxsize=4096)
+def _is_collective(kernel: str) -> bool:
+    return _COLLECTIVE.search(kernel) is not None
 
 
 def summary(trace: Trace, window: Window) -> dict[str, Any]:
@@ -94,7 +100,7 @@ def summary(trace: Trace, window: Window) -> dict[str, Any]:
             for kind, (count, size, spent) in sorted(one.copies.items())
         ],
         "kernels": [[one.name, kernel, *spent] for one in devices for kernel, *spent in _top(one.by_kernel)],
-        "lines": [row for one in devices for row in _lines(one, window.places)],
+        "lines": [row for one in devices for row in _lines(one, window.places, trace.eager)],
         "states": _states(window.spans, began, ended, devices, union(host["input"])),
         "host": [
             [name, len(found), _seconds(length(intersection(union(found), [(began, ended)])))]
@@ -149,11 +155,12 @@ def _states(
     return rows
 
 
-def _lines(device: _Device, places: Mapping[str, tuple[int, int]]) -> list[list[Any]]:
+def _lines(device: _Device, places: Mapping[str, tuple[int, int]], eager: Container[str]) -> list[list[Any]]:
     """Rows of [file, row, device, kernels, seconds] of the lines whose operations took longest."""
     by_line: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     for op, spent in device.by_op.items():
-        place = place_of(op.partition(":")[0], places)
+        name = op.partition(":")[0]
+        place = place_of(name, places) if name not in eager else None
         if place is not None:
             _add(by_line[place], *spent)
     ordered = sorted(by_line.items(), key=lambda one: -one[1][1])[:TOP]

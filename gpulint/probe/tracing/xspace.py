@@ -21,9 +21,11 @@ MARKER = "gpulint "
 _DEVICE = re.compile(r"/device:(GPU:\d+)")
 _HOST = "/host:CPU"
 _STREAM = "Stream #"
+_EAGER = "EagerLocalExecute: "
 _SIZE = re.compile(r"(?:^|\s)size:(\d+)")
 
 OP = "tf_op"
+_COPY_DETAILS = "memcpy_details"
 _KERNELS = ("kernel_details", "cuda_graph_exec_id")
 """Stats of kernels, and of a whole CUDA graph where its kernels are not traced one by one."""
 
@@ -87,6 +89,12 @@ class Trace:
         """The GPUs that were traced, by CUDA's order: `GPU:0`. Empty if the device tracer was unavailable."""
         return [found[1] for plane in self._space.planes if (found := _DEVICE.fullmatch(plane.name))]
 
+    @property
+    def eager(self) -> set[str]:
+        """The operations that ran eagerly: their kernels carry no other name."""
+        names = (one.name for plane in self._host for one in plane.event_metadata.values())
+        return {name.removeprefix(_EAGER) for name in names if name.startswith(_EAGER)}
+
     def of_device(self, device: str) -> Iterator[Happening]:
         """What a device did, stream by stream."""
         for plane in self._space.planes:
@@ -135,22 +143,23 @@ class Trace:
 
     def _on_stream(self, plane: Any, line: Any, names: dict[int, str]) -> Iterator[Happening]:
         base = line.timestamp_ns + self._shift
+        numbers = {name: number for number, name in names.items()}
+        wanted = {KERNEL: numbers.get(OP), COPY: numbers.get(_COPY_DETAILS)}
         kinds: dict[int, tuple[str, str]] = {}
         for event in line.events:
-            stats = {names.get(stat.metadata_id, ""): stat for stat in event.stats}
             known = kinds.get(event.metadata_id)
             if known is None:
                 name = plane.event_metadata[event.metadata_id].name
+                stats = {names.get(stat.metadata_id, "") for stat in event.stats}
                 known = kinds[event.metadata_id] = _kind(name, stats), name
             kind, name = known
             if not kind:
                 continue
             began = base + event.offset_ps // 1000
-            size = 0
-            if kind == COPY and (found := _SIZE.search(_text(stats.get("memcpy_details"), names))):
-                size = int(found[1])
-            op = _text(stats.get(OP), names) if kind == KERNEL else ""
-            yield Happening(kind, name, began, began + event.duration_ps // 1000, op, size)
+            text = _text_in(event, wanted.get(kind), names)
+            found = _SIZE.search(text) if kind == COPY else None
+            op = text if kind == KERNEL else ""
+            yield Happening(kind, name, began, began + event.duration_ps // 1000, op, int(found[1]) if found else 0)
 
     def _offset(self) -> int:
         """What turns the trace's times, which count from its beginning, into nanoseconds since the epoch."""
@@ -164,12 +173,21 @@ class Trace:
         raise Unreadable("the trace does not say when it began")
 
 
-def _kind(name: str, stats: dict[str, Any]) -> str:
-    if "memcpy_details" in stats or name.startswith("Memcpy"):
+def _kind(name: str, stats: set[str]) -> str:
+    if _COPY_DETAILS in stats or name.startswith("Memcpy"):
         return COPY
     if "memset_details" in stats or name.startswith("Memset"):
         return MEMSET
-    return KERNEL if any(stat in stats for stat in _KERNELS) else ""
+    return "" if stats.isdisjoint(_KERNELS) else KERNEL
+
+
+def _text_in(event: Any, wanted: int | None, names: dict[int, str]) -> str:
+    """The text of a stat, by its number; "" if the event has none."""
+    if wanted is not None:
+        for stat in event.stats:
+            if stat.metadata_id == wanted:
+                return names.get(stat.ref_value, "") or str(stat.str_value)
+    return ""
 
 
 def _number(stat: Any) -> int:

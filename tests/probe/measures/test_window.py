@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gpulint.probe.capture.contents import Capture, Log
-from gpulint.probe.capture.records import Card, Happened, Inside, Segment, Steps, Where, Work
-from gpulint.probe.capture.windows import DeviceWindow, StateTime, Window
+from gpulint.probe.capture.records import Card, Happened, Inside, Loop, Segment, Steps, Where, Work
+from gpulint.probe.capture.windows import DeviceWindow, LineTime, StateTime, Window
 from gpulint.probe.measures.training_time import TrainingTime, training_time
-from gpulint.probe.measures.window import Busy, busy, device_shares, waiting_share, why_unknown
+from gpulint.probe.measures.window import Busy, busy, computing_lines, device_shares, waiting_share, why_unknown
 
 HERE = Where("train.py", 7)
 STEP = Steps("step", None, 0, 0.0, 0.0)
@@ -151,3 +152,20 @@ def test_without_a_device_tracer_there_are_waits_but_no_parts_of_devices() -> No
     launch = LAUNCH._replace(gpu=0.0, collective=0.0, copy=0.0)
     (part,) = trained(window(WHOLE, launch, devices=())).parts
     assert part.seconds == pytest.approx({"launch": 8.0, "input": 2.0, "python": 5.0})
+
+
+def test_of_a_loop_in_a_function_the_traced_part_is_told() -> None:
+    launch = StateTime("launch", 1.0, 0.0, 0.0, 0.0, 0.9)
+    seen = replace(window(WHOLE._replace(gpu=0.0), launch, devices=(), steps=0), host={"input": (37, 0.9)})
+    time = training_time(Capture(window=seen, loops=[Loop(HERE, "epoch")]))
+    assert time is not None
+    assert (time.seconds, time.taken) == (1.0, 37)
+    assert time.parts[0].seconds == pytest.approx({"launch": 0.1, "input": 0.9})
+    assert time.work[HERE, "input", "next"] == [pytest.approx(0.9), 37]
+    assert training_time(Capture(window=seen)) is None
+
+
+def test_lines_share_the_time_in_which_devices_computed() -> None:
+    seen = replace(window(WHOLE), lines=(LineTime(HERE, "GPU:0", 40, 0.15), LineTime(None, "GPU:0", 9, 0.1)))
+    assert list(computing_lines(ran(seen), 10.0)) == [(HERE, pytest.approx(5.0), 40)]
+    assert list(computing_lines(ran(None), 10.0)) == []
