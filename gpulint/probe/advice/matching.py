@@ -10,11 +10,13 @@ from gpulint.probe.capture.records import Where
 from gpulint.probe.verdicts.evidence import NEAR, STEP, is_in
 
 
-def finding_at(observed: Observed, codes: Sequence[str], where: Where | None) -> Finding | None:
+def finding_at(
+    observed: Observed, codes: Sequence[str], where: Where | None, reach: Sequence[int] = (0, NEAR, STEP)
+) -> Finding | None:
     """The finding of one of these rules at a line: the nearest, else the one whose block or explanation the line is
-    in. Of rules about one line, the first code counts."""
+    in, as many rows away. Of rules about one line, the first code counts."""
     found = [one for one in observed.findings if one.code in codes]
-    for rows in (0, NEAR, STEP):
+    for rows in reach:
         for one in sorted(found, key=lambda each: codes.index(each.code)):
             if any(is_in(where, span, rows) for span in (one.span, *(near.span for near in one.related))):
                 return one

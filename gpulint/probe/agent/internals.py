@@ -3,8 +3,9 @@
 Tested on 2.16 and 2.21: `op_callbacks` (since 2.4), `context.enable_run_metadata` and `export_run_metadata`, which
 returns each graph once, after its first execution; `context.device_name`, `tf_stack.extract_stack`, the registries of
 kernels and operations, the classes of eager tensors and iterators. Graphs are kept until both `disable_run_metadata`
-and `disable_graph_collection` are called. `IteratorGetModelProto` exists in 2.21, not in 2.16. `lost` lists what a
-release lacks.
+and `disable_graph_collection` are called. `export_run_metadata` waits for the nodes of asynchronous executors and for
+remote devices while it holds the GIL, which those nodes may need. `IteratorGetModelProto` exists in 2.21, not in 2.16.
+`lost` lists what a release lacks.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Private(NamedTuple):
 
 _CONTEXT = "tensorflow.python.eager.context"
 _OPS = "tensorflow.python.framework.ops"
+_EXECUTOR = "tensorflow.python.eager.executor"
 
 PRIVATE = {
     "watch": Private("tensorflow.python.framework.op_callbacks", "add_op_callback", OPERATIONS),
@@ -55,6 +57,9 @@ PRIVATE = {
     "export": Private(_CONTEXT, "export_run_metadata", GRAPHS),
     "drop": Private(_CONTEXT, "context().disable_run_metadata", END),
     "drop_graphs": Private(_CONTEXT, "context().disable_graph_collection", END),
+    "default_async": Private(_CONTEXT, "context()._default_is_async", GRAPHS),
+    "server": Private(_CONTEXT, "context().get_server_def", GRAPHS),
+    "executor": Private(_EXECUTOR, "new_executor", GRAPHS),
     "stack": Private("tensorflow.python.util.tf_stack", "extract_stack", LINES),
     "kernels": Private("tensorflow.python.framework.kernels", "get_registered_kernels_for_op", KERNELS),
     "definitions": Private("tensorflow.python.framework.op_def_registry", "get", KERNELS),
@@ -69,13 +74,13 @@ PRIVATE = {
     "distributed_next": Private(
         "tensorflow.python.distribute.input_lib", "DistributedIteratorBase.__next__", DISTRIBUTED_WAITS
     ),
+    "dataset_iter": Private("tensorflow.python.data.ops.dataset_ops", "DatasetV2.__iter__", WAITS),
+    "distributed_iter": Private("tensorflow.python.distribute.input_lib", "DistributedDataset.__iter__", WAITS),
     "local": Private(
         "tensorflow.python.distribute.input_lib",
         "_SingleWorkerOwnedDatasetIterator.get_next_as_optional_list",
         PEER_WAITS,
     ),
-    "dataset_iter": Private("tensorflow.python.data.ops.dataset_ops", "DatasetV2.__iter__", WAITS),
-    "distributed_iter": Private("tensorflow.python.distribute.input_lib", "DistributedDataset.__iter__", WAITS),
     "per_replica": Private("tensorflow.python.distribute.values", "PerReplica", REPLICAS),
     "function": Private(
         "tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", LAUNCHES
@@ -92,6 +97,10 @@ PRIVATE = {
     "model_form": Private("tensorflow.core.framework.model_pb2", "ModelProto", FIT_WAITS),
 }
 """All private APIs, each looked up separately. Those without evidence have a slower public replacement."""
+
+ASYNCHRONOUS = "the program runs operations asynchronously"
+REMOTE = "the program runs operations on remote devices"
+"""Why graphs are not taken."""
 
 
 def look_up(private: Private) -> Any:
@@ -132,13 +141,26 @@ class Internals:
         """The class of eager tensors; every read by Python goes through its `_numpy`."""
         self.owned_iterator: Any = self._found.get("owned") if "owned_next" in self._found else None
         """The class of iterators returned by `iter(dataset)`."""
-        self.local_iterator: Any = self._owners("local")[0] if "local" in self._found else None
-        """The class of the iterators that get one worker's part of a distributed dataset."""
         self.distributed_iterator = self._found.get("distributed") if "distributed_next" in self._found else None
         """The class of iterators over datasets of a strategy."""
+        self.local_iterator: Any = next(iter(self._owners("local")), None)
+        """The class of the iterators that get one worker's part of a distributed dataset."""
         iterators = (self.owned_iterator, self.distributed_iterator)
         self.iterators: list[Any] = [one for one in iterators if one is not None]
         """Classes of iterators that are read with `next()`."""
+
+    @property
+    def executors(self) -> Any:
+        """The module whose `new_executor(enable_async, …)` creates all executors but the default one."""
+        return importlib.import_module(_EXECUTOR) if "executor" in self._found else None
+
+    @property
+    def may_wait(self) -> str:
+        """Why asking for graphs could wait for other operations, as far as the runtime says; "" if it cannot."""
+        context = self._context()
+        if context.get_server_def() is not None:
+            return REMOTE
+        return ASYNCHRONOUS if context._default_is_async else ""
 
     def _both(self, first: str, second: str) -> tuple[Any, Any] | None:
         if first in self._found and second in self._found:
@@ -239,14 +261,14 @@ class Internals:
 
     def keep_graphs(self) -> bool:
         """Starts collecting graphs of functions. Returns whether that worked. Initialises the runtime."""
-        if self._both("keep", "export") is None:
+        if not self._found.keys() >= {"keep", "export", "default_async", "server", "executor"}:
             return False
         self._found["keep"]()
         return True
 
-    def drop_graphs(self) -> None:
-        """Stops collecting graphs and discards those not taken."""
-        for key in ("drop", "drop_graphs", "export"):
+    def drop_graphs(self, *, waits: bool) -> None:
+        """Stops collecting graphs. Discards those not taken, unless that waits for other operations."""
+        for key in ("drop", "drop_graphs", *(() if waits else ("export",))):
             if key in self._found:
                 self._found[key]()
 
@@ -284,6 +306,16 @@ class Internals:
             left += dataset._inputs()
         return True
 
+    @staticmethod
+    def inputs_of(dataset: Any) -> list[Any]:
+        """The datasets that a dataset reads."""
+        return list(dataset._inputs())
+
+    @staticmethod
+    def undistributed(dataset: Any) -> Any:
+        """The program's own dataset, of one that a strategy divides among its replicas."""
+        return getattr(dataset, "_original_dataset", dataset)
+
     def release(self, iterator: Any) -> None:
         """Lets go of what an iterator owns, which ends its pipeline, as it is about to be deleted. An iterator inside a
         graph owns nothing."""
@@ -315,7 +347,7 @@ class Internals:
             return None
         get, form = self._model_of
         try:
-            if not self._context().executing_eagerly():
+            if self.may_wait or not self._context().executing_eagerly():
                 return None
             text = get(iterator=iterator._iterator_resource)
             model = form.FromString(self.value_of(text))

@@ -14,6 +14,7 @@ from gpulint.probe.agent.inputs import Inputs
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.local_input import LocalInput
 from gpulint.probe.agent.models import Models
+from gpulint.probe.agent.pipelines import Pipelines
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.reads import Reads
 from gpulint.probe.agent.replicas import Replicas
@@ -51,6 +52,7 @@ class Observers:
         self._saves = Saves(places, hooks, states)
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
         self._inputs = Inputs(places, hooks, fault, states, steps)
+        self._pipelines = Pipelines(writer, places, hooks, fault)
         self._models.on_ended = guarded("waits for input", fault, self._inputs.settle)
         self.function_began, self.function_ended = self._inputs.began, self._inputs.ended
         self.function_traced = self._inputs.traced
@@ -74,6 +76,7 @@ class Observers:
             (READS, lambda: self._reads.watch(internals)),
             (PEER_WAITS, lambda: self._local_input.watch(internals)),
             (WAITS, lambda: self._inputs.watch(internals)),
+            ("pipelines", lambda: self._pipelines.watch(tensorflow.data.Dataset, internals)),
             (WAITS, lambda: self._inputs.generators.watch(tensorflow.data.Dataset)),
             ("saves", lambda: self._saves.watch(tensorflow, OF_TENSORFLOW)),
         )

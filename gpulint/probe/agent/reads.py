@@ -47,18 +47,26 @@ class Reads:
         tensor = internals.eager_tensor
         if tensor is None:
             return
-        original, note, states = tensor._numpy, self._note, self._states
+        self._hooks.replace(tensor, "_numpy", self._timed(tensor._numpy, self._note))
+        self._hooks.replace(tensor, "numpy", self._timed(tensor.numpy, self._find))
+
+    def _timed(self, original: Callable[[Any], Any], place_of: Callable[[Any], Place | None]) -> Callable[[Any], Any]:
+        states = self._states
 
         @functools.wraps(original)
         def read(value: Any) -> Any:
-            entered = states.enter(PYTHON, note(value), READ)
+            entered = states.enter(PYTHON, place_of(value), READ)
             try:
                 return original(value)
             finally:
                 if entered:
                     states.leave()
 
-        self._hooks.replace(tensor, "_numpy", read)
+        return read
+
+    def _find(self, value: Any) -> Place | None:
+        """`.numpy()` also copies what the private method returns, which is counted there."""
+        return self._places.here()
 
     def _count(self, value: Any) -> Place | None:
         place, device = self._places.here(), short(value.backing_device)

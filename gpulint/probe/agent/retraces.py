@@ -48,7 +48,7 @@ class Retraces:
     def __init__(self, places: Places, fault: Fault) -> None:
         self._places = places
         self.note = guarded("retraces", fault, self._count)
-        """Called before each trace, with the type of the function and the options."""
+        """To be called with the type and the options of each trace that is about to be made."""
         self.seen = Tally("retraces")
         self._types: weakref.WeakKeyDictionary[Any, dict[Any, list[Leaves]]] = weakref.WeakKeyDictionary()
         """Lock of a function object → scope of its traces → their types. A function that creates variables is traced

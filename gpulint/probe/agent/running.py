@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import builtins
 import contextlib
+import dataclasses
 import faulthandler
 import importlib.machinery
 import json
@@ -26,6 +27,8 @@ def main(arguments: Sequence[str]) -> NoReturn:
     options = Options(**json.loads(arguments[0]))
     mode = arguments[1] if arguments[1] in ("-m", "--kernel") else ""
     target, *given = arguments[2:] if mode else arguments[1:]
+    if mode == "--kernel":
+        options = dataclasses.replace(options, log=False)  # TensorFlow prints it among the output of the cells
     session = Session(options)
     if session.refused():
         sys.exit(2)

@@ -24,7 +24,7 @@ from gpulint.probe.agent.harvest import Harvest
 from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inline import Inline
-from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.internals import REMOTE, Internals
 from gpulint.probe.agent.kernels import Kernels
 from gpulint.probe.agent.launches import Launches
 from gpulint.probe.agent.memory_samples import MEASURED, MemoryWriter
@@ -57,6 +57,9 @@ INTERVAL = 1.0
 MAX_MODULES = 500
 """Limit of recorded modules of the program."""
 
+LOGGED = frozenset({OPERATIONS, GRAPHS})
+"""Evidence in whose place TensorFlow's placement log can be read."""
+
 BEFORE = "what ran before"
 """Evidence that is lost if watching starts late: earlier variables, traces and graphs."""
 
@@ -64,7 +67,8 @@ BEFORE = "what ran before"
 @dataclass(frozen=True)
 class Options:
     """The parent's options. `steps`: end the program after this number of training steps beyond the warm-up; 0 lets
-    it run. `warmup`: steps of the warm-up. `log`: turn on TensorFlow's placement log, for a parent that reads it.
+    it run. `warmup`: steps of the warm-up. `log`: the parent reads TensorFlow's placement log, which may stand in for
+    evidence that is lost.
     `simulate_gpus`: number of simulated GPUs, 0 for none, with `simulate_memory` bytes each, 0 if unspecified.
     `profile_steps`: training steps after the warm-up that TensorFlow's profiler traces, 0 for none."""
 
@@ -138,6 +142,8 @@ class Session:
         self._profile.places = self._rows_of_nodes
         self._profile.on_begin, self._profile.on_end = self._begin_spans, self._end_spans
         self._faults: set[tuple[str, str]] = set()
+        self._lost: set[tuple[str, str]] = set()
+        """Evidence that is lost, and why."""
         self._stopped = threading.Event()
         self._inner_told = self._loops_told = 0
         self._forks = Forks(options.capture)
@@ -237,13 +243,15 @@ class Session:
             self._holders,
         )
         self._operations.compiled = self._calls.compiled
-        self._harvest = Harvest(self._internals, self._calls.compiled)
+        self._harvest = harvest = Harvest(self._internals, self._calls.compiled, self._lose_graphs)
         simulation = self._simulation
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
         self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda, simulation))
+        self._lose(*internals.lost)
         observers: tuple[tuple[str, Callable[[], None]], ...] = (
             (OPERATIONS, self._watch_operations),
+            (GRAPHS, lambda: harvest.watch(self._hooks)),
             ("placement log", self._log_placements),
             (PROFILE, self._watch_profiler),
             (LAUNCHES, self._watch_functions),
@@ -265,7 +273,14 @@ class Session:
 
     def _lose(self, *lost: tuple[str, str]) -> None:
         for evidence, reason in lost:
-            self._writer.write("lost", evidence=evidence, reason=reason)
+            if (evidence, reason) not in self._lost:
+                self._lost.add((evidence, reason))
+                self._writer.write("lost", evidence=evidence, reason=reason)
+
+    def _lose_graphs(self, reason: str) -> None:
+        self._lose((GRAPHS, reason))
+        if reason is REMOTE:
+            self._lose((FUNCTIONS, "TensorFlow does not report those that a coordinator schedules"))
 
     def _watch_operations(self) -> None:
         assert self._internals is not None and self._operations is not None
@@ -275,11 +290,15 @@ class Session:
         self._internals.watch_operations(self._operations)
 
     def _log_placements(self) -> None:
+        """TensorFlow prints a line for each eager operation, which takes as long as half the operation, and cannot
+        stop once the runtime is up."""
         assert self._internals is not None
         if self._internals.is_live:
             self._lose((BEFORE, "TensorFlow was in use when the watching began"))
         elif self._options.log and self._simulation is None:
-            self._tensorflow.debugging.set_log_device_placement(True)
+            if instead := LOGGED.intersection(evidence for evidence, _ in self._lost):
+                self._writer.write("logging", instead_of=sorted(instead))  # before TensorFlow prints the first line
+                self._tensorflow.debugging.set_log_device_placement(True)
 
     def _watch_profiler(self) -> None:
         if self._options.profile_steps:

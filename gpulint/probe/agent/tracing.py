@@ -1,4 +1,4 @@
-"""Traces of functions and compilations by XLA: how often, how long, and what changed since the one before."""
+"""Traces of functions and compilations by XLA: how often and how long."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Tracings:
 
     def __init__(self, places: Places, states: States, fault: Fault, compiled: Collection[str]) -> None:
         """`compiled`: names of functions that XLA compiles."""
-        self._places, self._states, self._compiled = places, states, compiled
         self.retraces = Retraces(places, fault)
+        self._places, self._states, self._compiled = places, states, compiled
         self.containing: set[str] = set()
         """Functions that XLA compiles, and those that call one."""
         self._lock = threading.Lock()
@@ -161,7 +161,8 @@ class Tracings:
     # ----------------------------------------------------------------------------- writing
 
     def write(self, writer: Writer) -> None:
-        """Writes the functions that were traced or compiled since the last time."""
+        """Writes the functions that were traced or compiled since the last time, and why they were traced again."""
+        self.retraces.seen.write(writer)
         with self._lock:
             rows = []
             for (name, place, kind), known in self._known.items():
@@ -171,7 +172,6 @@ class Tracings:
                     rows.append([*at, name, kind, known.count, round(known.seconds, 6), known.causes])
         if rows:
             writer.write("traced", rows=rows)
-        self.retraces.seen.write(writer)
 
 
 class _Known:

@@ -42,6 +42,7 @@ from gpulint.probe.capture.records import (
     TakenStep,
     Task,
     Traced,
+    Transformation,
     Variable,
     Wait,
     Where,
@@ -133,18 +134,20 @@ class Capture:
     local_input: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
     """Loop over a distributed dataset → elements of which this process got its part, and the seconds for that."""
     reads: Counter[Read] = field(default_factory=Counter)
+    holdings: list[Holding] = field(default_factory=list)
+    """What Python held on each device when that was most."""
+    window_peaks: list[WindowPeak] = field(default_factory=list)
     step_reads: dict[Read, tuple[int, int]] = field(default_factory=dict)
     """Training steps after which the program itself reads there, of the steps from the first to the last of them."""
     retraces: Counter[Retrace] = field(default_factory=Counter)
     forks: Counter[Where | None] = field(default_factory=Counter)
     """Lines that forked the process with TensorFlow's runtime up."""
-    holdings: list[Holding] = field(default_factory=list)
-    """What Python held on each device when that was most."""
-    window_peaks: list[WindowPeak] = field(default_factory=list)
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
     """Number of calls, and seconds of all together."""
     data: Counter[Data] = field(default_factory=Counter)
     """What Keras models were fitted to, by number of calls."""
+    pipelines: dict[Where | None, list[tuple[Transformation, ...]]] = field(default_factory=lambda: defaultdict(list))
+    """By the line that reads them: the stages of each pipeline, last to first."""
     modules: tuple[str, ...] = ()
     """The program's own modules that were imported, as files."""
     environment: dict[str, dict[str, str]] = field(default_factory=dict)

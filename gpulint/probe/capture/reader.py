@@ -47,6 +47,7 @@ from gpulint.probe.capture.records import (
     TakenStep,
     Task,
     Traced,
+    Transformation,
     Variable,
     Wait,
     Where,
@@ -286,6 +287,11 @@ def _data(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         capture.data[Data(_place(files, file, row), kind, workers, batch)] += count
 
 
+def _pipeline(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    stages = tuple(Transformation(str(name), _where(place)) for name, place in record["stages"])
+    capture.pipelines[_where(record["where"])].append(stages)
+
+
 def _environment(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.environment[record["moment"]] = dict(record["values"])
 
@@ -520,6 +526,7 @@ _HANDLERS = {
     "forks": _forks,
     "models": _models,
     "data": _data,
+    "pipeline": _pipeline,
     "environment": _environment,
     "keras": _keras,
     "modules": _modules,

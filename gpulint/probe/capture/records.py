@@ -473,6 +473,13 @@ class Data(NamedTuple):
     batch: int
 
 
+class Transformation(NamedTuple):
+    """A dataset of a pipeline by its class, such as `ParallelMapDataset`, and the line that added it."""
+
+    name: str
+    where: Where | None
+
+
 class ModelCall(NamedTuple):
     """A line that calls a method of a Keras model."""
 

@@ -41,15 +41,6 @@ def causes_of(name: str, capture: Capture) -> Counter[Retrace]:
 
 def in_words(causes: Counter[Retrace]) -> list[str]:
     """Each cause with its number, the most frequent first."""
-    return [f"{count} ×: {text}" for text, count in _told(causes)]
-
-
-def phrases(causes: Counter[Retrace]) -> list[str]:
-    """Each cause without its number, the most frequent first."""
-    return [text for text, _ in _told(causes)]
-
-
-def _told(causes: Counter[Retrace]) -> list[tuple[str, int]]:
     counts: Counter[tuple[str, str]] = Counter()
     examples: dict[tuple[str, str], str] = {}
     for one, count in causes.items():
@@ -57,7 +48,7 @@ def _told(causes: Counter[Retrace]) -> list[tuple[str, int]]:
         counts[key] += count
         examples.setdefault(key, one.example)
     return [
-        (_TEXTS[cause].format(argument=argument, example=examples[cause, argument]), count)
+        f"{count} ×: {_TEXTS[cause].format(argument=argument, example=examples[cause, argument])}"
         for (cause, argument), count in counts.most_common()
         if cause in _TEXTS
     ]

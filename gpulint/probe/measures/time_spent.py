@@ -16,16 +16,13 @@ from typing import NamedTuple
 from gpulint.probe.agent.graphs import STEP
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
-from gpulint.probe.measures.retracing import causes_of, phrases
+from gpulint.probe.measures.retracing import causes_of, in_words
 from gpulint.probe.measures.training_time import INPUT, LAUNCH, PYTHON, Span, TrainingTime, training_time
 from gpulint.probe.measures.window import busy, computing_lines, why_unknown
 
 GPU = "gpu"
 PARTS = ("gpu", "collective", "copy", "input", "trace", "launch", "python", "checkpoint", "other")
 """Names of the parts, in the order in which reports show them; part of the JSON report's contract."""
-
-MOST_CAUSES = 3
-"""Limit of the causes of retraces."""
 
 ROUNDING = 1e-4
 """Share of the time that may be missing from the sum of the parts without being "other"."""
@@ -263,8 +260,8 @@ def _launch_cost(capture: Capture, time: TrainingTime, operations: float | None)
 
 def _tracings(capture: Capture) -> Iterator[Tracing]:
     for (name, where, kind), one in sorted(capture.traced.items(), key=lambda item: -item[1].seconds):
-        again = phrases(causes_of(name, capture)) if one.times > 1 else []
-        yield Tracing(name, where, kind, one.times, one.seconds, one.causes or tuple(again[:MOST_CAUSES]))
+        causes = tuple(in_words(causes_of(name, capture))) if kind == "trace" else one.causes
+        yield Tracing(name, where, kind, one.times, one.seconds, causes)
 
 
 def _input_stages(capture: Capture) -> Iterator[InputStage]:

@@ -9,6 +9,7 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
+from gpulint.probe.advice.coverage import is_told
 from gpulint.probe.advice.words import gain, holders
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
@@ -218,12 +219,10 @@ def _checks(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     if not counts:
         yield Text("Checks  nothing to check")
         return
-    advised = {(one.code, one.where) for one in report.advice if one.code}
-    is_told = {id(one) for one in report.expectations if (one.code, one.where) in advised}
     shown = [
         one
         for one in report.expectations
-        if verbose or (one.status in (Status.FAIL, Status.WARN) and id(one) not in is_told) or _is_stated(one)
+        if verbose or (one.status in (Status.FAIL, Status.WARN) and not is_told(one, report.advice)) or _is_stated(one)
     ]
     said = ", ".join(f"{counts[one]} {STATUSES[one][counts[one] != 1]}" for one in Status if counts[one])
     folded = "" if len(shown) == len(report.expectations) else " (-v shows them)"
@@ -257,7 +256,8 @@ def _check(one: Expectation, width: int, verbose: bool) -> Iterator[Text]:
 def _untouched(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     """Findings that the run neither confirms nor refutes, and those that a program which failed did not reach."""
     undecided = [one for one in report.expectations if one.id == "prediction" and one.status is Status.INCONCLUSIVE]
-    left = [one for one in undecided if one.where is not None]
+    advised = {one.where for one in report.advice}
+    left = [one for one in undecided if one.where is not None and one.where not in advised]
     if left and not verbose:
         names = [f"{located(one.where)} {one.code}" for one in left[:MAX_UNTOUCHED]]
         more = [f"{len(left) - MAX_UNTOUCHED} more"] if len(left) > MAX_UNTOUCHED else []

@@ -24,7 +24,7 @@ _STREAM = "Stream #"
 _EAGER = "EagerLocalExecute: "
 _SIZE = re.compile(r"(?:^|\s)size:(\d+)")
 
-OP = "tf_op"
+_OP = "tf_op"
 _COPY_DETAILS = "memcpy_details"
 _KERNELS = ("kernel_details", "cuda_graph_exec_id")
 """Stats of kernels, and of a whole CUDA graph where its kernels are not traced one by one."""
@@ -122,20 +122,20 @@ class Trace:
         for plane in self._host:
             wanted = {number: one.name for number, one in plane.event_metadata.items() if one.name in _MEMORY}
             names = {number: one.name for number, one in plane.stat_metadata.items()}
+            stat = {name: number for number, name in names.items()}
             for line in plane.lines if wanted else ():
                 base = line.timestamp_ns + self._shift
                 for event in line.events:
                     if event.metadata_id in wanted:
-                        stats = {names.get(stat.metadata_id, ""): stat for stat in event.stats}
                         found.append(
                             Allocation(
-                                _text(stats.get("allocator_name"), names),
+                                _text(event, stat.get("allocator_name"), names),
                                 base + event.offset_ps // 1000,
-                                _number(stats.get("addr")),
-                                _number(stats.get("allocation_bytes")),
-                                _number(stats.get("bytes_allocated")),
-                                _text(stats.get(OP), names),
-                                _text(stats.get("region_type"), names) == "temp",
+                                _number(event, stat.get("addr")),
+                                _number(event, stat.get("allocation_bytes")),
+                                _number(event, stat.get("bytes_allocated")),
+                                _text(event, stat.get(_OP), names),
+                                _text(event, stat.get("region_type"), names) == "temp",
                                 wanted[event.metadata_id] == _FREED,
                             )
                         )
@@ -144,7 +144,7 @@ class Trace:
     def _on_stream(self, plane: Any, line: Any, names: dict[int, str]) -> Iterator[Happening]:
         base = line.timestamp_ns + self._shift
         numbers = {name: number for number, name in names.items()}
-        wanted = {KERNEL: numbers.get(OP), COPY: numbers.get(_COPY_DETAILS)}
+        wanted = {KERNEL: numbers.get(_OP), COPY: numbers.get(_COPY_DETAILS)}
         kinds: dict[int, tuple[str, str]] = {}
         for event in line.events:
             known = kinds.get(event.metadata_id)
@@ -156,7 +156,7 @@ class Trace:
             if not kind:
                 continue
             began = base + event.offset_ps // 1000
-            text = _text_in(event, wanted.get(kind), names)
+            text = _text(event, wanted.get(kind), names)
             found = _SIZE.search(text) if kind == COPY else None
             op = text if kind == KERNEL else ""
             yield Happening(kind, name, began, began + event.duration_ps // 1000, op, int(found[1]) if found else 0)
@@ -181,7 +181,7 @@ def _kind(name: str, stats: set[str]) -> str:
     return "" if stats.isdisjoint(_KERNELS) else KERNEL
 
 
-def _text_in(event: Any, wanted: int | None, names: dict[int, str]) -> str:
+def _text(event: Any, wanted: int | None, names: dict[int, str]) -> str:
     """The text of a stat, by its number; "" if the event has none."""
     if wanted is not None:
         for stat in event.stats:
@@ -190,14 +190,9 @@ def _text_in(event: Any, wanted: int | None, names: dict[int, str]) -> str:
     return ""
 
 
-def _number(stat: Any) -> int:
-    return int(stat.int64_value or stat.uint64_value) if stat is not None else 0
-
-
-def _text(stat: Any, names: dict[int, str]) -> str:
-    if stat is None:
-        return ""
-    return names.get(stat.ref_value, "") if stat.WhichOneof("value") == "ref_value" else str(stat.str_value)
+def _number(event: Any, wanted: int | None) -> int:
+    """The value of a stat, by its number; 0 if the event has none."""
+    return next((int(one.int64_value or one.uint64_value) for one in event.stats if one.metadata_id == wanted), 0)
 
 
 def schema() -> ModuleType:

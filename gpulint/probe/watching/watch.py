@@ -58,8 +58,8 @@ def watch(
     `capture` is a file to keep for `gpulint probe --replay`.
 
     TensorFlow may already be imported. If it is in use, earlier activity is not observed, and expectations that depend
-    on it are inconclusive. The placement log is never read here. When the block ends all hooks are removed. Raises
-    gpulint.settings.SettingsError for an unreadable expression or setting.
+    on it are inconclusive. When the block ends all hooks are removed. Raises gpulint.settings.SettingsError for an
+    unreadable expression or setting.
     """
     settings = SettingsFinder().of_directory(".")
     return Watch(settings, expect, warmup=warmup, strict=strict, capture=capture)
@@ -111,7 +111,6 @@ class Watch:
         self._session = session = Session(options)
         session.started("")  # sys.argv may belong to pytest, or to a notebook's kernel
         self._finders = arm(session.awaited, session.not_imported)
-        recorder.write("lost", evidence="placement log", reason="`gpulint probe` reads it, a watch cannot")
         self._sampler = _Sampler(recorder)
         return self
 

@@ -25,6 +25,7 @@ from gpulint.probe.capture.records import (
     Steps,
     Strategy,
     Task,
+    Transformation,
     Where,
 )
 from gpulint.probe.measures.time_spent import PartAt, TimeSpent, Tracing
@@ -101,6 +102,31 @@ def test_a_finding_about_the_pipeline_gives_its_code_and_line() -> None:
     assert missing.code is None, "prefetch is what TensorFlow does by itself"
 
 
+def test_a_loop_of_fits_is_to_become_one() -> None:
+    lines = [
+        PartAt("input", HERE, 6.0, 46, "iter"),
+        PartAt("trace", HERE, 2.0, 23, "Dataset_map_grab_batch"),
+        PartAt("python", HERE, 1.0, 23, "code"),
+        PartAt("python", THERE, 1.0, 23, "code"),
+    ]
+    time = spent({"input": 6.0, "trace": 2.0, "python": 2.0}, 23, lines)
+    one = first(time, capture(data=Counter({Data(HERE, "arrays", 0, 0): 23})))
+    assert (one.cause, one.where) == ("input-bound", HERE)
+    assert one.seconds == pytest.approx(9.0)
+    assert "`fit` once" in one.fix
+
+
+def test_the_pipeline_of_the_line_that_waits_is_blamed() -> None:
+    other = Where("/p/train.py", 3)
+    pipelines = {
+        HERE: [(Transformation("BatchDataset", THERE), Transformation("MapDataset", THERE))],
+        other: [(Transformation("FlatMapDataset", other), Transformation("TensorDataset", other))],
+    }
+    found = (finding("GPU404", other, "a generator gives single elements"), finding("GPU402", THERE, "sequential"))
+    one = first(WAITING, capture(pipelines=pipelines), *found)
+    assert (one.code, one.where) == ("GPU402", THERE)
+
+
 def test_two_loops_that_wait_are_two_pieces_of_advice() -> None:
     time = spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE, 6.0), input_at(THERE, 3.0)])
     assert [one.where for one in advise(capture(), (), time)] == [HERE, THERE]
@@ -130,7 +156,7 @@ def test_on_a_cpu_only_operations_that_do_nothing_are_launch_bound() -> None:
     assert one.cause == "launch-bound"
     assert one.seconds == pytest.approx(4.0)
     assert "On a GPU" in one.evidence
-    large = spent({"launch": 50.0}, operations=8000, launch_cost=6e-6)
+    large = spent({"launch": 50.0}, operations=8000, launch_cost=60e-6)
     assert not advise(capture(logical=("CPU:0",)), (), large)
 
 
@@ -151,11 +177,12 @@ def eager(operations: int) -> Capture:
 
 
 def test_a_step_of_many_eager_operations_is_to_be_traced() -> None:
-    time = spent({"gpu": 0.05, "launch": 7.0, "python": 3.0}, busy={"GPU:0": 0.005}, operations=487)
+    lines = [PartAt("launch", HERE, 7.0, 9, "eager operations"), PartAt("python", HERE, 1.0, 9, "code")]
+    time = spent({"gpu": 0.05, "launch": 7.0, "python": 3.0}, 100, lines, {"GPU:0": 0.005}, 487)
     one = first(time, eager(487), finding("GPU508", HERE))
     assert (one.cause, one.code, one.where) == ("eager-step", "GPU508", HERE)
     assert one.text == "Python runs 487 operations of each step one at a time"
-    assert one.seconds == pytest.approx(7.0)
+    assert one.seconds == pytest.approx(8.0)
 
 
 def test_eagerness_that_was_left_on_is_blamed_on_the_line_that_left_it() -> None:
@@ -172,23 +199,26 @@ def test_a_few_large_eager_operations_are_no_advice() -> None:
 # ----------------------------------------------------------------------------- tracing, reads, checkpoints
 
 
+TRACED = PartAt("trace", HERE, 8.0, 9, "train")
+
+
 def test_all_traces_but_the_first_are_lost_time() -> None:
     tracing = Tracing("train", THERE, "trace", 10, 5.0, ("shape of `x`",))
-    time = spent({"trace": 5.0, "launch": 5.0}, tracings=[tracing])
+    time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[tracing])
     one = first(time, capture())
     assert (one.cause, one.where, one.seconds) == ("retracing", THERE, 4.5)
-    assert one.text == "`train` is traced 10 times: shape of `x`"
+    assert one.text == "`train` is traced 10 times"
+    assert one.evidence.endswith("each time: shape of `x`.")
     assert "input_signature" in one.fix
-    assert not advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, tracings=[tracing_once()]))
-
-
-def tracing_once() -> Tracing:
-    return Tracing("train", THERE, "trace", 1, 5.0, ())
+    once = Tracing("train", THERE, "trace", 1, 5.0, ())
+    assert not advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[once]))
+    before_the_first_step = spent({"launch": 5.0}, tracings=[tracing])
+    assert not advise(capture(), (), before_the_first_step)
 
 
 def test_the_fix_of_retracing_fits_what_changes() -> None:
     tracing = Tracing("train", THERE, "trace", 10, 5.0, ())
-    time = spent({"trace": 5.0, "launch": 5.0}, tracings=[tracing])
+    time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[tracing])
     made = {("train", THERE): Function("train", THERE, 10, False, "CPU:0", 10)}
     assert first(time, capture(functions=made)).fix == "Create the function once, before the loop."
     assert "Pad" in first(time, capture(data=Counter({Data(THERE, "dataset", 0, 0): 1}))).fix
@@ -197,10 +227,12 @@ def test_the_fix_of_retracing_fits_what_changes() -> None:
 
 def test_compilations_are_told_from_traces() -> None:
     again = Tracing("train", THERE, "xla", 4, 8.0, ())
-    one = first(spent({"trace": 8.0, "launch": 2.0}, tracings=[again]), capture())
+    one = first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[again]), capture())
     assert (one.cause, one.where, one.seconds) == ("recompiling", THERE, 6.0)
     once = Tracing("train", THERE, "xla", 1, 8.0, ())
-    assert first(spent({"trace": 8.0, "launch": 2.0}, tracings=[once]), capture()).cause == "recompiling"
+    assert (
+        first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[once]), capture()).cause == "recompiling"
+    )
     assert not advise(capture(), (), spent({"trace": 8.0, "launch": 20.0}, tracings=[once]))
 
 

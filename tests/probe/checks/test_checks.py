@@ -360,7 +360,7 @@ def test_memory_of_a_gpu_that_no_step_used_says_nothing_of_growth() -> None:
         ),
         (
             "ResourceExhaustedError: Out of memory while trying to allocate 2147483648 bytes.",
-            "memory of the device",
+            "memory of the simulated GPUs together",
             "2 GiB were refused",
         ),
     ],
@@ -374,7 +374,7 @@ def test_a_program_that_ran_out_of_memory_fails_for_it(error: str, subject: str,
         ("out-of-memory", subject, observed, USED)
     ]
     kept_out = [one.subject for one in verify(Run(capture)) if one.id == "simulated-memory"]
-    assert bool(kept_out) is (subject == "memory of the device")
+    assert bool(kept_out) is (subject == "memory of the simulated GPUs together")
 
 
 def test_allocations_that_fail_over_and_over_are_told_of() -> None:

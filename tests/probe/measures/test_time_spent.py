@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import EagerCost, Inside, Segment, Stage, TakenStep, Traced, Where, Work
+from gpulint.probe.capture.records import EagerCost, Inside, Retrace, Segment, Stage, TakenStep, Traced, Where, Work
 from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from tests.probe.agent.test_agent import DEVICES, probed, row_of
 
@@ -110,10 +111,14 @@ def test_passes_over_a_dataset_are_epochs_where_they_train() -> None:
 
 
 def test_tracings_are_listed_longest_first() -> None:
-    traced = {("step", LINE, "trace"): Traced(3, 1.0, ("n: 1 → 2",)), ("step", LINE, "xla"): Traced(2, 5.0, ())}
-    time = time_spent(Capture(segments=[segment(0, 1, 1, launch=1.0)], traced=traced))
+    traced = {("step", LINE, "trace"): Traced(3, 1.0, ()), ("step", LINE, "xla"): Traced(2, 5.0, ("(4,)",))}
+    retraces = Counter({Retrace(LINE, "step", True, "value", "n", "1 → 2"): 2})
+    time = time_spent(Capture(segments=[segment(0, 1, 1, launch=1.0)], traced=traced, retraces=retraces))
     assert time is not None
-    assert [(one.kind, one.count, one.causes) for one in time.tracings] == [("xla", 2, ()), ("trace", 3, ("n: 1 → 2",))]
+    assert [(one.kind, one.count, one.causes) for one in time.tracings] == [
+        ("xla", 2, ("(4,)",)),
+        ("trace", 3, ("2 ×: the Python value of `n` changed, first 1 → 2",)),
+    ]
 
 
 def test_without_steps_nothing_is_said() -> None:
@@ -181,7 +186,7 @@ for epoch in range(2):
     assert at(time, "trace", text, "# the function") > 0
     (traced,) = [one for one in time.tracings if one.function == "step"]
     assert traced.count >= 4
-    assert traced.causes == ("the Python value of `n` changed, first 0 → 1",)
+    assert traced.causes[0].startswith("n: ")
     assert [one.name for one in time.phases] == ["epoch 1", "epoch 2"]
     assert time.operations_per_step is not None
 

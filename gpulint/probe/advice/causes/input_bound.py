@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import product
 
+from gpulint.linting.finding import Finding
 from gpulint.probe.advice.advice import Candidate, Observed
-from gpulint.probe.advice.matching import finding_of, place_of, sentence
+from gpulint.probe.advice.causes.eager_step import CODE
+from gpulint.probe.advice.causes.retracing import OF_PIPELINES
+from gpulint.probe.advice.matching import finding_at, place_of, sentence
 from gpulint.probe.advice.pipelines import CACHE, GENERATOR, INTERLEAVE, MAP, stages
 from gpulint.probe.agent.models import ARRAYS, DATASET, LOADER
 from gpulint.probe.agent.models import GENERATOR as KERAS_GENERATOR
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.time_spent import PartAt
 from gpulint.probe.measures.time_words import duration
+from gpulint.probe.verdicts.evidence import NEAR
+
+MANY = 3
+"""Calls of `fit` on one line that are a loop."""
 
 PARALLEL = "num_parallel_calls=tf.data.AUTOTUNE"
 
@@ -28,10 +36,28 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             lines[one.where].append(one)
     for where, waits in lines.items():
         seconds, count = sum(one.seconds for one in waits), sum(one.count for one in waits)
+        if (calls := sum(number for one, number in observed.capture.data.items() if one.where == where)) >= MANY:
+            yield _rebuilt(observed, where, calls, seconds)
+            continue
         steps = observed.time.steps
         evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / max(count, 1))} each."
         at, text, fix, code = _stage(observed, where)
         yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
+
+
+def _rebuilt(observed: Observed, where: Where | None, calls: int, waited: float) -> Candidate:
+    """A loop that calls `fit`: most of the wait is for pipelines that are built."""
+    at_line = [one for one in observed.time.by_line if one.where == where]
+    traced = sum(one.seconds for one in at_line if one.name == "trace" and one.detail.startswith(OF_PIPELINES))
+    python = sum(one.seconds for one in at_line if (one.name, one.detail) == ("python", CODE))
+    return Candidate(
+        "input-bound",
+        where,
+        f"each of {calls:,} calls of `fit` builds a pipeline of its own",
+        f"Building and waiting took {duration((waited + traced + python) / calls)} per call.",
+        "Call `fit` once with all data, or `train_on_batch` for each batch.",
+        {"input": waited, "trace": traced, "python": python},
+    )
 
 
 def _stage(observed: Observed, where: Where | None) -> tuple[Where | None, str, str, str | None]:
@@ -49,32 +75,32 @@ def _stage(observed: Observed, where: Where | None) -> tuple[Where | None, str, 
     if given is not None and given.kind == ARRAYS:
         batch = f" of {given.batch}" if given.batch else ""
         text = f"batches{batch} are cut out of arrays"
-        return where, text, "Use a larger `batch_size`: each batch costs about the same.", None
+        return where, text, "Use a larger `batch_size`, or arrays of fewer bytes (float32, uint8).", None
     return _of_pipeline(observed, where)
 
 
 def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None, str, str, str | None]:
-    built = {one.where for one in stages(observed.capture)}
-    finding = finding_of(observed, RULES, where.path if where is not None else None)
-    if finding is not None:
-        at, related = place_of(finding), [one for one in built if one.path == finding.span.path]
-        in_map = finding.code == "GPU404" and "generator" not in finding.message
-        fix = f"Give `map` `{PARALLEL}`, or use TensorFlow operations." if in_map else sentence(finding.instead)
-        if related or not built:
-            return at, finding.message, fix, finding.code
-    by_kind = {one.kind: one.where for one in reversed(stages(observed.capture))}
-    if GENERATOR in by_kind:
-        text = "`from_generator` takes its elements from Python, one after the other"
-        return by_kind[GENERATOR], text, "Yield whole batches, or prepare the data beforehand (TFRecord).", None
-    for kind, method in ((MAP, "map"), (INTERLEAVE, "interleave")):
-        if kind in by_kind:
-            return by_kind[kind], f"`{method}` prepares one element after the other", f"Give it `{PARALLEL}`.", None
-    known = "dataset" if where is None or not _is_fit(observed, where) else "dataset that `fit` reads"
+    pipelines = stages(observed.capture, where)
+    for pipeline, rows, rule in product(pipelines, (0, NEAR), RULES):
+        for stage in pipeline:
+            finding = finding_at(observed, (rule,), stage.where, (rows,))
+            if finding is not None:
+                return place_of(finding), finding.message, _fix(finding), finding.code
+    for pipeline in pipelines:
+        by_kind = {one.kind: one.where for one in reversed(pipeline)}
+        if GENERATOR in by_kind:
+            text = "`from_generator` takes its elements from Python, one after the other"
+            return by_kind[GENERATOR], text, "Yield whole batches, or prepare the data beforehand (TFRecord).", None
+        for kind, method in ((MAP, "map"), (INTERLEAVE, "interleave")):
+            if kind in by_kind:
+                return by_kind[kind], f"`{method}` prepares one element after the other", f"Give it `{PARALLEL}`.", None
+    is_fit = any(one.where == where and one.kind == DATASET for one in observed.capture.data)
     fix = "Do less for each element, or prepare the data beforehand."
-    if CACHE not in by_kind:
+    if not any(stage.kind == CACHE for pipeline in pipelines for stage in pipeline):
         fix = "Keep what does not change between epochs with `cache()`, or do less for each element."
-    return where, f"the {known} is slower than the step", fix, None
+    return where, f"the dataset{' that `fit` reads' if is_fit else ''} is slower than the step", fix, None
 
 
-def _is_fit(observed: Observed, where: Where) -> bool:
-    return any(one.where == where and one.kind == DATASET for one in observed.capture.data)
+def _fix(finding: Finding) -> str:
+    in_map = finding.code == "GPU404" and "generator" not in finding.message
+    return f"Give `map` `{PARALLEL}`, or use TensorFlow operations." if in_map else sentence(finding.instead)

@@ -44,11 +44,11 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         )
         yield Candidate("launch-bound", where, text, evidence, _fix(capture, compiled), {"launch": launching})
     elif operations and operations >= MANY:
-        each = launching / time.steps / operations
+        each = time.launch_cost or launching / time.steps / operations
         if each <= SMALL:
             text = f"{told} runs {operations:,.0f} operations of {duration(each)} each, which do almost nothing"
             evidence = f"On a GPU, launching them takes at least {duration(operations * LAUNCH)} per step."
-            seconds = min(operations * time.steps * LAUNCH, launching)
+            seconds = min(operations * time.steps * min(each, LAUNCH), launching)
             yield Candidate("launch-bound", where, text, evidence, _fix(capture, compiled), {"launch": seconds})
 
 

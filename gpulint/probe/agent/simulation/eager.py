@@ -90,6 +90,7 @@ class Eager:
                 state.device_name = current
                 call.asked, call.real = before
             self._note(op, placed, result, arguments[:inputs], arguments[inputs:])
+            self._capacity.check_total(op)
             return result
 
         return fast
@@ -106,6 +107,7 @@ class Eager:
             placed = self._placing.place(name, types, device or "")
             result = execute(handle, placed.device or device, op, inputs, attributes, *rest)
             self._note(name, placed, result, inputs, attributes or ())
+            self._capacity.check_total(name)
             return result
 
         return slow

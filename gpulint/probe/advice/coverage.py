@@ -1,0 +1,30 @@
+"""Which results of checks a piece of advice already tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpulint.probe.advice.advice import Advice
+from gpulint.probe.expectations.expectation import Expectation, Status
+
+_COVERED = {
+    "input-bound": {"input-wait", "GPU401", "GPU402", "GPU404", "GPU405"},
+    "eager-step": {"eager-hot-loop", "GPU207", "GPU506", "GPU508"},
+    "retracing": {"retrace", "GPU504", "GPU505"},
+    "host-reads": {"GPU501", "GPU502"},
+    "copies": {"copies", "GPU102"},
+    "straggler": {"straggler"},
+    "idle-device": {"gpu-idle", "strategy-spread"},
+    "out-of-memory": {"out-of-memory"},
+    "precision": {"GPU604"},
+}
+"""By cause: checks, and rules whose findings the run confirmed, of the same thing."""
+
+
+def is_told(one: Expectation, advice: Sequence[Advice]) -> bool:
+    """Whether advice says what a check found: that of the same rule on the same line, or, of a warning, that about the
+    same cause."""
+    if any(each.code and (each.code, each.where) == (one.code, one.where) for each in advice):
+        return True
+    covered = {name for each in advice for name in _COVERED.get(each.cause, ())}
+    return one.status is Status.WARN and (one.code in covered or (one.id in covered and one.id != "prediction"))
