@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.device_names import localised
 from gpulint.probe.capture.records import (
+    PUBLIC_NAMES,
     Batch,
     Call,
     Card,
@@ -159,7 +160,8 @@ def _refused(capture: Capture, record: dict[str, Any], files: dict[int, str]) ->
 
 def _strategy(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = tuple(record["devices"])
-    made = Strategy(record["id"], record["class"], devices, record["replicas"], _where(record["where"]))
+    name = PUBLIC_NAMES.get(record["class"], record["class"])
+    made = Strategy(record["id"], name, devices, record["replicas"], _where(record["where"]))
     capture.strategies.append(made)
     capture.timeline.append(Happened(_at(record), made))
 
