@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from gpulint.probe.agent.generators import Generators
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import Holder, Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals, IteratorModel
@@ -59,7 +59,7 @@ class Inputs:
     """
 
     def __init__(
-        self, places: Places, hooks: Hooks, fault: Fault, states: States, pipelines: Pipelines, holders: Holders
+        self, places: Places, hooks: Hooks, fault: Guard, states: States, pipelines: Pipelines, holders: Holders
     ) -> None:
         self._places, self._hooks, self._states = places, hooks, states
         self._pipelines, self._holders = pipelines, holders

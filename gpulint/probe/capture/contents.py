@@ -26,6 +26,7 @@ from gpulint.probe.capture.records import (
     Loop,
     ModelCall,
     Node,
+    OwnCost,
     Pace,
     Read,
     ReplicaRun,
@@ -177,6 +178,8 @@ class Capture:
     inside: list[Inside] = field(default_factory=list)
     traced: dict[tuple[str, Where | None, str], Traced] = field(default_factory=dict)
     """By function, line and kind."""
+    own_cost: OwnCost | None = None
+    """What gpulint itself took."""
     eager_cost: EagerCost | None = None
     generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
     """Generators that feed datasets: elements and seconds."""

@@ -30,6 +30,7 @@ from gpulint.probe.capture.records import (
     Loop,
     ModelCall,
     Node,
+    OwnCost,
     Pace,
     PeakRow,
     Read,
@@ -424,6 +425,10 @@ def _worker(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.worker = Worker(record["job"], int(record["index"]), record["launcher"], tasks)
 
 
+def _cost(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.own_cost = OwnCost(record["hooks"], record["counting"], record["writing"])
+
+
 def _pace(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     if capture.phase == MEASURED:
         capture.paces += [Pace(*row) for row in record["rows"]]
@@ -558,6 +563,7 @@ _HANDLERS = {
     "inside": _inside,
     "traced": _traced,
     "eager": _eager,
+    "cost": _cost,
     "generators": _generators,
     "stages": _stage_times,
     "samples": _samples,

@@ -432,6 +432,19 @@ class Traced(NamedTuple):
     causes: tuple[str, ...]
 
 
+class OwnCost(NamedTuple):
+    """Seconds that gpulint took in the program's process: in its hooks, for counting eager operations, and for writing
+    the capture."""
+
+    hooks: float
+    counting: float
+    writing: float
+
+    @property
+    def total(self) -> float:
+        return self.hooks + self.counting + self.writing
+
+
 class EagerCost(NamedTuple):
     """Eager operations that were timed: their number, mean and median seconds."""
 
