@@ -223,6 +223,10 @@ def _layer(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
     layer = Layer(site, machine.where(), name, policy=dtype_policy.policy_of(machine, arguments))
     if (seed := arguments.get("seed")) is not None:
         machine.state.write(layer.facts, ObjectFact.SEED, machine.choose(seed))
+    activation = arguments.get("activation", 0 if name.endswith(".Activation") else None)
+    named = symbol_of(machine.choose(activation)).words if activation is not None else frozenset({name})
+    if any(word.rpartition(".")[2].lower() in tensors.SQUASHES for word in named):
+        machine.state.write(layer.facts, ObjectFact.SQUASHES, Constant(True))
     machine.emit(events.LayerBuilt(site, machine.where(), layer, arguments))
     if name.endswith(".Lambda") and (function := arguments.get("function", 0)) is not None:
         machine.state.write(layer.facts, ObjectFact.FUNCTION, function)

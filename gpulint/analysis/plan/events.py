@@ -288,8 +288,8 @@ class EagerModeSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutputTrained(Event):
-    """The output of a layer is part of a loss unchanged: as an output of a model that is fitted, or in the program's
-    own loss. `through` are the layers behind it that only reshape it."""
+    """The output of a layer, or its softmax or sigmoid, is part of a loss: as an output of a model that is fitted, or in
+    the program's own loss. `through` are the layers behind it that only reshape it."""
 
     layer: Layer
     through: tuple[Layer, ...] = ()
