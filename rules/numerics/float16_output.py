@@ -63,8 +63,8 @@ class Float16Output(Rule):
     ```
 
     ## What is not reported
-    A last layer with `dtype="float32"` (also an `Activation`), logits that are cast to float32 before the softmax or the
-    loss (a softmax in float16 that is cast afterwards is reported), `mixed_bfloat16`, layers created under another
+    A last layer with `dtype="float32"` (also an `Activation`), logits that are cast to float32 before the softmax or
+    the loss (a softmax in float16 that is cast afterwards is reported), `mixed_bfloat16`, layers created under another
     policy, models that are not trained.
 
     ## Fix

@@ -288,8 +288,8 @@ class EagerModeSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutputTrained(Event):
-    """The output of a layer, or its softmax or sigmoid, is part of a loss: as an output of a model that is fitted, or in
-    the program's own loss. `through` are the layers behind it that only reshape it."""
+    """The output of a layer, or its softmax or sigmoid, is part of a loss: as an output of a model that is fitted, or
+    in the program's own loss. `through` are the layers behind it that only reshape it."""
 
     layer: Layer
     through: tuple[Layer, ...] = ()
@@ -441,6 +441,13 @@ class DatasetConsumed(Event):
     dataset: Dataset
     how: str
     loop: Site | None
+
+
+@dataclass(frozen=True, slots=True)
+class TransformationDropped(Event):
+    """The result of a dataset's method is not used. `name` is that of the method."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
