@@ -114,6 +114,8 @@ def _compile(machine: Machine, model: Model, arguments: Arguments, site: Site) -
 
 def _fit(machine: Machine, model: Model, arguments: Arguments, site: Site) -> Value:
     device_runtime.initialise(machine, "yes", site)
+    if isinstance(optimizer := model.facts.get(ObjectFact.OPTIMIZER), Optimizer):
+        objects.optimizer_built(machine, optimizer)
     data = machine.choose(arguments.of("x", _FIT_PARAMS) or arguments.get("generator") or NONE)
     size = arguments.of("batch_size", _FIT_PARAMS)
     keras_callbacks.call_callbacks(machine, model, arguments, site)
@@ -153,10 +155,14 @@ def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, argument
             machine.emit(
                 events.OpCalled(site, machine.where(), "tensorflow.convert_to_tensor", made_of, found[0], None)
             )
-        machine.emit(events.GradientsApplied(site, machine.where(), optimizer, found, not aggregated, sums))
+        creates = objects.is_unbuilt(optimizer)
+        machine.emit(events.GradientsApplied(site, machine.where(), optimizer, found, not aggregated, sums, creates))
+        objects.optimizer_built(machine, optimizer)
         return NONE
     if name == "minimize":
         return _minimize(machine, optimizer, arguments, site)
+    if name in ("build", "load_own_variables", "set_weights"):
+        objects.optimizer_built(machine, optimizer)
     if name in ("get_scaled_loss", "scale_loss", "get_unscaled_gradients") and arguments.positional:
         given = arguments.positional[0]
         return given if name == "get_unscaled_gradients" else machine.each(given, partial(_scaled, site), site)
@@ -175,7 +181,9 @@ def _minimize(machine: Machine, optimizer: Optimizer, arguments: Arguments, site
     if isinstance(loss, (Function, Traced, Bound)):
         loss = machine.choose(machine.call(loss, Arguments(), site))
     gradient = gradients.take(machine, loss, arguments.get("var_list", 1), site)
-    machine.emit(events.GradientsApplied(site, machine.where(), optimizer, gradients.within(gradient), False))
+    found, creates = gradients.within(gradient), objects.is_unbuilt(optimizer)
+    machine.emit(events.GradientsApplied(site, machine.where(), optimizer, found, False, creates=creates))
+    objects.optimizer_built(machine, optimizer)
     return NONE
 
 
