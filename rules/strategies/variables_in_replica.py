@@ -90,7 +90,8 @@ class VariablesInReplica(Rule):
     Optimizers without variables per weight (SGD without momentum), of other packages and classes of the program;
     models of classes of the program, which can be built so (measured);
     objects that were built, used or passed to unknown code before; `Model.fit`, which builds both; `strategy.run` in
-    eager code, where it passes; strategies with one replica; releases and programs with Keras 2.
+    eager code, where it passes; strategies with one replica; releases and programs with Keras 2. As this depends on the
+    release, the rule is on by default only for files whose TensorFlow release is known, as GPU901 is.
 
     ## At run time
     The error message.
@@ -100,6 +101,7 @@ class VariablesInReplica(Rule):
     name = "variables-in-replica"
     severity = Severity.ERROR
     raises = True
+    asks_release = True
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
     why = "with Keras 3 and several replicas the first step raises InvalidArgumentError"
