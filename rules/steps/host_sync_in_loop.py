@@ -141,7 +141,7 @@ class HostSyncInLoop(Rule):
             first, *others = reads.values()
             yield Report(
                 first.site,
-                f"{_HOW[first.how]} a device tensor in every step",
+                f"{_HOW[first.how]} in every step",
                 confidence=confidence(first.where),
                 related=(
                     (step_loop, "the step loop"),
@@ -190,11 +190,12 @@ def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], need
 
 
 _HOW = {
-    "numpy": "`.numpy()` of",
-    "array": "a NumPy function reads",
-    "float": "`float()` of",
-    "int": "`int()` of",
-    "bool": "a condition on",
-    "print": "printing",
-    "format": "formatting",
+    "numpy": "`.numpy()` of a device tensor",
+    "array": "a NumPy function reads a device tensor",
+    "float": "`float()` of a device tensor",
+    "int": "`int()` of a device tensor",
+    "bool": "a condition on a device tensor",
+    "print": "printing a device tensor",
+    "format": "formatting a device tensor",
+    "weights": "`get_weights()` copies all weights to the host",
 }
