@@ -13,7 +13,6 @@ from collections.abc import Collection, Hashable, Iterator
 from functools import lru_cache
 from itertools import count
 from typing import NamedTuple, TypeAlias
-from weakref import WeakValueDictionary
 
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 
@@ -35,7 +34,7 @@ class Condition(NamedTuple):
 class Literal:
     """A condition and whether it holds. Literals are interned by `literal_of`: paths are compared by identity."""
 
-    __slots__ = ("__weakref__", "choices", "compounds", "condition", "group", "holds", "negation", "number", "ways")
+    __slots__ = ("choices", "compounds", "condition", "group", "holds", "negation", "number", "ways")
 
     def __init__(self, condition: Condition, holds: bool, group: _Group, number: int) -> None:
         self.condition = condition
@@ -59,7 +58,7 @@ class Literal:
 class _Group:
     """Literals about one subject or its length."""
 
-    __slots__ = ("__weakref__", "literals")
+    __slots__ = ("literals",)
 
     def __init__(self) -> None:
         self.literals: list[Literal] = []
@@ -70,8 +69,8 @@ class _Known(threading.local):
     program."""
 
     def __init__(self) -> None:
-        self.literals: WeakValueDictionary[tuple[Hashable, bool], Literal] = WeakValueDictionary()
-        self.groups: WeakValueDictionary[Hashable, _Group] = WeakValueDictionary()
+        self.literals: dict[tuple[Hashable, bool], Literal] = {}
+        self.groups: dict[Hashable, _Group] = {}
 
 
 _known = _Known()
