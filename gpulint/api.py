@@ -28,13 +28,14 @@ from gpulint.analysis.domain.symbolic_patterns import (
     is_batch,
     is_drawn,
     is_given,
+    is_next_batch,
     is_observed,
     is_single,
     is_small_part,
     round_trip,
     varies,
 )
-from gpulint.analysis.domain.traversal import iterated_sources, leaves
+from gpulint.analysis.domain.traversal import datasets_in, iterated_sources, leaves
 from gpulint.analysis.domain.values.base import known, symbol_of
 from gpulint.analysis.plan import events
 from gpulint.analysis.plan.plan import Plan
@@ -166,6 +167,7 @@ __all__ = [
     "confidence",
     "constants_in",
     "converts",
+    "datasets_in",
     "describe",
     "differ_in_numbers",
     "events",
@@ -183,6 +185,7 @@ __all__ = [
     "is_drawn",
     "is_endless",
     "is_given",
+    "is_next_batch",
     "is_observed",
     "is_rare",
     "is_run_by_program",

@@ -71,6 +71,7 @@ OBJECTS = frozenset(
         "tensorflow.data.experimental.AutotuneOptions",
         "tensorflow.data.experimental.OptimizationOptions",
         "tensorflow.data.experimental.ThreadingOptions",
+        "tensorflow.keras.preprocessing.image.ImageDataGenerator",
         "tensorflow.lookup.StaticHashTable",
         "tensorflow.lookup.StaticVocabularyTable",
         "tensorflow.lookup.experimental.MutableHashTable",

@@ -34,7 +34,8 @@ class EagerTrainStep(Rule):
     """Training step that is not compiled
 
     ## What it does
-    Finds a step with `tf.GradientTape` that a Python loop runs and that no `tf.function` compiles.
+    Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop runs and that no
+    `tf.function` compiles.
 
     ## Why is this bad
     Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
@@ -99,7 +100,7 @@ class EagerTrainStep(Rule):
     name = "eager-train-step"
     severity = Severity.WARNING
     is_performance = True
-    any_of_names = frozenset({"GradientTape"})
+    any_of_names = frozenset({"GradientTape", ".minimize"})
     why = "each operation of the step is dispatched from Python"
     instead = "put the step into a function decorated with `@tf.function`"
 

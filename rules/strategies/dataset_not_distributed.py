@@ -31,11 +31,12 @@ class DatasetNotDistributed(Rule):
 
     ## What it does
     Finds `strategy.run` on elements of a plain dataset, or training in a loop on plain tensors and NumPy arrays: rows
-    that are drawn (`tf.random.normal((64, 8))`) or the next ones of a collection (`x[i : i + 64]`).
+    that are drawn (`tf.random.normal((64, 8))`) or the next ones of a collection (`x[i : i + 64]`), also those that a
+    Keras loader gives. `train_on_batch` of a model under a strategy does the same on Keras 3.
 
     ## Why is this bad
     Every replica gets the same whole batch: N GPUs do the same work (measured on TensorFlow 2.21: 64 and 64 of 64
-    rows), and the gradients are those of one batch, N times over.
+    rows; `train_on_batch`: 8 and 8 of 8), and the gradients are those of one batch, N times over.
 
     ## Example
     ```python
@@ -114,7 +115,7 @@ class DatasetNotDistributed(Rule):
         if any(isinstance(value, values.PerReplica) for value in given):
             return
         plain = [value for value in given if isinstance(value, values.Tensor) and value.from_data]
-        are_batches = {is_batch(value) for value in given}
+        are_batches = {_is_of_loader(value) or is_batch(value) for value in given}
         is_data = True in are_batches and None not in are_batches
         if is_data and not plain and event.where.context.loops and not plan.mentions(_OWN_NUMBER):
             what = "tensors" if any(isinstance(value, values.Tensor) for value in given) else "arrays"
@@ -138,6 +139,24 @@ class DatasetNotDistributed(Rule):
                     event.strategy.site,
                 ),
             )
+
+    def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
+        """Report `train_on_batch` under a strategy: Keras 3 runs its step on every replica with the whole batch."""
+        strategy = event.model.where.context.strategy
+        if event.how == "train_on_batch" and strategy is not None and event.where.context.loops and plan.runs_keras_3:
+            if strategy.is_multi_replica and not strategy.alone:
+                yield Report(
+                    event.site,
+                    "`train_on_batch` gives every replica the whole batch",
+                    instead="train with `fit`, or in a loop of your own over a distributed dataset",
+                    confidence=confidence(event.where, strategy.where),
+                    related=((strategy.site, "the model is under this strategy"),),
+                )
+
+
+def _is_of_loader(value: values.Value) -> bool:
+    """Whether a value is a batch of Keras's `ImageDataGenerator`."""
+    return type(value) is values.Unknown and any(word.startswith("flow_from_") for word in value.symbol.words)
 
 
 _OWN_NUMBER = "replica_id_in_sync_group"

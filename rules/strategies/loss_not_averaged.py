@@ -12,11 +12,13 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
+    Symbol,
     Where,
     callers,
     confidence,
     events,
     possible,
+    symbol_of,
     together,
     values,
 )
@@ -31,6 +33,11 @@ class LossNotAveraged(Rule):
     such as `keras.losses.mean_squared_error`), which TensorFlow sums. A mean is also found as one term of a loss whose
     other terms are right, with or without a weight (`0.1 *`, `LAMBDA *`, `config.l1_weight *`), and with a mask
     (`tf.cast(tf.not_equal(y, 0), tf.float32) *`).
+
+    Further, a loss function for `compile` that returns one number, such as a dice loss: Keras 3 divides by the number
+    of replicas only where there is one loss for each example (two replicas: a step twice as large, run on Keras 3.15).
+    And `compute_average_loss` with the size of one replica's batch where the batches are global, or the other way
+    round.
 
     ## Why is this bad
     Gradients are summed over the replicas. With a mean over the local batch, each step is too large by a factor of the
@@ -105,11 +112,55 @@ class LossNotAveraged(Rule):
     why = "gradients are summed over replicas, so each step is replicas × too large"
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"
 
+    def on_loss_compiled(self, event: events.LossCompiled, plan: Plan) -> Iterator[Report]:
+        """Report losses for `compile` that return one number. Keras 3 divides only losses of single examples."""
+        for loss in possible(event.result, event.where) if plan.runs_keras_3 else ():
+            reduced = loss.reduced if isinstance(loss, values.Tensor) else None
+            if reduced is not None and reduced.is_number and reduced.how in ("mean", "sum"):
+                yield Report(
+                    reduced.site,
+                    "a loss for `compile` that is one number per replica is not divided by the number of replicas",
+                    instead="return one loss for each example: reduce over all axes but the first",
+                    confidence=confidence(event.where, event.strategy.where),
+                    related=((event.site, "the model is compiled with it here"),),
+                )
+
+    def _of_wrong_sizes(self) -> Iterator[Report]:
+        """Report averages over the batch of one replica if the dataset has global batches, and the other way round."""
+        batches = [
+            (event, dataset.batch)
+            for event in self.all(events.DatasetDistributed)
+            for dataset in possible(event.dataset, event.where)
+            if isinstance(dataset, values.Dataset) and dataset.batch is not None and not dataset.batch.evaluates
+        ]
+        if not batches or any(event.how != "experimental_distribute_dataset" for event, _ in batches):
+            return
+        for used in self.all(events.GlobalSizeUsed):
+            for size in possible(used.size, used.where) if used.averages else ():
+                if any(symbol_of(batch.size) == symbol_of(size) for _, batch in batches):
+                    continue
+                large = [batch for _, batch in batches if _is_scaled(batch.size, size)]
+                small = [batch for _, batch in batches if _is_scaled(size, batch.size)]
+                if large or small:
+                    yield Report(
+                        used.site,
+                        "the loss is divided by the batch of one replica, and batches are global"
+                        if large
+                        else "the loss is divided by a global batch size that is larger than the batches",
+                        why="each step is as many times too large as there are replicas"
+                        if large
+                        else "each step is as many times too small as there are replicas",
+                        instead="divide by the size that `batch` gets",
+                        confidence=confidence(used.where),
+                        related=(((large or small)[0].site, "the batches are made here"),),
+                    )
+
     def on_end(self, plan: Plan) -> Iterator[Report]:
         """Report losses that are not scaled.
 
         A loss that is scaled on another path is left to its author, unless another call of the same function scales it.
         """
+        yield from self._of_wrong_sizes()
         scaled: dict[Site, list[Where]] = defaultdict(list)
         suspects: list[tuple[events.GradientsApplied, values.Gradient, values.Reduced, str]] = []
         for event in self.all(events.GradientsApplied):
@@ -129,6 +180,14 @@ class LossNotAveraged(Rule):
                     confidence=confidence(event.where, replica.strategy.where),
                     related=((gradient.site, "its gradient is taken here"), (replica.site, "each replica runs this")),
                 )
+
+
+def _is_scaled(size: values.Value, by_replica: values.Value) -> bool:
+    """Whether a size is another one times the number of replicas."""
+    parts = symbol_of(size).parts
+    factors = parts[2:] if parts[:2] == ("binary", "*") else ()
+    is_number = [isinstance(one, Symbol) and one.parts[0] == "replicas" for one in factors]
+    return True in is_number and symbol_of(by_replica) in factors
 
 
 def _losses(event: events.GradientsApplied) -> Iterator[tuple[values.Gradient, values.Reduced]]:

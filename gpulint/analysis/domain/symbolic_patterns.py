@@ -10,8 +10,8 @@ from typing import Any
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.symbolic import COUNTER, HOST_READ, ROWS, Symbol, distance, is_one_row, symbol
-from gpulint.analysis.domain.traversal import leaves
-from gpulint.analysis.domain.values.base import Constant, Unknown, Value
+from gpulint.analysis.domain.traversal import iterated_sources, leaves
+from gpulint.analysis.domain.values.base import Constant, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.places import Site
@@ -76,6 +76,26 @@ def _element(name: Symbol) -> Symbol | None:
 
 MAX_PART = 512
 """Maximum number of rows of a collection that count as few for one call."""
+
+
+def is_next_batch(value: Value, loop: Loop) -> bool:
+    """Whether a value is the next batch of a generator: of `next`, of a Keras loader, or what a loop over one calls its
+    batch."""
+    if type(value) is not Unknown:
+        return False
+    name = value.symbol
+    while name.parts[0] in ("item", "turn"):
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+        if name.parts[0] == "next" or not name.words.isdisjoint(_FLOWS):
+            return True
+    is_own = any(isinstance(one, Value) and name == symbol_of(one) for one in iterated_sources(loop.iterable))
+    return is_own and any(words(one) & _BATCHES for one in loop.names)
+
+
+_FLOWS = frozenset({"flow", "flow_from_dataframe", "flow_from_directory"})
+"""Methods of `ImageDataGenerator` that create batches."""
+
+_BATCHES = frozenset({"batch", "batches"})
 
 
 def is_given(value: Value) -> bool:
@@ -209,6 +229,10 @@ def _is_array(name: Symbol) -> bool:
     head, *rest = name.parts
     if head == "slice" and len(rest) >= 3:
         return are_next(*map(symbol, rest[1:4])) and _is_of_arrays(symbol(rest[0]))
+    if head == "item":
+        key = symbol(rest[1])
+        drawn = _external(key) if key.parts[0] == "call" else ""
+        return drawn in _DRAWN_ROWS and len(_call(key)[1]) > 1 and _is_of_arrays(symbol(rest[0]))
     if head == "binary":
         return any(isinstance(part, Symbol) and _is_array(part) for part in rest[1:])
     if head != "call":
@@ -228,11 +252,18 @@ def _is_of_arrays(name: Symbol) -> bool:
     while name.parts[0] in ("item", "binary"):
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
     made = _external(name) if name.parts[0] == "call" else ""
-    return _is_array(name) or (made.startswith("tensorflow.keras.datasets.") and made.endswith(".load_data"))
+    is_data = made.startswith("tensorflow.keras.datasets.") and made.endswith(".load_data")
+    return _is_array(name) or is_data or made in _ARRAY_FILES
 
+
+_ARRAY_FILES = frozenset({"numpy.fromfile", "numpy.genfromtxt", "numpy.load", "numpy.loadtxt"})
+"""NumPy functions that read an array from a file."""
 
 _KEEPS_ARRAY = frozenset({"astype", "copy"})
 """Array methods that return an array of the same shape."""
+
+_DRAWN_ROWS = frozenset({"numpy.random.choice", "numpy.random.randint"})
+"""NumPy functions that draw several indices, if they are told how many."""
 
 _ARRAYS = frozenset(
     f"numpy.{name}" for name in ("array", "asarray", "concatenate", "hstack", "ones", "stack", "vstack", "zeros")

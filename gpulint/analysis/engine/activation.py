@@ -145,13 +145,9 @@ def call_function(
 
 
 def _turn(machine: Machine) -> int:
-    """Index of the present iteration of the nearest enclosing loop that is not unrolled, if the innermost loop is
-    unrolled; else 0. The iterations of the unrolled loop alone would otherwise use up the runs meant for all iterations
-    of the outer one."""
-    loops = machine.context.loops
-    if not loops or not loops[-1].unrolled:
-        return 0
-    return next((loop.turn for loop in reversed(loops) if not loop.unrolled), 0)
+    """Index of the present iteration of the nearest enclosing loop that is not unrolled. The calls of one iteration
+    would otherwise use up the runs meant for all iterations."""
+    return next((loop.turn for loop in reversed(machine.context.loops) if not loop.unrolled), 0)
 
 
 def _as_before(machine: Machine, run: CallSummary | None) -> Value | None:

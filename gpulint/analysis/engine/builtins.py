@@ -115,7 +115,8 @@ def _convert(kind: str) -> Callable[..., Value]:
 
 
 def _range(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
-    name = ("range", tuple(symbol_of(value) for value in values))
+    named = tuple(word for value in values if isinstance(value, Constant) for word in value.named)
+    name = ("range", tuple(symbol_of(value) for value in values), named)
     bounds = [value.value for value in values if isinstance(value, Constant) and isinstance(value.value, int)]
     if len(bounds) == len(values) and 0 < len(bounds) < 4 and (len(bounds) < 3 or bounds[2] != 0):
         numbers = range(*bounds)

@@ -29,7 +29,7 @@ class CallSummary(NamedTuple):
     """One run of a function.
 
     `path` is the path after it, `effects` are the stateful ops in it, and `operations` is the number of all ops. `turn`
-    is the iteration that it ran in: that of the nearest loop outside unrolled ones.
+    is the iteration that it ran in: that of the nearest loop that is not unrolled.
     """
 
     path: Path

@@ -130,7 +130,7 @@ class Libraries(LibrarySemantics):
             return Unknown(("updated", symbol_of(container), symbol_of(value)))
         escape.escape(self._machine, value, "stored", site)
         if host_sync.is_array(container):
-            tensors.read_at(self._machine, value, "numpy", site)
+            tensors.read_at(self._machine, value, "array", site)
         return host_sync.array_updated(container, value)
 
     def unpack(self, value: Value, index: int, site: Site) -> Value | None:
@@ -270,9 +270,14 @@ class Libraries(LibrarySemantics):
             value.is_persistent = False
 
     def value_read(self, value: Value, how: str, place: ir.Node | Site) -> None:
-        if isinstance(value, (Union, PerReplica, Tensor, Variable)):
-            site = place if isinstance(place, Site) else self._machine.site(place)
-            tensors.read_at(self._machine, value, how, site)
+        if how not in ("print", "format"):
+            if isinstance(value, (Union, PerReplica, Tensor, Variable)):
+                tensors.read_at(self._machine, value, how, self._site(place))
+        elif not isinstance(value, Constant):
+            tensors.read_all_at(self._machine, value, how, self._site(place))
+
+    def _site(self, place: ir.Node | Site) -> Site:
+        return place if isinstance(place, Site) else self._machine.site(place)
 
     def value_used(self, value: Value, site: Site) -> None:
         host_sync.use_host_value(self._machine, value, site)

@@ -36,15 +36,17 @@ from gpulint.analysis.engine import builtins, dynamic_lookup, imports
 from gpulint.analysis.engine.iteration import elements
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.engine.sequences import MAX_ITEMS
-from gpulint.analysis.models.python import dataclass_fields, decorators, threads
+from gpulint.analysis.models.python import dataclass_fields, decorators, loggers, threads
 from gpulint.analysis.models.tensorflow import (
     api_removals,
     control_flow_ops,
     device_runtime,
     dtype_policy,
     escape,
+    foreign_objects,
     generator_sources,
     host_sync,
+    keras_loaders,
     objects,
     stateful_ops,
     tensors,
@@ -87,6 +89,7 @@ def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) 
     """Result of calling the library function or class `name`. Emits the events of the call."""
     stateful_ops.note_op(machine, name, arguments, site)
     generator_sources.record_call(machine, name, site)
+    keras_loaders.record_call(machine, name, site)
     host_sync.await_person(machine, name, arguments, site)
     if name in CLEARS_SESSION and machine.plan.has_keras_3:
         machine.state.write(machine.library_state.policy, "global", Constant("float32"))  # measured on Keras 3.15
@@ -104,6 +107,8 @@ def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) 
     owner, _, method = name.rpartition(".")
     if method in ("from_config", "from_pretrained") and (known := fact(owner)) is not None:
         return BY_KIND[known.kind](machine, owner, known, Arguments(open=True), site)
+    if method == "from_pretrained" and owner.startswith("transformers.TF"):
+        return foreign_objects.pretrained(machine, site)
     if method == "preprocess_input" and (known := fact("tensorflow.identity")) is not None:
         if any(isinstance(value, Tensor) for value in arguments.positional[:1]):
             return BY_KIND[known.kind](machine, name, known, arguments, site)
@@ -115,15 +120,15 @@ def _unknown(machine: Machine, name: str, arguments: Arguments, site: Site) -> V
         escape.escape(machine, value, "passed", site)
     if name.startswith("numpy.") and name not in _OF_KINDS:
         for value in tensors.flattened(arguments.positional):
-            tensors.read_at(machine, value, "numpy", site)
+            tensors.read_at(machine, value, "array", site)
         return Unknown(("call", ("external", name), host_sync.symbols(arguments, site)))
-    if name.startswith(_LOGS):
-        for value in arguments.all():
-            tensors.read_at(machine, value, "print", site)
+    is_logger = name.startswith(loggers.PREFIXES) or name in loggers.FUNCTIONS
+    if is_logger:
+        loggers.print_arguments(machine, arguments, site)
     result = Unknown(("call", ("external", name), tuple(_symbol(value) for value in arguments.all())))
     if name in threads.THREADS or name in threads.PROCESSES:
         threads.run_target(machine, name, arguments, site)
-    elif not name.startswith(_LOGS):
+    elif not is_logger:
         host_sync.pass_host_values(machine, name.rpartition(".")[2], arguments, site)
         tuners.run_trials(machine, name, arguments, site, result.symbol)
     return result
@@ -141,9 +146,6 @@ MAX_NAMED = 4
 
 _OF_KINDS = frozenset({"numpy.isscalar", "numpy.iterable", "numpy.ndim", "numpy.shape", "numpy.size"})
 """Functions that inspect the type or shape of a value, not its content (they do not call `__array__` on 2.21)."""
-
-_LOGS = ("logging.", "absl.logging.", "loguru.logger.")
-"""Prefixes of functions that print their arguments."""
 
 
 def _object(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
@@ -504,8 +506,10 @@ def _set_strategy(machine: Machine, arguments: Arguments, site: Site) -> Value:
     strategy = machine.choose(arguments.get("strategy", 0) or NONE)
     if isinstance(strategy, Strategy):
         machine.emit(events.StrategyUsed(site, machine.where(), strategy, "set"))
-        scope = StrategyScope(site, strategy)
-        machine.context = machine.context._replace(scopes=(*machine.context.scopes, scope))
+        machine.context = machine.context._replace(scopes=(StrategyScope(site, strategy),))
+    elif known(strategy) is None:
+        machine.context = machine.context._replace(scopes=())
+    machine.frame.enters = True  # the strategy stays when the function returns
     return NONE
 
 
@@ -515,7 +519,7 @@ def _tape(machine: Machine, arguments: Arguments, site: Site) -> Value:
 
 def _average_loss(machine: Machine, arguments: Arguments, site: Site) -> Value:
     if (size := arguments.get("global_batch_size", 2)) is not None:
-        machine.emit(events.GlobalSizeUsed(site, machine.where(), size))
+        machine.emit(events.GlobalSizeUsed(site, machine.where(), size, averages=True))
     result = tensors.derived(machine, site, arguments.all())
     if isinstance(result, Tensor):
         return Tensor(site, result.device, None, Reduced("scaled", site), scope=result.scope)
@@ -624,6 +628,17 @@ def _optimizer_got(machine: Machine, arguments: Arguments, site: Site) -> Value:
     return machine.each(arguments.get("identifier", 0) or NONE, got, site)
 
 
+def _to_numpy(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """Result of a function that reads a tensor: an array."""
+
+    def read(option: Value) -> Value:
+        tensors.read_at(machine, option, "numpy", site)
+        is_read = isinstance(option, Variable) or (isinstance(option, Tensor) and not option.from_data)
+        return host_sync.host_value(site, "numpy") if is_read else Unknown(("host", site))
+
+    return machine.each(arguments.get("x", 0) or NONE, read, site)
+
+
 def _first(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """First argument, for wrappers whose addition does not matter to the analysis."""
     return arguments.positional[0] if arguments.positional else Unknown(("first", site))
@@ -664,6 +679,8 @@ SPECIAL: dict[str, Handler] = {
     "tensorflow.nn.compute_average_loss": _average_loss,
     "tensorflow.is_tensor": _is_tensor,
     "tensorflow.keras.Input": _input,
+    "tensorflow.keras.backend.get_value": _to_numpy,
+    "tensorflow.keras.ops.convert_to_numpy": _to_numpy,
     "tensorflow.keras.optimizers.Optimizer": _some_optimizer,
     "tensorflow.keras.optimizers.deserialize": _some_optimizer,
     "tensorflow.keras.optimizers.get": _optimizer_got,

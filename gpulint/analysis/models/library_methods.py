@@ -27,11 +27,12 @@ from gpulint.analysis.domain.values.objects import (
 from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
 from gpulint.analysis.engine import builtins, context_managers
 from gpulint.analysis.engine.machine import Machine
-from gpulint.analysis.models.python import threads
+from gpulint.analysis.models.python import loggers, threads
 from gpulint.analysis.models.tensorflow import (
     distribution,
     escape,
     host_sync,
+    keras_loaders,
     keras_training,
     objects,
     stateful_ops,
@@ -55,10 +56,12 @@ def call_library_method(machine: Machine, receiver: Value, name: str, arguments:
     if isinstance(receiver, Super):
         receiver = receiver.receiver
         if name == "__init__":
+            keras_loaders.constructed(machine, receiver, arguments)
             given = tensors.flattened(map(machine.choose, arguments.all()))
             if isinstance(receiver, Model) and (arguments.open or any(map(objects.has_shape, given))):
                 objects.variables_built(machine, receiver, is_known=not arguments.open)
             return NONE
+    loggers.method_called(machine, symbol_of(receiver), name, arguments, site)
     return METHODS.get(type(receiver), _other)(machine, receiver, name, arguments, site)
 
 

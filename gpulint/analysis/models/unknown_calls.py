@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import function_of
 from gpulint.analysis.domain.values.objects import Layer, Model
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models import library_methods
-from gpulint.analysis.models.python import command_line_options
+from gpulint.analysis.models.python import command_line_options, loggers
 from gpulint.analysis.models.tensorflow import (
     api_removals,
     escape,
@@ -17,11 +19,12 @@ from gpulint.analysis.models.tensorflow import (
     gradients,
     host_sync,
     keras_training,
+    objects,
     tensors,
     tf_data,
     tuners,
 )
-from gpulint.analysis.plan.events import FunctionHandedOver, UnknownFitted
+from gpulint.analysis.plan.events import MOVES, FunctionHandedOver, UnknownFitted
 from gpulint.places import Site
 
 _OTHER_LEARNERS = frozenset(
@@ -45,19 +48,21 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         api_removals.unknown_method(machine, called, method, site)
         api_removals.property_called(machine, called, site)
         tuners.run_trials_of_method(machine, symbol(called.parts[1]), method, arguments, site)
-        _logged(machine, symbol(called.parts[1]), method, arguments, site)
-        if method in _OF_DISTRIBUTIONS and _is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
+        loggers.method_called(machine, symbol(called.parts[1]), method, arguments, site)
+        if method in _OF_DISTRIBUTIONS and loggers.is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
             return Tensor(site)
         if method == "numpy" and isinstance(number := tensors.as_number(Unknown(called.parts[1])), Tensor):
             return tensors.tensor_method(machine, number, method, site)
         if method == "numpy" and tensors.is_weight(symbol(called.parts[1])):
-            host_sync.read_tensor(machine, Tensor(site), method, site)
+            tensors.read_at(machine, Unknown(called.parts[1]), method, site)
             return host_sync.host_value(site, method)
         if method in keras_training.WEIGHTS and tensors.is_layer(symbol(called.parts[1])):
             layer = Layer(site, machine.where(), "tensorflow.keras.layers.Layer")
             keras_training.weights_used(machine, layer, method, arguments, site)
-    if method == "apply_gradients":
+    if method in ("apply", "apply_gradients"):
         _applied(machine, called, arguments, site)
+    elif method in MOVES:
+        _moved(machine, method, arguments, site)
     model = _compiled(machine, called, method, arguments, site)
     if model is not None:
         return library_methods.call_library_method(machine, model, method, arguments, site)
@@ -67,15 +72,6 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
     return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
 
 
-def _logged(machine: Machine, owner: Symbol, method: str, arguments: Arguments, site: Site) -> None:
-    """Record that a logger prints its arguments, which reads the content of tensors."""
-    if method in _PRINTS and _is_made_by(owner, "logging.getLogger"):
-        for value in arguments.all():
-            tensors.read_at(machine, value, "print", site)
-
-
-_PRINTS = frozenset({"critical", "error", "exception", "info", "log", "warning"})
-
 _OF_DISTRIBUTIONS = frozenset(
     {"cdf", "cross_entropy", "entropy", "kl_divergence", "log_cdf", "log_prob", "mean", "mode", "prob", "quantile"}
     | {"sample", "stddev", "variance"}
@@ -83,17 +79,18 @@ _OF_DISTRIBUTIONS = frozenset(
 """Methods of TensorFlow Probability distributions that return tensors."""
 
 
-def _is_made_by(owner: Symbol, name: str) -> bool:
-    """Whether a value is the result of calling a library function whose name starts with `name`."""
-    called = symbol(owner.parts[1]) if owner.parts[0] == "call" else owner
-    return called.parts[0] == "external" and str(called.parts[1]).startswith(name)
-
-
 def _applied(machine: Machine, called: Symbol, arguments: Arguments, site: Site) -> None:
     """Treat an unknown object that applies gradients as an optimizer if a tape of the program computed them."""
-    if gradients.gradients_given(machine, arguments.get("grads_and_vars", 0)):
+    if gradients.gradients_given(machine, arguments.get("grads_and_vars", 0) or arguments.get("updates")):
         optimizer = machine.library_state.optimizers.setdefault(called, foreign_objects.optimizer(machine, site))
         keras_training.optimizer_method(machine, optimizer, "apply_gradients", arguments, site)
+
+
+def _moved(machine: Machine, method: str, arguments: Arguments, site: Site) -> None:
+    """Treat an unknown object to which a gradient is added as a variable."""
+    given = [option for _, option in alternatives(arguments.get("value", 0) or NONE, machine.path)]
+    if gradients.within(Items("list", tuple(given))):
+        objects.state_updated(machine, foreign_objects.variable(machine, site), method, site, given)
 
 
 def _compiled(machine: Machine, called: Symbol, method: str, arguments: Arguments, site: Site) -> Model | None:

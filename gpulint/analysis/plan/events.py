@@ -168,8 +168,9 @@ class ReplicaValueRead(Event):
 class TensorRead(Event):
     """Eager code in a loop reads the content of a tensor, so that the host waits for it.
 
-    `how` is "float", "int", "bool", "numpy", "print" or "format". Under an unknown decorator, only those kinds are
-    reported that raise an exception in traced code.
+    `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "print", "format" or "weights"
+    (all weights of a model or layer). Under an unknown decorator, only those kinds are reported that raise an exception
+    in traced code.
     """
 
     tensor: Tensor
@@ -240,6 +241,16 @@ class RemovedNameUsed(Event):
     of_library: bool = False
 
 
+@dataclass(eq=False, repr=False)
+class ImportFailed(Event):
+    """An import statement asks for a `name` that the project's `module` does not have. `file` is the path of the
+    module."""
+
+    module: str
+    name: str
+    file: str
+
+
 # ------------------------------------------------------------------------------- models
 
 
@@ -273,6 +284,15 @@ class MetricBuilt(Event):
 class ModelCompiled(Event):
     model: Model
     arguments: Arguments
+
+
+@dataclass(eq=False, repr=False)
+class LossCompiled(Event):
+    """A model under a strategy with several replicas is compiled with a loss of the program that returns `result`."""
+
+    model: Model
+    strategy: Strategy
+    result: Value
 
 
 @dataclass(eq=False, repr=False)
@@ -354,8 +374,11 @@ class StateUpdated(Event):
 
     @property
     def is_move(self) -> bool:
-        """Whether the update adds a gradient to a variable, or subtracts it."""
-        return self.gradient is not None and self.method in MOVES
+        """Whether the update adds a gradient to a variable, or subtracts it, also by `w.assign(w - rate * g)`."""
+        given = self.gradient.gradient if self.gradient is not None else None
+        if given is None:
+            return False
+        return self.method in MOVES or (self.method == "assign" and not given.accumulated and not given.summands)
 
 
 @dataclass(eq=False, repr=False)
@@ -420,6 +443,14 @@ class DatasetBatched(Event):
 
 
 @dataclass(eq=False, repr=False)
+class SampleRead(Event):
+    """A library function is called that reads a file or transforms an image, in Python and on the host. `name` is its
+    canonical name."""
+
+    name: str
+
+
+@dataclass(eq=False, repr=False)
 class DatasetConsumed(Event):
     """A finished pipeline is read. `how`: "fit", "evaluate" (also validation and prediction), "loop" (over which `loop`
     iterates), "next" or "elsewhere" (returned by a function that the program itself never calls)."""
@@ -442,9 +473,10 @@ class DatasetDistributed(Event):
 @dataclass(eq=False, repr=False)
 class GlobalSizeUsed(Event):
     """A size is treated as the size of the global batch: divided by the number of replicas, or passed as
-    `global_batch_size`."""
+    `global_batch_size` (`averages`)."""
 
     size: Value
+    averages: bool = False
 
 
 @dataclass(eq=False, repr=False)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gpulint.analysis.domain.context import Context, Object, Where
 from gpulint.analysis.domain.values.base import LibraryName, Value
-from gpulint.analysis.domain.values.objects import Model, Optimizer
+from gpulint.analysis.domain.values.objects import Model, Optimizer, Variable
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.tensorflow import objects
 from gpulint.knowledge import fact
 from gpulint.knowledge.facts import Kind
 from gpulint.knowledge.names import PRIVATE
@@ -37,11 +38,23 @@ def model(machine: Machine, site: Site) -> Model:
     return made
 
 
+def pretrained(machine: Machine, site: Site) -> Model:
+    """Model that a class of `transformers` loads, here and now."""
+    made = objects.make_model(machine, site, "tensorflow.keras.Model")
+    made.is_private = None
+    return made
+
+
 def optimizer(machine: Machine, site: Site) -> Optimizer:
     """Optimizer of any class, created outside the program."""
     made = Optimizer(site, _elsewhere(machine), "tensorflow.keras.optimizers.Optimizer")
     made.scales = made.is_private = None
     return made
+
+
+def variable(machine: Machine, site: Site) -> Variable:
+    """Variable created outside the program."""
+    return Variable(site, _elsewhere(machine))
 
 
 def _elsewhere(machine: Machine) -> Where:

@@ -12,6 +12,7 @@ from gpulint.analysis.domain.values.functions import Function, UserClass
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.domain.values.objects import Model
 from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.tensorflow import foreign_objects
 from gpulint.analysis.plan.events import LoopEntered
 from gpulint.places import Site
 
@@ -50,11 +51,14 @@ def enter_batch_method(machine: Machine, cls: UserClass, method: Function) -> No
 
 
 def call_beginnings(machine: Machine, callback: Value, method: Function, site: Site) -> None:
-    """Call the methods that Keras calls before the first batch, for a callback that is not passed to `fit`."""
-    if not isinstance(callback, Instance) or callback.cls is None:
+    """Give a callback that is not passed to `fit` a model, and call the methods that Keras calls before the first
+    batch."""
+    if not isinstance(callback, Instance) or callback.cls is None or not _is_callback(callback.cls):
         return
     cls = callback.cls
-    if method.name in _OF_BATCHES and _is_callback(cls):
+    if "model" not in callback.attributes:
+        machine.state.write(callback.attributes, "model", foreign_objects.model(machine, site))
+    if method.name in _OF_BATCHES:
         for name in ("on_train_begin", "on_epoch_begin"):
             found = cls.find(name)
             if found is not None and isinstance(found[0], Function):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
+from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import Replica
 from gpulint.analysis.domain.traversal import leaves_on
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
-from gpulint.analysis.domain.values.functions import Bound, Function, Traced
+from gpulint.analysis.domain.values.functions import Bound, Function, Partial, Traced
 from gpulint.analysis.domain.values.object_facts import ObjectFact
-from gpulint.analysis.domain.values.objects import Layer, Model, Optimizer, Tape
+from gpulint.analysis.domain.values.objects import Layer, Loss, Model, Optimizer, Tape
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import (
@@ -19,7 +22,9 @@ from gpulint.analysis.models.tensorflow import (
     dtype_policy,
     escape,
     gradients,
+    host_sync,
     keras_callbacks,
+    keras_loaders,
     objects,
     tensors,
     tf_data,
@@ -53,11 +58,16 @@ WEIGHTS = frozenset({"get_weights", "set_weights", "save", "save_weights", "load
 
 
 def weights_used(machine: Machine, owner: Model | Layer, name: str, arguments: Arguments, site: Site) -> None:
-    """Emit `WeightsUsed` for `owner.name(…)`, where `name` is one of `WEIGHTS`."""
+    """Emit `WeightsUsed` for `owner.name(…)`, where `name` is one of `WEIGHTS`.
+
+    A Keras callback that gets the weights reads them. Other loops pass them on more often than not.
+    """
     are_got = name == "set_weights" and any(
         "get_weights" in symbol_of(one).words for value in arguments.all() for one in leaves_on(machine.path, value)
     )
     machine.emit(events.WeightsUsed(site, machine.where(), owner, name, arguments, are_got))
+    if name == "get_weights" and any(loop.is_batches for loop in machine.context.loops):
+        host_sync.read_tensor(machine, Tensor(site), "weights", site)
 
 
 def model_method(machine: Machine, model: Model, name: str, arguments: Arguments, site: Site) -> Value:
@@ -107,9 +117,26 @@ def _compile(machine: Machine, model: Model, arguments: Arguments, site: Site) -
     if loss is None and arguments.open:
         loss = Unknown(("loss", site))
     machine.state.write(model.facts, ObjectFact.LOSS, loss or NONE)
+    _try_losses(machine, model, loss, site)
     if optimizer is not None:
         machine.state.write(model.facts, ObjectFact.OPTIMIZER, optimizer)
     return NONE
+
+
+def _try_losses(machine: Machine, model: Model, losses: Value | None, site: Site) -> None:
+    """Call the program's own losses as `fit` does, if their gradients are summed over replicas."""
+    strategy = model.where.context.strategy
+    if strategy is None or not strategy.is_multi_replica:
+        return
+    for loss in leaves_on(machine.path, losses or NONE):
+        function: Value | None = loss if isinstance(loss, (Function, Partial, Bound)) else None
+        if isinstance(loss, Loss) and loss.cls is not None and (found := loss.cls.find("call")) is not None:
+            function = Bound(loss, found[0])
+        if function is not None:
+            given = Arguments((Tensor(site), Tensor(site)))
+            with machine.within(machine.context._replace(traced=site, loops=())), suppress(PathEnds):
+                result = machine.call(function, given, site)
+                machine.emit(events.LossCompiled(site, machine.where(), model, strategy, result))
 
 
 def _fit(machine: Machine, model: Model, arguments: Arguments, site: Site) -> Value:
@@ -118,6 +145,7 @@ def _fit(machine: Machine, model: Model, arguments: Arguments, site: Site) -> Va
     size = arguments.of("batch_size", _FIT_PARAMS)
     keras_callbacks.call_callbacks(machine, model, arguments, site)
     machine.emit(events.ModelFitted(site, machine.where(), model, data, size, arguments))
+    keras_loaders.prepare_batch(machine, data, site)
     tf_data.consume(machine, data, "fit", site, None)
     if (validation := arguments.get("validation_data")) is not None:
         tf_data.consume(machine, machine.choose(validation), "evaluate", site, None)
@@ -157,6 +185,10 @@ def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, argument
         return NONE
     if name == "minimize":
         return _minimize(machine, optimizer, arguments, site)
+    if name in ("compute_gradients", "_compute_gradients"):
+        gradient = gradients.within(_computed(machine, arguments, site))
+        pair = Items("tuple", (*gradient[:1], Unknown(("variable", site))))
+        return Items("list", None, pair, ("gradients and variables", site))
     if name in ("get_scaled_loss", "scale_loss", "get_unscaled_gradients") and arguments.positional:
         given = arguments.positional[0]
         return given if name == "get_unscaled_gradients" else machine.each(given, partial(_scaled, site), site)
@@ -171,12 +203,19 @@ def _scaled(site: Site, loss: Value) -> Value:
 
 
 def _minimize(machine: Machine, optimizer: Optimizer, arguments: Arguments, site: Site) -> Value:
-    loss = machine.choose(arguments.get("loss", 0) or NONE)
-    if isinstance(loss, (Function, Traced, Bound)):
-        loss = machine.choose(machine.call(loss, Arguments(), site))
-    gradient = gradients.take(machine, loss, arguments.get("var_list", 1), site)
+    gradient = _computed(machine, arguments, site)
     machine.emit(events.GradientsApplied(site, machine.where(), optimizer, gradients.within(gradient), False))
     return NONE
+
+
+def _computed(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """Gradients that an optimizer takes of a loss: with the program's tape, or its own if the loss is a function."""
+    loss = machine.choose(arguments.get("loss", 0) or NONE)
+    tape = next((one for one in map(machine.choose, arguments.all()) if isinstance(one, Tape)), None)
+    if isinstance(loss, (Function, Traced, Bound)):
+        tape = Tape(site, machine.where(), False)
+        loss = machine.choose(machine.call(loss, Arguments(), site))
+    return gradients.take(machine, loss, arguments.get("var_list", 1), site, tape)
 
 
 def tape_method(machine: Machine, tape: Tape, name: str, arguments: Arguments, site: Site) -> Value:

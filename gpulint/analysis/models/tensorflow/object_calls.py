@@ -13,7 +13,14 @@ from gpulint.analysis.domain.values.objects import Layer, Loss, Metric, Model
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.python import dataclass_fields
-from gpulint.analysis.models.tensorflow import device_runtime, dtype_policy, objects, stateful_ops, tensors
+from gpulint.analysis.models.tensorflow import (
+    device_runtime,
+    dtype_policy,
+    keras_loaders,
+    objects,
+    stateful_ops,
+    tensors,
+)
 from gpulint.analysis.models.tensorflow.escape import escape
 from gpulint.knowledge import fact
 from gpulint.knowledge.facts import Kind
@@ -27,6 +34,7 @@ def instantiate(machine: Machine, cls: UserClass, arguments: Arguments, site: Si
     if (constructor := cls.find("__init__")) is not None:
         machine.call_method(made, constructor[0], arguments, site)
     else:
+        keras_loaders.constructed(machine, made, arguments)
         dataclass_fields.fill(machine, cls, made, arguments, site)
         if not isinstance(made, Instance) or libraries or cls.is_open:
             for value in arguments.all():

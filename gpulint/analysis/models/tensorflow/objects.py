@@ -209,6 +209,12 @@ def tensor_attribute(machine: Machine, receiver: Tensor | PerReplica, name: str,
         return Items("tuple", None, receiver.value)
     if name in ("values", "indices") and isinstance(receiver, Tensor) and receiver.gradient is not None:
         return Tensor(machine.site(node), receiver.device, receiver.dtype, gradient=receiver.gradient)
+    if name in _OF_OUTPUTS and isinstance(receiver, Tensor):
+        return Tensor(machine.site(node), receiver.device)
     if name in ("dtype", "device", "name", "backing_device"):
         return Unknown(("attribute", symbol_of(receiver), name))
     return Bound(receiver, name)
+
+
+_OF_OUTPUTS = frozenset({"last_hidden_state", "logits", "loss", "pooler_output"})
+"""Tensors in the output of a model of `transformers`, which a call returns."""

@@ -103,6 +103,16 @@ def read_at(machine: Machine, value: Value, how: str, site: Site) -> None:
     elif isinstance(value, Variable):
         content = Tensor(value.site, dtype=value.dtype, on_host=_is_host_tensor(value), state=value)
         host_sync.read_tensor(machine, content, how, site)
+    elif type(value) is Unknown and is_weight(value.symbol):
+        host_sync.read_tensor(machine, Tensor(site), how, site)
+
+
+def read_all_at(machine: Machine, value: Value, how: str, site: Site) -> None:
+    """Record that the program reads the content of a value, or of the tensors in a list or dict."""
+    read_at(machine, value, how, site)
+    for leaf in leaves_on(machine.path, value) if isinstance(value, (Items, Mapping)) else ():
+        if isinstance(leaf, (Tensor, Variable)):
+            read_at(machine, leaf, how, site)
 
 
 def dtype_of(value: Value | None) -> str | None:
@@ -175,6 +185,8 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
     gradient = gradients.by_op(name, inputs) or host_sync.gradient_in(machine, inputs)
     over_batch = fact.kind is not Kind.REDUCTION or _is_over_batch(arguments.of("axis", fact.params))
     reduced = _reduced_by_op(name, fact, inputs, site) if over_batch else None
+    if reduced is not None and fact.kind is Kind.REDUCTION and arguments.of("axis", fact.params) is None:
+        reduced = reduced._replace(is_number=True)
     result = Tensor(
         site,
         result.device,
@@ -376,6 +388,8 @@ def _is_penalty(name: Symbol) -> bool:
 
 def is_weight(name: Symbol) -> bool:
     """Whether a symbol is one of the variables of a model, layer or module."""
+    if name.parts[0] == "attribute" and name.parts[-1] in _NAMES_OF_VARIABLES:
+        return is_layer(symbol(name.parts[1]))
     return _is_one_of(_LISTS_OF_VARIABLES, name)
 
 
@@ -393,7 +407,9 @@ def _is_one_of(lists: frozenset[str], name: Symbol) -> bool:
     return deep > 0 and name.parts[0] == "attribute" and name.parts[-1] in lists
 
 
-_LISTS_OF_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables"})
+_LISTS_OF_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
+_NAMES_OF_VARIABLES = frozenset({"beta", "bias", "embeddings", "gamma", "kernel", "recurrent_kernel"})
+"""Attributes of layers that are variables."""
 _LISTS_OF_LAYERS = frozenset({"layers"})
 
 _VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights", "kernel", "bias"})
@@ -434,8 +450,18 @@ def sum_of(inputs: Iterable[Value]) -> Reduced | None:
     A plain mean takes precedence, for no other term corrects it. A plain sum next to a scaled loss may be a sum over
     weights and not over a batch.
     """
-    found = [value.reduced for value in inputs if isinstance(value, Tensor) and value.reduced]
-    return min(found, key=lambda one: _RANKS.index(one.how), default=None)
+    terms = list(inputs)
+    found = [value.reduced for value in terms if isinstance(value, Tensor) and value.reduced]
+    if not found:
+        return None
+    are_numbers = all(
+        isinstance(value, Constant) or (isinstance(value, Tensor) and _is_number(value)) for value in terms
+    )
+    return min(found, key=lambda one: _RANKS.index(one.how))._replace(is_number=are_numbers)
+
+
+def _is_number(tensor: Tensor) -> bool:
+    return tensor.reduced is not None and tensor.reduced.is_number
 
 
 _RANKS = ("mean", "scaled", "default", "sum", "none")
@@ -456,7 +482,8 @@ def call_loss(machine: Machine, receiver: Loss, arguments: Arguments, site: Site
     }.get(receiver.reduction or "")
     if receiver.reduction is None or (arguments.get("sample_weight", 2) is not None and how == "sum"):
         how = None
-    return Tensor(site, result.device, None, Reduced(how, site) if how else None, scope=result.scope)
+    reduced = Reduced(how, site, is_number=how != "none") if how else None
+    return Tensor(site, result.device, None, reduced, scope=result.scope)
 
 
 GIVEN = "given by a function"
@@ -610,7 +637,9 @@ def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> 
         if of_left is None:
             return None
         if isinstance(right, Tensor) and right.shape_of:
-            return Reduced("mean", of_left.site) if of_left.how != "scaled" else of_left
+            return of_left._replace(how="mean") if of_left.how != "scaled" else of_left
+        if of_left.is_number and of_right is not None and of_right.is_number and of_right.how in ("mean", "sum"):
+            return of_left._replace(how="mean")
         return of_left if _is_weight(right) else Reduced("scaled", site)
     if name == "operator.*":
         for reduced, other in ((of_left, right), (of_right, left)):

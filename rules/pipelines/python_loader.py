@@ -1,0 +1,193 @@
+"""GPU406."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import (
+    Caller,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    callers,
+    confidence,
+    events,
+    iterated_sources,
+    known,
+    possible,
+    symbol_of,
+    values,
+)
+
+
+class PythonLoader(Rule):
+    """`fit` reads files in one Python thread
+
+    ## What it does
+    Finds `fit` with a loader that prepares its batches in Python, one sample after the other: `ImageDataGenerator`,
+    a Keras `PyDataset` (`Sequence`) without `workers` that reads files or transforms images, a Python generator that
+    does.
+
+    ## Why is this bad
+    One thread decodes and augments every image. On two cores, `flow_from_directory` gives 130 to 170 images a second,
+    `image_dataset_from_directory` 260 to 580, and more with more cores; rotations and shifts leave 42
+    (`benchmarks/experiments/python_loader.py`). An H200 trains a ResNet-50 with 700 a second.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+    from PIL import Image
+
+
+    class Photographs(tf.keras.utils.PyDataset):
+        def __init__(self, paths, labels):
+            super().__init__()
+            self.paths, self.labels = paths, labels
+
+        def __len__(self):
+            return len(self.paths) // 32
+
+        def __getitem__(self, index):
+            rows = slice(32 * index, 32 * index + 32)
+            images = [tf.keras.utils.img_to_array(Image.open(path)) for path in self.paths[rows]]
+            return tf.stack(images), self.labels[rows]
+
+
+    def train(paths, labels):
+        model = tf.keras.applications.ResNet50(classes=10, weights=None)
+        model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
+        model.fit(Photographs(paths, labels))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+
+    def read(path, label):
+        image = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+        return tf.image.resize(image, (224, 224)), label
+
+
+    def train(paths, labels):
+        model = tf.keras.applications.ResNet50(classes=10, weights=None)
+        model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
+        examples = tf.data.Dataset.from_tensor_slices((paths, labels)).shuffle(10_000)
+        model.fit(examples.map(read, num_parallel_calls=tf.data.AUTOTUNE).batch(32).prefetch(tf.data.AUTOTUNE))
+    ```
+
+    ## What is not reported
+    Loaders with `workers` or `use_multiprocessing`; loaders of arrays in memory, unless `ImageDataGenerator` rotates,
+    shifts, shears or zooms them; loaders that only validation reads.
+
+    ## At run time
+    Steps that wait for input.
+    """
+
+    code = "GPU406"
+    name = "python-loader"
+    severity = Severity.WARNING
+    is_performance = True
+    any_of_names = frozenset({".fit(", ".fit_generator("})
+    all_of_name_sets = (
+        frozenset({"flow_from_directory", "flow_from_dataframe", "ImageDataGenerator", "Sequence", "PyDataset"})
+        | frozenset({"imread", "load_img", "open", "load", "transform", "augment", "get_data"}),
+    )
+    why = "one Python thread decodes and augments every sample, and the GPU waits for it"
+    instead = "read with tf.data (`image_dataset_from_directory`, `map`), or give a `PyDataset` more `workers`"
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        reads = self.all(events.SampleRead)
+        flows = {event.site: event for event in self.all(events.LibraryCalled) if _is_flow(event)}
+        if (not reads and not flows) or "workers" in plan.referenced or "use_multiprocessing" in plan.referenced:
+            return
+        for fitted in self.all(events.ModelFitted):
+            if fitted.arguments.open:
+                continue
+            for data in possible(fitted.data, fitted.where):
+                if (flow := _flow(data, flows)) is not None:
+                    yield _report(flow.site, "`ImageDataGenerator` prepares its batches in one thread", fitted)
+                elif isinstance(data, values.Instance) and not _is_parallel(data):
+                    if (read := _read_in(reads, fitted.site, "__getitem__")) is not None:
+                        yield _report(data.site, "a Keras loader reads its samples in one thread", fitted, read)
+                elif isinstance(data, values.Items) and data.kind == "generator":
+                    called = data.symbol.parts[1]
+                    if (read := _read_in(reads, called)) is not None:
+                        yield _report(called, "a generator reads the samples for `fit` in one thread", fitted, read)
+                    elif (inner := _read_in(tuple(flows.values()), called)) is not None:
+                        message = "`ImageDataGenerator` prepares its batches in one thread"
+                        yield _report(inner.site, message, fitted)
+
+
+def _report(site: Site, message: str, fitted: events.ModelFitted, read: events.Event | None = None) -> Report:
+    related = ((fitted.site, "training reads it here"),)
+    return Report(
+        site,
+        message,
+        confidence=confidence(fitted.where),
+        happens_at=fitted.site,
+        related=(*(((read.site, "for each sample, this"),) if read is not None else ()), *related),
+    )
+
+
+def _read_in(found: tuple[events.Event, ...], call: object, function: str = "") -> events.Event | None:
+    """First of the events in a function that was called at a site: the method `function`, or a generator."""
+    for event in found:
+        for caller in callers(event.where.caller):
+            if caller.site == call and (caller.function == function if function else _is_per_sample(event, caller)):
+                return event
+    return None
+
+
+def _is_per_sample(event: events.Event, generator: Caller) -> bool:
+    """Whether a generator does this in its loops, and not for a file with many samples."""
+    if not isinstance(event, events.SampleRead):
+        return True
+    return len(event.where.context.loops) > generator.loops and not event.name.startswith(_OF_MANY)
+
+
+_OF_MANY = ("h5py.File", "numpy.load", "scipy.io.")
+"""Functions that read files which often have many samples."""
+
+
+def _is_parallel(loader: values.Instance) -> bool:
+    """Whether a loader has, or may have, several workers."""
+    workers, processes = (loader.attributes.get(name) for name in ("workers", "use_multiprocessing"))
+    return (workers is not None and known(workers) not in (0, 1)) or (
+        processes is not None and known(processes) is not False
+    )
+
+
+def _is_flow(event: events.LibraryCalled) -> bool:
+    """Whether `ImageDataGenerator` creates batches that take long: from files, or transformed pixel by pixel."""
+    owner, _, method = event.name.rpartition(".")
+    if not owner.endswith(".ImageDataGenerator") or event.receiver is None:
+        return False
+    if method in ("flow_from_directory", "flow_from_dataframe"):
+        return True
+    made = event.receiver.facts.get(values.ObjectFact.ARGUMENTS)
+    options = made.value if isinstance(made, values.Constant) else None
+    return (
+        method == "flow"
+        and isinstance(options, values.Arguments)
+        and any(
+            known(option) not in (0, 0.0, None, False) for name, option in options.keywords.items() if name in _SLOW
+        )
+    )
+
+
+_SLOW = frozenset(
+    {"brightness_range", "height_shift_range", "rotation_range", "shear_range", "width_shift_range", "zoom_range"}
+)
+"""Arguments of `ImageDataGenerator` that make it transform every image in SciPy or PIL."""
+
+
+def _flow(data: values.Value, flows: dict[Site, events.LibraryCalled]) -> events.LibraryCalled | None:
+    """Call that created the batches, if `ImageDataGenerator` did. With a `zip`, the first of several."""
+    for one in iterated_sources(data):
+        last = symbol_of(one).parts[-1]
+        if isinstance(last, Site) and last in flows:
+            return flows[last]
+    return None

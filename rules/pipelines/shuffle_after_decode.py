@@ -1,0 +1,230 @@
+"""GPU407."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from gpulint.api import (
+    PREPARING_WORDS,
+    Draft,
+    Edit,
+    Plan,
+    Refused,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    calls,
+    confidence,
+    datasets_in,
+    events,
+    known,
+    pipelines,
+    possible,
+    statements,
+    symbol_of,
+    unsafe,
+    values,
+)
+
+LARGE = 2**30
+"""Size in bytes from which a buffer counts as large."""
+
+MANY = 10_000
+"""Number of images of unknown size from which a buffer counts as large."""
+
+SMALL = 64 * 64
+"""Number of pixels up to which an image is small."""
+
+
+class ShuffleAfterDecode(Rule):
+    """Shuffle buffer of decoded images
+
+    ## What it does
+    Finds `shuffle(n)` behind the `map` that decodes or scales images, if n images take 1 GiB or more, or n is the
+    number of all files; and behind `image_dataset_from_directory`, where it shuffles batches.
+
+    ## Why is this bad
+    The buffer is filled before the first batch of every epoch, and the GPU waits meanwhile. 2,000 images of 224 x 224
+    take 1.2 GB and, on two cores, 4 to 5 s; shuffling their names takes 0.2 to 0.4 s until the first batch
+    (`benchmarks/experiments/shuffle_after_decode.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+
+    def read(path, label):
+        return tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(path), channels=3), (224, 224)), label
+
+
+    def train(model, paths, labels):
+        examples = tf.data.Dataset.from_tensor_slices((paths, labels)).map(read).shuffle(5000)
+        model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
+        model.fit(examples.batch(32), epochs=10)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+
+    def read(path, label):
+        return tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(path), channels=3), (224, 224)), label
+
+
+    def train(model, paths, labels):
+        examples = tf.data.Dataset.from_tensor_slices((paths, labels)).shuffle(5000).map(read)
+        model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
+        model.fit(examples.batch(32), epochs=10)
+    ```
+
+    ## What is not reported
+    Buffers behind a `cache`, which holds the images anyway; images of up to 64 x 64 pixels; buffers of unknown size,
+    unless it is the number of files; a map that only parses examples and leaves the images encoded.
+
+    ## Fix
+    Unsafe: moves `shuffle` before the `map`. The order of the elements changes.
+
+    ## At run time
+    Steps that wait for input.
+    """
+
+    code = "GPU407"
+    name = "shuffle-after-decode"
+    severity = Severity.WARNING
+    is_performance = True
+    any_of_names = frozenset({".shuffle("})
+    all_of_name_sets = (
+        PREPARING_WORDS - {".shuffle"},
+        frozenset({"decode_bmp", "decode_image", "decode_jpeg", "decode_png", "image_dataset_from_directory"})
+        | frozenset({"load", "resize", "resize_with_crop_or_pad", "resize_with_pad"}),
+    )
+    why = "every epoch begins with decoding a buffer full of images, and the GPU waits"
+    instead = "shuffle the file names, before the `map` that reads them"
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        decoded = _images(self.all(events.OpCalled))
+        for event in pipelines.made_for_training(plan):
+            for one in datasets_in(event.dataset):
+                for index, step in enumerate(one.steps):
+                    image = _image_before(one.steps[:index], one, decoded) if step.name == "shuffle" else None
+                    if image is not None and (text := _too_large(step, image, one, event)) is not None:
+                        by_name = unsafe("Shuffle first: the order changes", _first, step.site, image.site)
+                        yield Report(
+                            step.site,
+                            text,
+                            instead="" if image.is_step else "leave it out: this dataset shuffles the files itself",
+                            confidence=confidence(event.where),
+                            happens_at=event.site,
+                            related=((image.site, "the images are decoded here"), pipelines.reader(event)),
+                            fix=by_name if image.is_step else None,
+                        )
+
+
+class _Image(NamedTuple):
+    """Images that a step makes, or the source: their number of values, None if unknown, and how many in an element."""
+
+    site: Site
+    numbers: int | None
+    batch: int = 1
+    is_step: bool = True
+
+
+def _images(found: Iterable[events.OpCalled]) -> dict[Site, _Image]:
+    """Images that the functions of maps decode or scale, by the site of the map."""
+    images: dict[Site, _Image] = {}
+    for event in found:
+        step = event.where.context.mapped
+        if step is None:
+            continue
+        before = images.get(step)
+        if event.name in _SCALES:
+            sizes = [one.value for one in event.inputs[1:] if isinstance(one, values.Constant)]
+            numbers = [size for size in sizes if type(size) is int]
+            if len(sizes) < len(event.inputs) - 1 or len(numbers) < 2:
+                images[step] = before or _Image(step, None)
+                continue
+            size = math.prod(numbers[:2]) * 3
+            images[step] = _Image(step, min(size, before.numbers) if before and before.numbers else size)
+        elif event.name.startswith(_DECODES) and before is None:
+            images[step] = _Image(step, None)
+    return images
+
+
+_DECODES = tuple(
+    f"tensorflow.{module}.decode_{kind}" for module in ("image", "io") for kind in ("bmp", "image", "jpeg", "png")
+)
+_SCALES = frozenset(
+    f"tensorflow.image.{name}" for name in ("random_crop", "resize", "resize_with_crop_or_pad", "resize_with_pad")
+)
+"""Ops whose last argument is the size of the images that they return."""
+
+
+def _image_before(steps: tuple[values.Step, ...], source: values.Dataset, decoded: dict[Site, _Image]) -> _Image | None:
+    """Images that come out of these steps, unless a cache keeps them."""
+    if any(step.name == "cache" for step in steps):
+        return None
+    found = [decoded[step.site] for step in steps if step.site in decoded]
+    if found and not any(step.name in pipelines.BATCHES for step in steps):
+        sizes = [one.numbers for one in found if one.numbers is not None]
+        return found[0]._replace(numbers=min(sizes) if sizes else None)
+    if source.source.endswith(".image_dataset_from_directory") and not any(step.name == "unbatch" for step in steps):
+        return _of_directory(source)
+    return None
+
+
+def _of_directory(source: values.Dataset) -> _Image | None:
+    """Images that `image_dataset_from_directory` gives. By default these are batches of 32 with 256 x 256 pixels."""
+    given, size = source.arguments.get("image_size"), source.arguments.get("batch_size")
+    sizes = [known(one) for one in given.items or ()] if isinstance(given, values.Items) else []
+    batch = known(size) if size is not None else 32
+    if type(batch) is not int or known(source.arguments.get("shuffle")) is False or source.arguments.open:
+        return None
+    if given is None:
+        sizes = [256, 256]
+    if len(sizes) != 2 or not all(type(one) is int for one in sizes):
+        return None
+    return _Image(source.site, math.prod(one for one in sizes if type(one) is int) * 3, batch, is_step=False)
+
+
+def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: events.DatasetConsumed) -> str | None:
+    """What is wrong with the size of a buffer, None if nothing is."""
+    if image.numbers is not None and image.numbers <= SMALL * 3:
+        return None
+    for size in possible(step.arguments.get("buffer_size", 0), event.where):
+        count = known(size)
+        if type(count) is int:
+            if image.numbers is None:
+                if count >= MANY:
+                    return f"the buffer holds {count:,} decoded images"
+            elif count * image.batch * image.numbers * 4 >= LARGE:
+                what = "decoded images" if image.batch == 1 else f"batches of {image.batch} decoded images"
+                gigabytes = count * image.batch * image.numbers * 4 / 1e9
+                return f"the buffer holds {count:,} {what} ({gigabytes:.1f} GB)"
+        elif image.is_step and _is_number_of_all(size, source):
+            return "the buffer holds all images, decoded"
+    return None
+
+
+def _is_number_of_all(size: values.Value, source: values.Dataset) -> bool:
+    """Whether a value is the number of the elements that a dataset is made of: the length of one of the lists."""
+    name = symbol_of(size)
+    if name.parts[0] != "len" and "cardinality" not in name.words:
+        return False
+    given = [
+        leaf
+        for one in source.arguments.all()
+        for leaf in (one.items or (one,) if isinstance(one, values.Items) else (one,))
+    ]
+    return "cardinality" in name.words or any(name.parts[1] == symbol_of(one) for one in given)
+
+
+def _first(draft: Draft, shuffle: Site, cause: Site) -> list[Edit]:
+    """Move the shuffle before the map: in their method chain, or as statements `data = data.shuffle(n)`."""
+    try:
+        return calls.moved_in_chain(draft, shuffle, cause, before=True)
+    except Refused:
+        return statements.exchanged(draft, shuffle, cause)
