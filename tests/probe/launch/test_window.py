@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from gpulint.probe.capture.reader import read
 from gpulint.probe.capture.recorder import Recorder
 from gpulint.probe.launch.window import record_window
+from gpulint.probe.measures.window import why_unknown
 from gpulint.probe.tracing.handover import directory_of, leave
 from tests.probe.tracing.traces import Planes, moment
 
@@ -81,6 +83,16 @@ def test_what_cannot_be_read_is_said_once(content: Any, window: dict[str, Any], 
     ((evidence, told),) = capture.lost
     assert (evidence, told[: len(reason)]) == ("profile", reason)
     assert capture.faults == []
+
+
+def test_what_the_profiler_misses_is_evidence_that_is_lost(tmp_path: Path) -> None:
+    planes = Planes()
+    planes.space.errors.append("CUPTI_ERROR_INSUFFICIENT_PRIVILEGES")
+    left = Left(tmp_path, planes.space.SerializeToString(), WINDOW)
+    left.recorded()
+    capture = replace(read(str(left.path)), physical=("GPU:0",), visible=("GPU:0",))
+    assert capture.lost == [("profile", "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES")]
+    assert why_unknown(capture) == "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
 
 
 def test_without_a_trace_nothing_is_recorded(tmp_path: Path) -> None:
