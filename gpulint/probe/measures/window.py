@@ -82,7 +82,7 @@ def busy(capture: Capture, share: float) -> tuple[Busy, ...]:
 
 def computing_lines(capture: Capture, seconds: float) -> Iterator[tuple[Where, float, int]]:
     """Lines whose operations the devices computed, with their share of `seconds` and the number of kernels in the
-    window. Operations that ran eagerly, and those that XLA compiled, are not told apart by line."""
+    window. Operations that ran eagerly are not told apart by line."""
     window = capture.window
     whole = sum(one.busy for one in window.devices) if window is not None else 0.0
     for one in window.lines if window is not None and whole else ():
@@ -95,7 +95,7 @@ def why_unknown(capture: Capture) -> str:
     window = capture.window
     if capture.simulated:
         return "the GPUs are simulated"
-    if not any(device.startswith("GPU:") for device in capture.physical):
+    if not any(device.startswith("GPU:") for device in capture.visible):
         return "no GPU"
     if window is not None and window.devices:
         return ""
