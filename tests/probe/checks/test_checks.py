@@ -399,7 +399,7 @@ def test_growth_is_told_of_the_line_that_accounts_for_most_of_it() -> None:
     (leak,) = [one for one in verify(Run(capture)) if one.id == "mem-leak"]
     assert leak.evidence == (
         "a.py:9 outlives its step: 39 MiB per step, from `AddV2`",
-        "a.py:4 outlives its step: AddV2, 1,048,576 bytes per step",
+        "a.py:4 outlives its step: 1 MiB per step, from `AddV2`",
     )
 
 
