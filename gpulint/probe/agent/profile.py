@@ -15,6 +15,7 @@ from typing import Any
 
 from gpulint.probe.agent.guard import Guard
 from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.step_marks import StepMarks
 from gpulint.probe.agent.steps import NEVER, Again
 from gpulint.probe.agent.threads import OWN
 from gpulint.probe.tracing.handover import leave
@@ -28,6 +29,9 @@ LONGEST = 5.0
 
 PATIENCE = 2.0
 """Seconds that a loop within a function has run before the window begins without waiting for a step."""
+
+_SESSION = "_profiler"
+"""Where TensorFlow keeps the session. It stays there if a profiler server has one too, and no other could start."""
 
 Places = Callable[[], Mapping[str, tuple[int, int]]]
 """Node of a graph → file number and row of the line that created it."""
@@ -57,6 +61,8 @@ class Profile:
         self._start: Callable[[str], None] | None = None
         self._stop: Callable[[], None] | None = None
         self._mark: Callable[[str], Any] | None = None
+        self._module: Any = None
+        self._marks = StepMarks(fault)
         self._lock = threading.RLock()
         self._is_due = True
         """Whether the window has not begun yet."""
@@ -81,8 +87,10 @@ class Profile:
         self._start, self._stop, self._mark = profiler.start, profiler.stop, profiler.Trace
         giving_way = self._giving_way(profiler.start)
         inside = sys.modules[profiler.start.__module__]  # `trace_on` and `Profile` start it through this module
+        self._module = inside
         for owner in (profiler, inside):
             hooks.replace(owner, "start", giving_way)
+        self._marks.watch(profiler.Trace, hooks)
 
     def stepped(self, taken: int, now: float) -> Again:
         """Training step number `taken` has ended. Called at the steps that it asks for, perhaps at others too."""
@@ -94,7 +102,8 @@ class Profile:
             self._finish()
         if not self.is_running:
             return Again()
-        return Again(self._before + self._steps, self._limit - LONGEST + ENOUGH)
+        self._marks.begin(taken + 1)
+        return Again(taken + 1, self._limit - LONGEST + ENOUGH)
 
     def look(self, is_looping: bool) -> None:
         """Called about every second, from any thread. `is_looping`: the program loops over a dataset in a
@@ -125,6 +134,7 @@ class Profile:
             if not self.is_running:
                 return
             self.is_running = False
+            self._marks.end()
             try:
                 self.on_end()
             except Exception as error:
@@ -154,9 +164,12 @@ class Profile:
             if not self._is_due or self._start is None or self._mark is None:
                 return
             self._is_due = False
+            running = getattr(self._module, _SESSION, None)
             try:
                 self._start(self._directory)
             except Exception as error:
+                if running is None and hasattr(self._module, _SESSION):
+                    setattr(self._module, _SESSION, None)
                 self._lost(f"{type(error).__name__}: {error}")
                 return
             self.is_running = True

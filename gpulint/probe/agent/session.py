@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from gpulint.probe.agent import active, models
 from gpulint.probe.agent.calls import Calls
@@ -44,9 +44,10 @@ from gpulint.probe.agent.states import STATES, States
 from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
 from gpulint.probe.agent.tracing import Tracings
+from gpulint.probe.agent.unwatched import Unwatched
 from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, LAUNCHES, OPERATIONS, PROFILE, TRACES
+from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, LAUNCHES, OPERATIONS, PROFILE, SESSIONS, TRACES
 from gpulint.probe.tracing.handover import directory_of
 
 LAST = 2.0
@@ -148,6 +149,7 @@ class Session:
             lambda: (self._steps.taken, self._steps.ended),
         )
         self._position = Position(self._places)
+        self._unwatched = Unwatched(self._places, self._hooks, self.fault, lambda *lost: self._lose(lost))
         self._profile.places = self._rows_of_nodes
         self._profile.on_begin, self._profile.on_end = self._begin_spans, self._end_spans
         self._operations_due = 0.0
@@ -198,7 +200,8 @@ class Session:
     def imported(self, tensorflow: ModuleType) -> None:
         """The program has just imported TensorFlow. Ends it if GPUs cannot be simulated."""
         if self._options.simulate_gpus:
-            self._simulation = Simulation(self._options.simulate_gpus, self._options.simulate_memory or None)
+            memory = self._options.simulate_memory or None
+            self._simulation = Simulation(self._options.simulate_gpus, memory, self._refuse)
             try:
                 self._simulation.install(tensorflow)
             except Unsupported as error:
@@ -212,6 +215,13 @@ class Session:
         except Exception as error:
             self.fault("arming", error)
 
+    def _refuse(self, reason: str) -> NoReturn:
+        """The program begins something that simulated GPUs cannot do."""
+        place = self._places.here()
+        at = f"{os.path.basename(place[0])}:{place[1]}: " if place is not None else ""
+        self._writer.write("refused", reason=f"{at}{reason}")
+        raise SystemExit(2)
+
     def not_imported(self, name: str, error: BaseException) -> None:
         """The import of TensorFlow or Keras, which is installed, has failed."""
         self._writer.write("lost", evidence=name, reason=f"it could not be imported: {type(error).__name__}: {error}")
@@ -221,6 +231,7 @@ class Session:
         try:
             self._places.is_library(keras)
             self._observers.keras_imported(keras)
+            self._unwatched.keras_imported(keras)
         except Exception as error:
             self.fault("Keras", error)
 
@@ -259,6 +270,7 @@ class Session:
             (LAUNCHES, self._watch_functions),
             (TRACES, self._watch_traces),
             ("calls", lambda: self._lose(*(("calls", name) for name in self._calls.watch(tensorflow)))),
+            (SESSIONS, lambda: self._unwatched.watch(tensorflow)),
             ("observers", lambda: self._observers.watch(tensorflow, internals)),
         )
         for evidence, watch in observers:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.device_names import localised
 from gpulint.probe.capture.records import (
+    PUBLIC_NAMES,
     Batch,
     Call,
     Card,
@@ -41,6 +42,7 @@ from gpulint.probe.capture.records import (
     SourceText,
     Split,
     Stage,
+    StageTime,
     Stated,
     Steps,
     Strategy,
@@ -159,7 +161,8 @@ def _refused(capture: Capture, record: dict[str, Any], files: dict[int, str]) ->
 
 def _strategy(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = tuple(record["devices"])
-    made = Strategy(record["id"], record["class"], devices, record["replicas"], _where(record["where"]))
+    name = PUBLIC_NAMES.get(record["class"], record["class"])
+    made = Strategy(record["id"], name, devices, record["replicas"], _where(record["where"]))
     capture.strategies.append(made)
     capture.timeline.append(Happened(_at(record), made))
 
@@ -477,6 +480,13 @@ def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None
         capture.generators[where] = before[0] + elements, before[1] + seconds
 
 
+def _stage_times(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, name, *numbers in record["rows"]:
+        key = _place(files, file, row), name
+        before = capture.stage_times.get(key, StageTime(0, 0.0, 0.0))
+        capture.stage_times[key] = StageTime(*(one + more for one, more in zip(before, numbers, strict=True)))
+
+
 def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, *work, count in record["rows"]:
         capture.samples[Sampled(_place(files, file, row), *work)] += count
@@ -555,6 +565,7 @@ _HANDLERS = {
     "eager": _eager,
     "cost": _cost,
     "generators": _generators,
+    "stages": _stage_times,
     "samples": _samples,
     "window": _window,
     "stack": _stack,

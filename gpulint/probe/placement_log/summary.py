@@ -45,6 +45,10 @@ class Summary(Protocol):
     def records(self) -> list[dict[str, Any]]:
         """The fields of the `log` records, one per stream."""
 
+    @property
+    def messages(self) -> list[str]:
+        """What else TensorFlow says about devices."""
+
 
 class LogSummary:
     """Totals of one stream."""
@@ -55,6 +59,8 @@ class LogSummary:
         self._placements = Placements()
         self._messages: dict[str, None] = {}
         self._lock = threading.Lock()
+        self.is_recognised = False
+        """Whether any line was TensorFlow's, about devices."""
 
     @property
     def pending(self) -> bytes:
@@ -89,8 +95,14 @@ class LogSummary:
             }
             return [record]
 
+    @property
+    def messages(self) -> list[str]:
+        with self._lock:
+            return list(self._messages)
+
     def _counted(self, parsed: Parsed) -> Parsed:
         self._placements.add(parsed.records)
+        self.is_recognised = self.is_recognised or bool(parsed.records)
         for record in parsed.records:
             text = _text(record)
             if text and len(self._messages) < MAX_MESSAGES:
@@ -139,6 +151,10 @@ class SharedSummary:
         self._output.close()
         self._errors.close()
         return self._parser.close()
+
+    @property
+    def messages(self) -> list[str]:
+        return [*self._output.messages, *self._errors.messages]
 
     def records(self) -> list[dict[str, Any]]:
         return [*self._output.records(), *self._errors.records()]

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import Where
+from gpulint.probe.capture.records import Node, Where
 from gpulint.probe.expectations.expectation import Expectation
 from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.measures.fallbacks import fallbacks
@@ -251,7 +251,28 @@ def _placements(capture: Capture) -> list[dict[str, Any]]:
         }
         for name, where in sorted(capture.compiled.items())
     ]
-    return [*eager, *nodes, *units]
+    return [*eager, *nodes, *units] or _logged(capture)
+
+
+def _logged(capture: Capture) -> list[dict[str, Any]]:
+    """The placements of TensorFlow's log, where nothing else is known: it names neither lines nor requests. Of two
+    streams that say the same, the one that says more."""
+    logs = [log for log in capture.logs.values() if log.placed or log.ran]
+    fullest = max(logs, key=lambda log: log.placed.total() + log.ran.total(), default=None)
+    if fullest is None:
+        return []
+    return [
+        {
+            **_place(None),
+            "op": op,
+            "dtype": None,
+            "requested": None,
+            "assigned": device,
+            "count": count,
+            "reason": reason(Node(None, op, "", device, ""), capture) or None,
+        }
+        for (op, device), count in sorted((fullest.placed + fullest.ran).items())
+    ]
 
 
 def _simulated(capture: Capture) -> dict[str, Any] | None:

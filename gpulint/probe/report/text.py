@@ -15,6 +15,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.curves import curves
+from gpulint.probe.measures.holders import CPU, HOST
 from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_spent import TimeSpent
@@ -217,6 +218,8 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
     told: dict[str, list[str]] = {}
     aside = ("card ", "CPU:") if report.capture.simulated else ("card ",)
     for curve in curves(report.capture):
+        if curve.subject == CPU and HOST in held:
+            continue
         if curve.unit == "bytes" and not curve.subject.startswith(aside) and report.capture.tensorflow:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""
             whose = f": {held[curve.subject]}" if held.get(curve.subject) else ""
@@ -258,7 +261,8 @@ def _check(one: Expectation, width: int, verbose: bool) -> Iterator[Text]:
     if one.status in (Status.PASS, Status.SKIP):
         yield from (Text(line, style="dim") for line in block(one.observed, width, rest))
         return
-    yield from (Text(line) for line in block(f"expected: {one.expected}; observed: {one.observed}", width, rest))
+    seen = one.observed if one.id == "prediction" else f"expected: {one.expected}; observed: {one.observed}"
+    yield from (Text(line) for line in block(seen, width, rest))
     for evidence in one.evidence:
         yield from (Text(line) for line in block(evidence, width, f"{rest}- "))
     if one.fix:

@@ -87,6 +87,13 @@ def test_the_advice_for_input_fits_its_source(seen: Capture, where: Where, fix: 
     assert one.evidence == "100 of 100 steps waited for it, 90.0 ms each."
 
 
+def test_the_rule_about_loaders_gives_its_code() -> None:
+    seen = capture(data=Counter({Data(HERE, "generator", 0, 0): 1}))
+    one = first(WAITING, seen, finding("GPU406", HERE))
+    assert (one.code, one.where) == ("GPU406", HERE)
+    assert "workers" in one.fix
+
+
 def test_what_keras_builds_around_arrays_is_not_the_programs_pipeline() -> None:
     seen = capture(executions=built(("MapDataset", HERE)), data=Counter({Data(HERE, "arrays", 0, 0): 1}))
     assert "batch_size" in first(WAITING, seen).fix
@@ -214,6 +221,14 @@ def test_all_traces_but_the_first_are_lost_time() -> None:
     assert not advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[once]))
     before_the_first_step = spent({"launch": 5.0}, tracings=[tracing])
     assert not advise(capture(), (), before_the_first_step)
+
+
+@pytest.mark.parametrize("name", ["Dataset_map_decode", "_remote_next_func"])
+def test_functions_that_a_pipeline_calls_are_not_retraced_by_the_program(name: str) -> None:
+    tracing = Tracing(name, THERE, "trace", 10, 5.0, ())
+    traced = PartAt("trace", HERE, 8.0, 9, name)
+    found = advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, by_line=[traced], tracings=[tracing]))
+    assert not [one for one in found if one.cause == "retracing"]
 
 
 def test_the_fix_of_retracing_fits_what_changes() -> None:

@@ -15,10 +15,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpulint.probe.agent.guard import Guard
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.profile import ENOUGH, LONGEST, PATIENCE, Profile
 from gpulint.probe.agent.steps import Again
 from gpulint.probe.tracing.handover import is_left, window_of
+
+
+class Mark:
+    """A span of the profiler."""
+
+    def __init__(self, name: str, **metadata: Any) -> None:
+        self.name, self.metadata = name, metadata
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *raised: Any) -> None: ...
 
 
 class Run:
@@ -30,25 +42,25 @@ class Run:
         self.moments: list[tuple[str, int]] = []
         self.lost: list[str] = []
         self.error = error
-        self.profile = Profile(str(folder), first, steps, self.lost.append, self.fail, lambda: (self.taken, self.ended))
+        self.profile = Profile(
+            str(folder), first, steps, self.lost.append, Guard(self.fail), lambda: (self.taken, self.ended)
+        )
         self.hooks = Hooks()
         self.module = ModuleType(Run.start.__module__)
-        vars(self.module).update(start=self.start, stop=self.stop, Trace=self.mark)
+        vars(self.module).update(start=self.start, stop=self.stop, Trace=type("Trace", (Mark,), {}))
         with patch.dict(sys.modules, {Run.start.__module__: self.module}):
             self.profile.watch(self.module, self.hooks)
         self.again = Again(step=0)
 
     def start(self, directory: str) -> None:
         if self.error is not None:
+            if vars(self.module)["_profiler"] is None:
+                vars(self.module).update(_profiler="left by the attempt")
             raise self.error
         self.moments.append(("start", self.taken))
 
     def stop(self) -> None:
         self.moments.append(("stop", self.taken))
-
-    @contextmanager
-    def mark(self, name: str) -> Iterator[None]:
-        yield
 
     @staticmethod
     def fail(where: str, error: BaseException) -> None:
@@ -138,12 +150,15 @@ def test_without_steps_or_loops_nothing_is_profiled(tmp_path: Path) -> None:
     assert run.moments == []
 
 
-def test_another_profiler_that_runs_is_reported_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("session", [None, "the program's"])
+def test_another_profiler_that_runs_is_reported_once(session: str | None, tmp_path: Path) -> None:
     run = Run(tmp_path, 3, 5, RuntimeError("Another profiler is running."))
+    vars(run.module).update(_profiler=session)
     with clock(lambda: run.seconds):
         for _ in range(20):
             run.step()
     assert run.lost == ["RuntimeError: Another profiler is running."]
+    assert vars(run.module)["_profiler"] == session
     assert not is_left(str(tmp_path))
 
 

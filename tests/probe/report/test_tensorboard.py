@@ -12,7 +12,7 @@ import pytest
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.reader import read as capture_in
-from gpulint.probe.capture.records import Happened, Sample, Steps
+from gpulint.probe.capture.records import Happened, Sample, Segment, Steps, TakenStep
 from gpulint.probe.expectations.expectation import Expectation, Level, Status
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.tensorboard import check_directory, write
@@ -65,6 +65,15 @@ def test_scalars_have_the_training_step_and_the_time(tmp_path: Path) -> None:
     assert seen["step time/step"] == [(105.0, 2, 1.0), (106.0, 3, 1.0), (110.0, 6, 1.0)]
     assert seen["run/ops.on_gpu"] == [(120.0, 6, 1.0)]
     assert plugin_of(tmp_path, "memory/GPU:0/in use") == "scalars"
+
+
+def test_the_parts_of_steps_are_scalars(tmp_path: Path) -> None:
+    steps = [TakenStep(105.0 + n, {"input": 0.25, "launch": 0.75}, 0) for n in range(2)]
+    segments = [Segment(0, 104.0, 106.0, 2, {"input": 0.5, "launch": 1.5}, 0, ())]
+    write(str(tmp_path), RunReport.of(ran(steps_taken=steps, segments=segments), [], 0))
+    seen = read(tmp_path)
+    assert seen["time of a step/input"] == [(105.0, 2, 0.25), (106.0, 3, 0.25)]
+    assert seen["time of a step/launch"] == [(105.0, 2, 0.75), (106.0, 3, 0.75)]
 
 
 def test_the_verdict_and_the_expectations_are_texts(tmp_path: Path) -> None:
@@ -189,9 +198,18 @@ def test_a_run_is_profiled_and_read_back(tmp_path: Path) -> None:
         "names = [plane.event_metadata[event.metadata_id].name for plane in space.planes\n"
         "         for line in plane.lines for event in line.events]\n"
         "print(sum(name.startswith('gradient_tape/MatMul/MatMul:') for name in names))\n"
+        "for plane in space.planes:\n"
+        "    stats = {key: one.name for key, one in plane.stat_metadata.items()}\n"
+        "    for line in plane.lines:\n"
+        "        for event in line.events:\n"
+        "            if plane.event_metadata[event.metadata_id].name == 'train':\n"
+        "                told = {stats[one.metadata_id]: one.int64_value or one.uint64_value for one in event.stats}\n"
+        "                print(told['step_num'], told['_r'])\n"
     )
     asked = subprocess.run([sys.executable, "-c", text, profile], capture_output=True, text=True, check=True)
-    assert int(asked.stdout) == 5
+    gradients, *marks = asked.stdout.split("\n")
+    assert int(gradients) == 5
+    assert [mark for mark in marks if mark] == [f"{step} 1" for step in range(4, 9)]
 
 
 OWN_PROFILE = (
