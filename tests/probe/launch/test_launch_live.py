@@ -74,7 +74,7 @@ def test_the_output_is_that_of_the_program_alone(tmp_path: Path, source: str) ->
     assert (b"/job:localhost" in output + errors) is (source is OWN_LOG)
     logs = launched.capture.logs
     assert (("MatMul", "CPU:0") in logs["stderr"].placed) is (source is OWN_LOG)
-    assert not launched.capture.lost
+    assert {evidence for evidence, _ in launched.capture.lost} <= {"sessions"}
 
 
 def test_the_log_stands_in_for_operations_and_is_held_back(tmp_path: Path) -> None:
