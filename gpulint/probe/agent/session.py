@@ -340,7 +340,8 @@ class Session:
         if not self._tensorflow.executing_eagerly() or sys.exc_info()[0] is not None:
             return
         self._launches.on_first = None
-        if not self._operations.traces and not self._tensorflow.config.functions_run_eagerly():
+        is_known = any(evidence == FUNCTIONS for evidence, _ in self._lost)
+        if not (is_known or self._operations.traces or self._tensorflow.config.functions_run_eagerly()):
             self._lose((FUNCTIONS, "one was called and not seen"))
 
     def _became_live(self) -> None:

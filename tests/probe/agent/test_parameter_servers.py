@@ -66,7 +66,7 @@ print(loss.fetch() < 64)
 def test_parameter_servers_are_not_waited_for(tmp_path: Path) -> None:
     done, capture = probed(tmp_path, PROGRAM)
     assert (done.stdout, done.returncode) == ("True\n", 0)
-    assert capture.strategies[0].cls == "ParameterServerStrategyV2" and not capture.steps
+    assert capture.strategies[0].cls == "ParameterServerStrategy" and not capture.steps
     assert capture.lost == [
         ("graphs", "the program runs operations on remote devices"),
         ("functions", "TensorFlow does not report those that a coordinator schedules"),
