@@ -372,8 +372,9 @@ class Internals:
 
     @staticmethod
     def inputs_of(dataset: Any) -> list[Any]:
-        """The datasets that a dataset reads."""
-        return list(dataset._inputs())
+        """The datasets that a dataset reads; none of one that a function got as an argument."""
+        inputs = getattr(dataset, "_inputs", None)
+        return list(inputs()) if inputs is not None else []
 
     @staticmethod
     def undistributed(dataset: Any) -> Any:
