@@ -261,7 +261,8 @@ def _check(one: Expectation, width: int, verbose: bool) -> Iterator[Text]:
     if one.status in (Status.PASS, Status.SKIP):
         yield from (Text(line, style="dim") for line in block(one.observed, width, rest))
         return
-    yield from (Text(line) for line in block(f"expected: {one.expected}; observed: {one.observed}", width, rest))
+    seen = one.observed if one.id == "prediction" else f"expected: {one.expected}; observed: {one.observed}"
+    yield from (Text(line) for line in block(seen, width, rest))
     for evidence in one.evidence:
         yield from (Text(line) for line in block(evidence, width, f"{rest}- "))
     if one.fix:
