@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpulint.probe.advice.advice import Advice
+from gpulint.probe.advice.causes import idle_device
 from gpulint.probe.expectations.expectation import Expectation, Status
 
 _COVERED = {
@@ -14,7 +15,7 @@ _COVERED = {
     "host-reads": {"GPU501", "GPU502"},
     "copies": {"copies", "GPU102"},
     "straggler": {"straggler"},
-    "idle-device": {"gpu-idle", "strategy-spread"},
+    "idle-device": {"gpu-idle", "strategy-spread", *idle_device.RULES},
     "out-of-memory": {"out-of-memory"},
     "precision": {"GPU604"},
 }
@@ -22,9 +23,10 @@ _COVERED = {
 
 
 def is_told(one: Expectation, advice: Sequence[Advice]) -> bool:
-    """Whether advice says what a check found: that of the same rule on the same line, or, of a warning, that about the
-    same cause."""
-    if any(each.code and (each.code, each.where) == (one.code, one.where) for each in advice):
-        return True
-    covered = {name for each in advice for name in _COVERED.get(each.cause, ())}
-    return one.status is Status.WARN and (one.code in covered or (one.id in covered and one.id != "prediction"))
+    """Whether advice says what a check found: that about the same cause or rule, of a violation that fails the run on
+    the same line."""
+    return any(
+        (each.where == one.where or one.status is Status.WARN)
+        and {one.id, one.code} & {*_COVERED.get(each.cause, ()), each.code} - {None, ""}
+        for each in advice
+    )

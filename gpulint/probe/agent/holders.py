@@ -71,6 +71,11 @@ class Holders:
                 self._living[key] = weakref.ref(owner, gone), holder, size
                 self._change(holder, size)
 
+    def level(self, holder: Holder, size: int) -> None:
+        """Memory whose size changes, as of a buffer: what it holds now."""
+        with self._lock:
+            self._change(holder, size - self._bytes.get(holder, 0))
+
     @contextmanager
     def during(self, holder: Holder, size: int) -> Iterator[None]:
         """Memory that is held within a block."""

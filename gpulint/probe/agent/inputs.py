@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from itertools import combinations, islice, pairwise
 from statistics import median
@@ -12,15 +13,14 @@ from typing import Any
 
 from gpulint.probe.agent.generators import Generators
 from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.holders import Holder, Holders
 from gpulint.probe.agent.hooks import Hooks
-from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.internals import Internals, IteratorModel
+from gpulint.probe.agent.pipelines import Pipelines
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.replicas import split
 from gpulint.probe.agent.states import INPUT, OWN, TRACE, States
 from gpulint.probe.agent.tally import Tally
-
-FIRST = 2
-"""Elements of an iterator that are not counted for the share of a loop: the first ones fill buffers."""
 
 GAPS = 100
 """Gaps between requests that an iterator remembers."""
@@ -28,11 +28,20 @@ GAPS = 100
 LONGEST = 9.9
 """Seconds from which a gap may be missing: longer than 10 s are not remembered."""
 
+TRIES = 3
+"""Calls of a function after which it is taken to read no iterator but those that it gets."""
+
 CHOICES = 500
 """Choices of missing gaps that are compared."""
 
 CALLS = 64
 """Calls of functions after which their iterators are queried, which takes about as long as an eager operation."""
+
+HOST = "CPU:0"
+"""Where tf.data keeps its buffers."""
+
+SAMPLED = frozenset({8, 64, 512, 4096})
+"""Elements of a loop in Python after which the buffers are looked at."""
 
 NEXT, OPEN, CLOSE = "next", "iter", "end of a pipeline"
 """Details of waits: for an element, for an iterator, and for what its pipeline is still doing."""
@@ -49,19 +58,34 @@ class Inputs:
     the rest of the time between the beginnings of two calls is the wait.
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault, states: States, steps: Callable[[], int]) -> None:
-        """`steps` returns the number of training steps so far."""
-        self._places, self._hooks, self._states, self._steps = places, hooks, states, steps
+    def __init__(
+        self,
+        places: Places,
+        hooks: Hooks,
+        fault: Fault,
+        states: States,
+        pipelines: Pipelines,
+        holders: Holders,
+    ) -> None:
+        self._places, self._hooks, self._states = places, hooks, states
+        self._pipelines, self._holders = pipelines, holders
         self._internals: Internals | None = None
-        self.seen = Tally("input")
+        self.stage_times = Tally("stages")
         self.generators = Generators(places, hooks)
         self.splits = Tally("splits")
         self._loops: weakref.WeakKeyDictionary[Any, _Loop] = weakref.WeakKeyDictionary()
         self._inside: dict[int, _Inside] = {}
         """Iterators read inside functions, by identity."""
+        self._idle: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Iterators that nobody has read."""
+        self._note_opened = guarded("waits for input", fault, self._idle.add)
+        self._captured: dict[str, weakref.WeakSet[Any]] = {}
+        """Function → iterators that it reads and does not get."""
+        self._tried: Counter[str] = Counter()
         self._calling: list[_Inside] = []
         """Those passed to the function that is running."""
         self._note = guarded("waits for input", fault, self._advanced)
+        self._look = guarded("buffers", fault, self._look_at_buffers)
         self._end = guarded("waits for input", fault, self._died)
         self.began = guarded("waits for input", fault, self._began)
         self.ended = guarded("waits for input", fault, self._ended)
@@ -82,12 +106,14 @@ class Inputs:
 
         @functools.wraps(advance)
         def timed(iterator: Any) -> Any:
+            if states.state == TRACE:  # in a function
+                return advance(iterator)
             loop = self._loops.get(iterator)
             if loop is None:
                 loop = self._loops[iterator] = _Loop(self._places.here(2))
+                self._idle.discard(iterator)
                 states.begin_pass(loop.place)
             entered = states.enter(INPUT, loop.place, NEXT)
-            began = time.perf_counter()
             try:
                 element = advance(iterator)
             except StopIteration:
@@ -96,18 +122,17 @@ class Inputs:
             finally:
                 if entered:
                     states.leave()
-            self._note(loop, began, time.perf_counter(), element)
+            self._note(loop, element)
+            if loop.taken in SAMPLED:
+                self._look(iterator)
             return element
 
         return timed
 
-    def _advanced(self, loop: _Loop, began: float, ended: float, element: Any) -> None:
+    def _advanced(self, loop: _Loop, element: Any) -> None:
         if sizes := split(element):
             self.splits.count(loop.place, sizes)
-        steps = self._steps()
-        if loop.taken >= FIRST:
-            self.seen.add(loop.place, numbers=(1, ended - began, ended - loop.last, steps - loop.steps))
-        loop.taken, loop.last, loop.steps = loop.taken + 1, ended, steps
+        loop.taken += 1
 
     def _opened(self, iterate: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Starting a pipeline, which may fill its buffers."""
@@ -119,9 +144,11 @@ class Inputs:
                 return iterate(dataset)
             states.enter(INPUT, self._places.here(2), OPEN)
             try:
-                return iterate(dataset)
+                iterator = iterate(dataset)
             finally:
                 states.leave()
+            self._note_opened(iterator)
+            return iterator
 
         return opened
 
@@ -143,26 +170,52 @@ class Inputs:
 
     def _died(self, iterator: Any) -> None:
         """An iterator is about to be deleted, as at the end of an epoch."""
-        one = self._inside.pop(id(iterator), None)
+        if self._internals is None:
+            return
+        one, loop = self._inside.pop(id(iterator), None), self._loops.get(iterator)
         if one is not None:
             self._query(one, iterator, is_last=True)
-        if self._internals is not None:
-            self._internals.release(iterator)
+            self._note_stages(one.place, one.model)
+        elif loop is not None and loop.taken:
+            self._note_stages(loop.place, self._internals.iterator_model(iterator))
+        self._internals.release(iterator)
+
+    def _note_stages(self, place: Place | None, model: IteratorModel | None) -> None:
+        """The stages of a pipeline that has ended."""
+        for name, elements, seconds, parallelism in model.stages if model is not None else ():
+            self.stage_times.add(place, name, numbers=(elements, seconds, elements * parallelism))
 
     # ------------------------------------------------------------------ inside a function
 
     def _began(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
         """The training thread calls a function."""
-        if self._internals is None or not self._internals.reads_models:
+        if self._internals is None:
             return
         self._calling = []
-        for argument in arguments:
+        for argument in (*arguments, *self._captured.get(name, ())):
             for iterator in self._internals.owned_iterators(argument):
-                one = self._inside.get(id(iterator))
-                if one is None or one.iterator() is not iterator:
-                    one = self._inside[id(iterator)] = _Inside(iterator, place, self._steps())
+                one = self._read_inside(iterator, place)
                 one.calls.append(_Call(time.perf_counter()))
                 self._calling.append(one)
+
+    def _read_inside(self, iterator: Any, place: Place | None) -> _Inside:
+        one = self._inside.get(id(iterator))
+        if one is None or one.iterator() is not iterator:
+            one = self._inside[id(iterator)] = _Inside(iterator, place)
+            self._idle.discard(iterator)
+        return one
+
+    def _look_for_captured(self, name: str, place: Place | None) -> None:
+        """A function has run that got no iterator: it may have captured one that nobody has read before."""
+        self._tried[name] += 1
+        assert self._internals is not None
+        for iterator in list(self._idle):
+            for owned in self._internals.owned_iterators(iterator)[:1]:
+                model = self._internals.iterator_model(owned)
+                if model is not None and model.elements:
+                    self._captured.setdefault(name, weakref.WeakSet()).add(iterator)
+                    self._idle.discard(iterator)
+                    self._read_inside(owned, place).begin(model)
 
     def traced(self, is_first_run: bool) -> None:
         """The running function was traced, and asks for its element only now; or its first run has ended, of which
@@ -179,6 +232,8 @@ class Inputs:
             one.calls[-1].ended = time.perf_counter()
             if len(one.calls) * one.each >= CALLS or len(one.calls) >= CALLS:
                 self._query(one, one.iterator())
+        if not self._calling and self._idle and self._tried[name] < TRIES:
+            self._look_for_captured(name, place)
         self._calling = []
 
     def settle(self) -> None:
@@ -190,41 +245,57 @@ class Inputs:
         """The watching is over: the last waits."""
         for one in list(self._inside.values()):
             self._query(one, one.iterator(), is_last=True)
+            self._note_stages(one.place, one.model)
         self._inside.clear()
+
+    def _look_at_buffers(self, iterator: Any) -> None:
+        """Those of an iterator that a loop in Python reads."""
+        owned = self._internals.owned_iterators(iterator)[:1] if self._internals is not None else []
+        entered = self._states.enter(OWN)
+        try:
+            for one in owned:
+                if self._internals is not None and (model := self._internals.iterator_model(one)) is not None:
+                    self._hold_buffers(one, model)
+        finally:
+            if entered:
+                self._states.leave()
+
+    def _hold_buffers(self, iterator: Any, model: IteratorModel) -> None:
+        """What the stages of a pipeline keep in the host's memory."""
+        dataset = Internals.dataset_of(iterator)
+        for name, size in model.buffers:
+            self._holders.level(Holder(HOST, "input", self._pipelines.place_of(dataset, name), name), size)
 
     def _query(self, one: _Inside, iterator: Any, is_last: bool = False) -> None:
         if iterator is None or self._internals is None:
             return
         entered = self._states.enter(OWN)
         try:
-            given = self._internals.iterator_gaps(iterator)
+            model = self._internals.iterator_model(iterator)
         finally:
             if entered:
                 self._states.leave()
-        if given is not None:
-            waits = one.settle(*given, is_last)
+        if model is not None:
+            one.model = model
+            self._hold_buffers(iterator, model)
+            waits = one.settle(model.elements, model.gaps, is_last)
         elif self._internals.is_synchronous(iterator):
             waits = one.of_generator(self.generators.between)
         else:
+            one.calls = one.calls[-1:]
             return
-        steps = self._steps()
         for began, ended, waited, count in waits:
             self._states.moves(one.place, INPUT, NEXT, began, ended, waited, count)
-        if waits:
-            seconds = waits[-1][1] - waits[0][0]
-            numbers = sum(count for *_, count in waits), sum(one[2] for one in waits), seconds, steps - one.steps
-            self.seen.add(one.place, numbers=numbers)
-            one.steps = steps
 
 
 class _Loop:
-    """An iterator read in Python: its line, the number of its elements, and time and step count of the last one."""
+    """An iterator read in Python: its line, and the number of its elements."""
 
-    __slots__ = ("__weakref__", "last", "place", "steps", "taken")
+    __slots__ = ("place", "taken")
 
     def __init__(self, place: Place | None) -> None:
         self.place = place
-        self.taken, self.last, self.steps = 0, 0.0, 0
+        self.taken = 0
 
 
 class _Call:
@@ -240,18 +311,24 @@ class _Call:
 class _Inside:
     """An iterator read inside functions, and the calls that read it whose waits are not known yet."""
 
-    __slots__ = ("calls", "each", "elements", "gaps", "iterator", "place", "remembered", "steps")
+    __slots__ = ("calls", "each", "elements", "gaps", "iterator", "model", "place", "remembered")
 
-    def __init__(self, iterator: Any, place: Place | None, steps: int) -> None:
-        self.iterator, self.place, self.steps = weakref.ref(iterator), place, steps
+    def __init__(self, iterator: Any, place: Place | None) -> None:
+        self.iterator, self.place = weakref.ref(iterator), place
         self.calls: list[_Call] = []
         self.elements = 0
+        self.model: IteratorModel | None = None
+        """The last one."""
         self.each = 1
         """Elements that a call reads."""
         self.gaps: list[float] = []
         """Gaps of `calls` in seconds."""
         self.remembered: list[int] = []
         """The gaps that the iterator remembered at the last query, in µs."""
+
+    def begin(self, model: IteratorModel) -> None:
+        """Nothing is known of the calls so far."""
+        self.elements, self.remembered = model.elements, model.gaps
 
     def settle(self, elements: int, gaps: list[int], is_last: bool) -> list[tuple[float, float, float, int]]:
         """The waits of all calls but the last: begin, end, seconds waited, elements. `elements` is the number so far,
@@ -261,6 +338,7 @@ class _Inside:
         fresh = self.calls if is_first else self.calls[1:]
         returned = sum(1 for call in fresh if call.ended)
         if not taken or not returned:
+            self.calls = self.calls[-1:]
             return []
         new = [gap / 1e6 for gap in gaps[len(gaps) - _added(self.remembered, gaps) :]]
         self.remembered = gaps

@@ -43,6 +43,30 @@ class Private(NamedTuple):
     """The evidence that is lost without it."""
 
 
+class IteratorModel(NamedTuple):
+    """What an iterator tells of itself: number of elements that it has produced, the last gaps between requests in µs,
+    and the `ModelProto` with its stages."""
+
+    elements: int
+    gaps: list[int]
+    model: Any
+
+    @property
+    def stages(self) -> list[tuple[str, int, float, float]]:
+        """Name, elements, seconds of work in all, and parallelism of each stage, from the last to the source."""
+        found = []
+        for node in self.model.nodes.values():
+            parallel = [one.value for one in node.parameters if one.name == "parallelism"]
+            seconds = node.processing_time / 1e9
+            found.append((str(node.name), int(node.num_elements), seconds, max(1.0, *parallel) if parallel else 1.0))
+        return found
+
+    @property
+    def buffers(self) -> list[tuple[str, int]]:
+        """Name and buffered bytes of each stage that buffers elements."""
+        return [(str(node.name), int(node.buffered_bytes)) for node in self.model.nodes.values() if node.buffered_bytes]
+
+
 _CONTEXT = "tensorflow.python.eager.context"
 _OPS = "tensorflow.python.framework.ops"
 _EXECUTOR = "tensorflow.python.eager.executor"
@@ -307,6 +331,11 @@ class Internals:
         return True
 
     @staticmethod
+    def dataset_of(iterator: Any) -> Any:
+        """The dataset that an iterator reads."""
+        return iterator._dataset
+
+    @staticmethod
     def inputs_of(dataset: Any) -> list[Any]:
         """The datasets that a dataset reads."""
         return list(dataset._inputs())
@@ -340,9 +369,9 @@ class Internals:
             found += [inner] if isinstance(inner, self.owned_iterator) else getattr(inner, "_device_iterators", ())
         return [one for one in found if isinstance(one, self.owned_iterator)]
 
-    def iterator_gaps(self, iterator: Any) -> tuple[int, list[int]] | None:
-        """Number of elements an iterator has produced, and the last gaps between requests in µs (`ModelProto`); None
-        if it does not report. Runs an operation, so not while a graph is built, to which it would belong."""
+    def iterator_model(self, iterator: Any) -> IteratorModel | None:
+        """What an iterator tells of itself (`ModelProto`), None if it does not. Runs an operation, so not while a graph
+        is built, to which it would belong."""
         if self._model_of is None:
             return None
         get, form = self._model_of
@@ -351,6 +380,6 @@ class Internals:
                 return None
             text = get(iterator=iterator._iterator_resource)
             model = form.FromString(self.value_of(text))
-            return int(model.nodes[model.output].num_elements), list(model.gap_times)
+            return IteratorModel(int(model.nodes[model.output].num_elements), list(model.gap_times), model)
         except Exception:  # an iterator without a model, one over several devices, or one that has ended
             return None

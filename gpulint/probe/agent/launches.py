@@ -14,7 +14,7 @@ from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.states import LAUNCH, States
 
 OnCall: TypeAlias = Callable[[str, "Place | None", "tuple[Any, ...]"], None]
-"""Receives a function's name, the line that calls it, and its positional arguments."""
+"""Receives a function's name, the line that calls it, and its arguments."""
 
 
 class Launches:
@@ -51,9 +51,10 @@ class Launches:
                 self.called[name] += 1
             calls.is_inside = True
             place = here(2) if states.is_here else None
+            given = (*arguments, *keywords.values()) if keywords else arguments
             if entered := states.enter(LAUNCH, place, name):
                 for begun in self.on_begun:
-                    begun(name, place, arguments)
+                    begun(name, place, given)
             try:
                 result = call(function, *arguments, **keywords)
             finally:
@@ -64,7 +65,7 @@ class Launches:
                     self.on_first()
             if entered:
                 for ended in self.on_ended:
-                    ended(name, place, arguments)
+                    ended(name, place, given)
             return result
 
         return timed

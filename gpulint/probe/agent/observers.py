@@ -51,8 +51,8 @@ class Observers:
         self._local_input = LocalInput(places, hooks, fault)
         self._saves = Saves(places, hooks, states)
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
-        self._inputs = Inputs(places, hooks, fault, states, steps)
         self._pipelines = Pipelines(writer, places, hooks, fault)
+        self._inputs = Inputs(places, hooks, fault, states, self._pipelines, holders)
         self._models.on_ended = guarded("waits for input", fault, self._inputs.settle)
         self.function_began, self.function_ended = self._inputs.began, self._inputs.ended
         self.function_traced = self._inputs.traced
@@ -103,8 +103,8 @@ class Observers:
             self._reads.seen,
             self._reads.steps,
             self._local_input.seen,
-            self._inputs.seen,
             self._inputs.generators.seen,
+            self._inputs.stage_times,
             self._inputs.splits,
         ):
             tally.write(self._writer)

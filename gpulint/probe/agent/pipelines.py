@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,8 @@ from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.writer import Writer
+
+_AFFIXES = re.compile(r"^_|Dataset|Memory|Impl|V\d+$")
 
 MOST = 200
 """Pipelines recorded, and stages of each: a program may build datasets in a loop."""
@@ -52,6 +55,19 @@ class Pipelines:
 
         return seen
 
+    def place_of(self, dataset: Any, stage: str) -> Place | None:
+        """The line that added a stage, by the stage's name in tf.data's model: "Shuffle", "ParallelMapV2"; None if it
+        is not the program's, as of options."""
+        left, wanted = [Internals.undistributed(dataset)], _bare(stage)
+        for _ in range(MOST):
+            if not left:
+                break
+            one = left.pop(0)
+            if _bare(type(one).__name__) == wanted:
+                return self._made.get(one)
+            left += Internals.inputs_of(one)
+        return None
+
     def _read(self, dataset: Any) -> None:
         """Its stages from the last to the first."""
         where = self._places.here(2)
@@ -65,3 +81,8 @@ class Pipelines:
         if key not in self._written and len(self._written) < MOST:
             self._written.add(key)
             self._writer.write("pipeline", where=where, stages=stages)
+
+
+def _bare(name: str) -> str:
+    """What the names of a dataset's class and of its stage share: "Cache" of `CacheDataset` and "MemoryCacheImpl"."""
+    return _AFFIXES.sub("", name)

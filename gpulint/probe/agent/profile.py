@@ -30,6 +30,9 @@ LONGEST = 5.0
 PATIENCE = 2.0
 """Seconds that a loop within a function has run before the window begins without waiting for a step."""
 
+_SESSION = "_profiler"
+"""Where TensorFlow keeps the session. It stays there if a profiler server has one too, and no other could start."""
+
 Places = Callable[[], Mapping[str, tuple[int, int]]]
 """Node of a graph → file number and row of the line that created it."""
 
@@ -59,6 +62,7 @@ class Profile:
         self._stop: Callable[[], None] | None = None
         self._mark: Callable[[str], Any] | None = None
         self._marks = StepMarks(fault)
+        self._module: Any = None
         self._lock = threading.RLock()
         self._is_due = True
         """Whether the window has not begun yet."""
@@ -83,6 +87,7 @@ class Profile:
         self._start, self._stop, self._mark = profiler.start, profiler.stop, profiler.Trace
         giving_way = self._giving_way(profiler.start)
         inside = sys.modules[profiler.start.__module__]  # `trace_on` and `Profile` start it through this module
+        self._module = inside
         for owner in (profiler, inside):
             hooks.replace(owner, "start", giving_way)
         self._marks.watch(profiler.Trace, hooks)
@@ -159,9 +164,12 @@ class Profile:
             if not self._is_due or self._start is None or self._mark is None:
                 return
             self._is_due = False
+            running = getattr(self._module, _SESSION, None)
             try:
                 self._start(self._directory)
             except Exception as error:
+                if running is None and hasattr(self._module, _SESSION):
+                    setattr(self._module, _SESSION, None)
                 self._lost(f"{type(error).__name__}: {error}")
                 return
             self.is_running = True

@@ -36,6 +36,7 @@ from gpulint.probe.capture.records import (
     SourceText,
     Split,
     Stage,
+    StageWork,
     Stated,
     Steps,
     Strategy,
@@ -179,6 +180,8 @@ class Capture:
     eager_cost: EagerCost | None = None
     generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
     """Generators that feed datasets: elements and seconds."""
+    stage_times: dict[tuple[Where | None, str], StageWork] = field(default_factory=dict)
+    """(line that reads, name of the stage) → the stage, as tf.data measured it."""
     samples: Counter[Sampled] = field(default_factory=Counter)
     window: Window | None = None
     """The part of the run that TensorFlow's profiler traced."""

@@ -41,6 +41,7 @@ from gpulint.probe.capture.records import (
     SourceText,
     Split,
     Stage,
+    StageWork,
     Stated,
     Steps,
     Strategy,
@@ -474,6 +475,13 @@ def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None
         capture.generators[where] = before[0] + elements, before[1] + seconds
 
 
+def _stage_times(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, name, *numbers in record["rows"]:
+        key = _place(files, file, row), name
+        before = capture.stage_times.get(key, StageWork(0, 0.0, 0.0))
+        capture.stage_times[key] = StageWork(*(one + more for one, more in zip(before, numbers, strict=True)))
+
+
 def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, *work, count in record["rows"]:
         capture.samples[Sampled(_place(files, file, row), *work)] += count
@@ -551,6 +559,7 @@ _HANDLERS = {
     "traced": _traced,
     "eager": _eager,
     "generators": _generators,
+    "stages": _stage_times,
     "samples": _samples,
     "window": _window,
     "stack": _stack,

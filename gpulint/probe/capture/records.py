@@ -407,6 +407,14 @@ class Segment(NamedTuple):
     work: tuple[Work, ...]
 
 
+class StageWork(NamedTuple):
+    """A stage of the pipelines that a line reads: elements, seconds of its own work, and elements times parallelism."""
+
+    elements: int
+    seconds: float
+    parallel: float
+
+
 class Inside(NamedTuple):
     """Seconds inside a function, between two moments, that belong to another state than "launch"."""
 

@@ -28,7 +28,7 @@ def check(run: Run) -> Iterator[Expectation]:
                 _EXPECTED,
                 one.text,
                 where=where,
-                fix="give the pipeline `num_parallel_calls`, `cache` and `prefetch`, or do less for each element",
+                fix="do less for each element, in parallel (`num_parallel_calls`), or keep the elements (`cache`)",
                 level=Level.WARN,
             )
         elif one.is_noise:

@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
 from gpulint.probe.measures.retracing import causes_of, fixes, in_words, is_created_anew
+from gpulint.probe.verdicts.steps import traced_function
 
 _ID = "retrace"
+
+RULES = frozenset({"GPU504", "GPU505"})
+"""Rules about retracing: the result of a finding says the same of its function."""
 
 SHOWN = 4
 """Limit of causes that are shown."""
@@ -16,7 +20,10 @@ SHOWN = 4
 def check(run: Run) -> Iterator[Expectation]:
     """Each function that ran, by its traces that ran, with what differed between them."""
     most = run.settings.probe_max_traces
+    told = [traced_function(finding, run.capture) for finding in run.findings if finding.code in RULES]
     for function in run.capture.functions.values():
+        if function in told:
+            continue
         subject = f"traces of `{function.name}`"
         expected = f"at most {most}" + (" for each" if function.made > 1 else "")
         several = f", {function.traces_of_each:.3g} for each of {function.made} functions" if function.made > 1 else ""

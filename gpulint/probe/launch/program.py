@@ -20,6 +20,7 @@ from gpulint.probe.capture.records import Frame, Worker
 from gpulint.probe.launch.blind_spots import lost_evidence
 from gpulint.probe.launch.capture_tail import CaptureTail
 from gpulint.probe.launch.channel import Channel, are_one, standard_error, standard_output
+from gpulint.probe.launch.full_devices import FullDevices
 from gpulint.probe.launch.hang_watch import HangWatch
 from gpulint.probe.launch.kills import kills_for_memory
 from gpulint.probe.launch.peers import Ends, Peers, StopReason
@@ -231,6 +232,7 @@ class _Run:
     ) -> StopReason | None:
         """Waits for the end. Returns why the program must be stopped, or None if it has ended."""
         quiet: HangWatch | None = HangWatch(warn_after, began)
+        full = FullDevices()
         worked = 0
         hang = HangWatch(hang_after, began).look if self._peers is None else self._peers.hang
         sampled = float("-inf")
@@ -257,6 +259,9 @@ class _Run:
                 if quiet is not None and quiet.look(now, seen, spent, blocked=blocked):
                     quiet = None
                     self._warn(warn_after or 0.0)
+                for stream in self._streams:
+                    for line in full.look(stream.summary.messages):
+                        self._say(line)
                 for log in self._logs:
                     log.write(now - began)
             if self._progress is not None:
@@ -274,9 +279,11 @@ class _Run:
         inside = f", in {stack[0].path}:{stack[0].row}" if own is not None and stack[0] is not own else ""
         agent = waiting_agent(self._stacks)
         itself = f"; gpulint itself waits for TensorFlow, in {_at(agent)}" if agent is not None else ""
-        text = f"gpulint: no sign of life for {seconds:g} s{at}{inside}{itself}. --hang-after S stops such a program.\n"
+        self._say(f"no sign of life for {seconds:g} s{at}{inside}{itself}. --hang-after S stops such a program.")
+
+    def _say(self, text: str) -> None:
         if self._errors is not None:
-            os.write(self._errors, text.encode("utf-8", "backslashreplace"))
+            os.write(self._errors, f"gpulint: {text}\n".encode("utf-8", "backslashreplace"))
 
     def _ask_for_stacks(self) -> bool:
         if not os.path.exists(self._stacks):

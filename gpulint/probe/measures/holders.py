@@ -25,6 +25,9 @@ GROUP_NAMES = {
 }
 
 
+CPU, HOST = "CPU:0", "host"
+
+
 class Holder(NamedTuple):
     """Bytes on a device at its peak, by group and the line that created them."""
 
@@ -35,9 +38,10 @@ class Holder(NamedTuple):
 
 
 class Held(NamedTuple):
-    """The memory of one device. `peak` is the sum of the `holders`, which are in descending order; `allocator` is the
-    peak of the training steps that TensorFlow's allocator reports, `first` the peak until the end of the warm-up, when
-    convolutions are tuned, and `process` what the whole process holds there, None if unknown."""
+    """The memory of one device, or of the host as a whole ("host"). `peak` is the sum of the `holders`, which are in
+    descending order; `allocator` is the peak of the training steps by TensorFlow's allocator, of the host that of the
+    process; `first` is the peak until the end of the warm-up, when convolutions are tuned, and `process` what the whole
+    process holds there, None if unknown."""
 
     device: str
     peak: int
@@ -60,6 +64,11 @@ def _held(capture: Capture, device: str) -> Held | None:
         allocator, first = first, None
     if allocator is not None and window is not None:
         allocator = max(allocator, window.in_use)
+    process = _process(capture, device)
+    name = device
+    if device == CPU and window is None and process is not None:
+        # The usual allocator of the CPU counts neither small tensors nor what is not TensorFlow's.
+        name, allocator, first = HOST, process, None
     fixed, loose = _held_by_python(capture, device)
     traced = [Holder(device, row.group, row.where, row.bytes) for row in window.rows] if window is not None else []
     eager = [one for one in traced if _is_eager(one)]
@@ -75,7 +84,8 @@ def _held(capture: Capture, device: str) -> Held | None:
         holders = _merged([*holders, Holder(device, "other", None, allocator - known)])
     if not holders:
         return None
-    return Held(device, _total(holders), allocator, first, _process(capture, device), tuple(holders))
+    holders = [one._replace(device=name) for one in holders]
+    return Held(name, _total(holders), allocator, first, process, tuple(holders))
 
 
 def _is_eager(traced: Holder) -> bool:

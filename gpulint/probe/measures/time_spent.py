@@ -30,6 +30,9 @@ ROUNDING = 1e-4
 LOOP = "loop"
 """The name of a stage that is one pass over a dataset."""
 
+_ROOT = "Root"
+"""The stage of a pipeline that only passes on."""
+
 _ENDS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "NoOp"})
 """Nodes that run nothing."""
 
@@ -103,6 +106,22 @@ class InputStage(NamedTuple):
     threads: float
 
 
+class StageTime(NamedTuple):
+    """A stage of the pipelines that a line reads, as tf.data names and measures it ("ParallelMapV2", "Shuffle",
+    "Generator"): elements, seconds for each, and how many it makes at a time."""
+
+    where: Where | None
+    name: str
+    elements: int
+    seconds: float
+    parallelism: float
+
+    @property
+    def total(self) -> float:
+        """Seconds that the stage needs for all of its elements."""
+        return self.elements * self.seconds / self.parallelism
+
+
 @dataclass(frozen=True, slots=True)
 class TimeSpent:
     """The time between the end of the first training step and the end of the last, and what it was spent on."""
@@ -127,6 +146,8 @@ class TimeSpent:
     """Why the devices' share of the time is unknown, "" if it is known."""
     input_stages: tuple[InputStage, ...] = ()
     """The busiest first; empty if no Python of the program feeds the training."""
+    pipeline: tuple[StageTime, ...] = ()
+    """The slowest first; empty where tf.data does not measure: in TensorFlow before 2.21, or if autotuning is off."""
 
     def seconds_of(self, part: str) -> float:
         """Seconds of a part, 0 if it took none."""
@@ -166,6 +187,7 @@ def time_spent(capture: Capture) -> TimeSpent | None:
         tracings=tuple(_tracings(capture)),
         why_unknown=why_unknown(capture),
         input_stages=tuple(_input_stages(capture)),
+        pipeline=tuple(sorted(_pipeline(capture), key=lambda one: -one.total)),
     )
 
 
@@ -262,6 +284,12 @@ def _tracings(capture: Capture) -> Iterator[Tracing]:
     for (name, where, kind), one in sorted(capture.traced.items(), key=lambda item: -item[1].seconds):
         causes = tuple(in_words(causes_of(name, capture))) if kind == "trace" else one.causes
         yield Tracing(name, where, kind, one.times, one.seconds, causes)
+
+
+def _pipeline(capture: Capture) -> Iterator[StageTime]:
+    for (where, name), one in capture.stage_times.items():
+        if one.elements and name != _ROOT:
+            yield StageTime(where, name, one.elements, one.seconds / one.elements, one.parallel / one.elements)
 
 
 def _input_stages(capture: Capture) -> Iterator[InputStage]:

@@ -8,7 +8,7 @@ from those that were timed.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -47,6 +47,16 @@ class Span:
         return moved
 
 
+@dataclass(slots=True)
+class Waits:
+    """Waits of a line for the elements of a dataset: their number, seconds, and the parts of the time (their index)
+    that have some."""
+
+    elements: int = 0
+    seconds: float = 0.0
+    parts: set[int] = field(default_factory=set)
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingTime:
     """`parts` cover the time without gaps; `steps` are single steps, the first ones of the run. `work` is what lines
@@ -56,6 +66,8 @@ class TrainingTime:
     steps: list[Span]
     work: dict[tuple[Where | None, str, str], list[float]] = field(default_factory=dict)
     """(line, state, detail) → seconds and number."""
+    waits: dict[Where | None, Waits] = field(default_factory=dict)
+    """By line."""
 
     @property
     def seconds(self) -> float:
@@ -86,16 +98,12 @@ def training_time(capture: Capture) -> TrainingTime | None:
         for one in capture.steps_taken
     ]
     time = TrainingTime(parts, steps)
-    shares = device_shares(capture, {state for one in parts for state in one.seconds})
-    for span in (*parts, *steps):
-        for state, taken in shares.items():
-            spent = span.seconds.get(state, 0.0)
-            for name, share in taken.items():
-                span.move(state, name, spent * share)
-    for part in parts:
+    for number, part in enumerate(parts):
         for one in part.work:
-            left = 1.0 - sum(shares.get(one.state, {}).values())
-            _count(time, one.where, one.state, one.detail, one.seconds * left, one.times)
+            if (one.state, one.detail) == (INPUT, NEXT):
+                _wait(time, one.where, one.times, one.seconds, {number})
+            _count(time, one.where, one.state, one.detail, one.seconds, one.times)
+    _move_devices(capture, time)
     _move_inside(capture.inside, time)
     if not any(one.work.state == INPUT for one in capture.inside):
         _move_traced(waiting_share(capture, LAUNCH), time)
@@ -107,6 +115,25 @@ def _count(time: TrainingTime, where: Where | None, state: str, detail: str, sec
     work = time.work.setdefault((where, state, detail), [0.0, 0])
     work[0] += seconds
     work[1] += times
+
+
+def _wait(time: TrainingTime, where: Where | None, elements: int, seconds: float, parts: Iterable[int]) -> None:
+    waits = time.waits.setdefault(where, Waits())
+    waits.elements += elements
+    waits.seconds += seconds
+    waits.parts |= {*parts}
+
+
+def _move_devices(capture: Capture, time: TrainingTime) -> None:
+    """What devices did meanwhile, from every state and the work of its lines."""
+    shares = device_shares(capture, {state for one in time.parts for state in one.seconds})
+    for span in (*time.parts, *time.steps):
+        for state, taken in shares.items():
+            spent = span.seconds.get(state, 0.0)
+            for name, share in taken.items():
+                span.move(state, name, spent * share)
+    for (_, state, _), work in time.work.items():
+        work[0] *= 1.0 - sum(shares.get(state, {}).values())
 
 
 def _move_inside(rows: Sequence[Inside], time: TrainingTime) -> None:
@@ -126,6 +153,8 @@ def _move_inside(rows: Sequence[Inside], time: TrainingTime) -> None:
             time.work[key][0] -= taken
             left -= taken
         _count(time, where, row.work.state, row.work.detail, seconds, row.work.times)
+        if row.work.state == INPUT:
+            _wait(time, where, row.work.times, seconds, _among(time.parts, row))
 
 
 def _move_traced(share: float, time: TrainingTime) -> None:
@@ -139,16 +168,22 @@ def _move_traced(share: float, time: TrainingTime) -> None:
             waited = work[0] * share
             work[0] -= waited
             _count(time, where, INPUT, NEXT, waited, work[1])
+            _wait(time, where, int(work[1]), waited, range(len(time.parts)))
 
 
 def _move(spans: Sequence[Span], row: Inside, seconds: float) -> float:
     """Moves seconds of the spans that a row is in, the same share of each; returns how many."""
-    first = bisect_right(spans, row.began, key=lambda span: span.ended)
-    last = max(bisect_left(spans, row.ended, key=lambda span: span.ended), first)
-    among = spans[first : last + 1]
+    among = [spans[number] for number in _among(spans, row)]
     left = sum(one.seconds.get(LAUNCH, 0.0) for one in among)
     share = min(1.0, seconds / left) if left > 0 else 0.0
     return sum(one.move(LAUNCH, row.work.state, one.seconds.get(LAUNCH, 0.0) * share) for one in among)
+
+
+def _among(spans: Sequence[Span], row: Inside) -> range:
+    """The spans that a row is in."""
+    first = bisect_right(spans, row.began, key=lambda span: span.ended)
+    last = max(bisect_left(spans, row.ended, key=lambda span: span.ended), first)
+    return range(min(first, len(spans)), min(last + 1, len(spans)))
 
 
 def _move_eager(capture: Capture, time: TrainingTime) -> None:
@@ -200,4 +235,5 @@ def _of_early(capture: Capture) -> TrainingTime | None:
     time = TrainingTime([Span(ends[0], last, spent, 0, steps=taken)], steps)
     for where, one in waits:
         _count(time, where, INPUT, NEXT, one.waited, one.elements)
+    _move_devices(capture, time)
     return time

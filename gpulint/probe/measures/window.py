@@ -1,28 +1,26 @@
 """How busy the devices were, from the window that TensorFlow's profiler traced.
 
-The profiler traces some steps only, and slows down the host while it does: the trace gives the shares of each state of
-the training thread in which a device worked, and these are applied to the states' seconds in the whole run.
+The profiler traces some steps only, and slows down the host while it does. What a device works in a step is the same in
+every step: for each state of the training thread, the seconds of device work in a traced step are compared with the
+seconds that a step of the whole run spent in that state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from statistics import median
 from typing import NamedTuple
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.evidence import PROFILE
-from gpulint.probe.capture.records import Steps, Where
+from gpulint.probe.capture.records import Where
 from gpulint.probe.capture.windows import StateTime, Window
+from gpulint.probe.measures.time_words import percent
 
 DEVICE_PARTS = ("gpu", "collective", "copy")
 """What devices do, in the order in which a moment belongs to it: computing, taking part in a collective, copying."""
 
 FEW = 5
-"""Steps below which the window's pace is not compared with that of the run."""
-
-SLOWEST = 2.0
-"""Limit of the factor by which the profiler is taken to have slowed down the host."""
+"""Steps, in the window or outside of it, below which the share in the window counts."""
 
 RARE = 0.01
 """Share of the window below which it does not show what the devices did in a state."""
@@ -45,8 +43,7 @@ def device_shares(capture: Capture, states: Iterable[str]) -> dict[str, dict[str
     window = capture.window
     if window is None or not window.devices:
         return {}
-    slowdown = _slowdown(capture, window)
-    return {state: dict(zip(DEVICE_PARTS, _shares(window, state, slowdown), strict=True)) for state in states}
+    return {state: dict(zip(DEVICE_PARTS, _shares(capture, window, state), strict=True)) for state in states}
 
 
 def waiting_share(capture: Capture, state: str) -> float:
@@ -85,7 +82,7 @@ def busy(capture: Capture, share: float) -> tuple[Busy, ...]:
 
 def computing_lines(capture: Capture, seconds: float) -> Iterator[tuple[Where, float, int]]:
     """Lines whose operations the devices computed, with their share of `seconds` and the number of kernels in the
-    window. Operations that ran eagerly, and those that XLA compiled, are not told apart by line."""
+    window. Operations that ran eagerly are not told apart by line."""
     window = capture.window
     whole = sum(one.busy for one in window.devices) if window is not None else 0.0
     for one in window.lines if window is not None and whole else ():
@@ -98,7 +95,7 @@ def why_unknown(capture: Capture) -> str:
     window = capture.window
     if capture.simulated:
         return "the GPUs are simulated"
-    if not any(device.startswith("GPU:") for device in capture.physical):
+    if not any(device.startswith("GPU:") for device in capture.visible):
         return "no GPU"
     if window is not None and window.devices:
         return ""
@@ -107,18 +104,19 @@ def why_unknown(capture: Capture) -> str:
     if not reasons:
         reasons = ["no step was traced" if window is None else "the device tracer recorded nothing"]
     if used := _utilisation(capture):
-        reasons.append(f"NVML: kernels of any program ran in {used:.0%} of the time")
+        reasons.append(f"NVML: kernels of any program ran in {percent(used)} of the time")
     return "; ".join(reasons)
 
 
-def _shares(window: Window, state: str, slowdown: float) -> tuple[float, ...]:
+def _shares(capture: Capture, window: Window, state: str) -> tuple[float, ...]:
     """The share of a state in which devices are at each of DEVICE_PARTS; at most 1 in all."""
     row = _row(window, state)
     if row is None:
         return (0.0,) * len(DEVICE_PARTS)
     shares, left = [], 1.0
+    whole = _pace(capture, window, row)
     for seconds in (row.gpu, row.collective, row.copy):
-        shares.append(min(left, slowdown * seconds / row.seconds))
+        shares.append(min(left, seconds / whole))
         left -= shares[-1]
     return tuple(shares)
 
@@ -129,17 +127,12 @@ def _row(window: Window, state: str) -> StateTime | None:
     return row if row is not None and row.seconds > RARE * window.seconds else None
 
 
-def _slowdown(capture: Capture, window: Window) -> float:
-    """How much longer steps took in the window than in the rest of the run, at least 1."""
-    within: list[float] = []
-    outside: list[float] = []
-    for one in capture.timeline:
-        if isinstance(one.what, Steps) and one.number == 1 and one.seconds > 0:
-            is_within = window.began < one.t <= window.ended + 1e-3
-            (within if is_within else outside).append(one.seconds)
-    if min(len(within), len(outside)) < FEW:
-        return 1.0
-    return min(max(median(within) / median(outside), 1.0), SLOWEST)
+def _pace(capture: Capture, window: Window, row: StateTime) -> float:
+    """The seconds of a state in as many steps outside of the window as it has; those in it where they are few."""
+    trained = [one for one in capture.segments if one.steps]
+    steps = sum(one.steps for one in trained) - window.steps
+    spent = sum(one.seconds.get(row.state, 0.0) for one in trained) - row.seconds
+    return spent / steps * window.steps if min(steps, window.steps) >= FEW and spent > 0 else row.seconds
 
 
 def _names(capture: Capture) -> dict[str, str]:

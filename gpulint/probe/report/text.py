@@ -15,6 +15,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.curves import curves
+from gpulint.probe.measures.holders import CPU, HOST
 from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_spent import TimeSpent
@@ -204,8 +205,11 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
     """The peak of each device, and who held it; equal ones share a line."""
     held = {one.device: holders(one) for one in report.held}
     told: dict[str, list[str]] = {}
+    aside = ("card ", "CPU:") if report.capture.simulated else ("card ",)
     for curve in curves(report.capture):
-        if curve.unit == "bytes" and not curve.subject.startswith("card ") and report.capture.tensorflow:
+        if curve.subject == CPU and HOST in held:
+            continue
+        if curve.unit == "bytes" and not curve.subject.startswith(aside) and report.capture.tensorflow:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""
             whose = f": {held[curve.subject]}" if held.get(curve.subject) else ""
             told.setdefault(f"peak {in_words(curve.peak)}{limit}{whose}", []).append(device_name(curve.subject))

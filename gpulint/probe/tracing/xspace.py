@@ -25,6 +25,10 @@ _EAGER = "EagerLocalExecute: "
 _SIZE = re.compile(r"(?:^|\s)size:(\d+)")
 
 _OP = "tf_op"
+_COMPILED, _PREFIX = "name", "prefix"
+"""Stats of kernels that XLA compiled: the name of their operation without that of all operations of the module, from
+the annotation `Thunk:#name=…,hlo_op=…#` (`xla/backends/gpu/runtime/annotation.cc`)."""
+
 _COPY_DETAILS = "memcpy_details"
 _KERNELS = ("kernel_details", "cuda_graph_exec_id")
 """Stats of kernels, and of a whole CUDA graph where its kernels are not traced one by one."""
@@ -145,6 +149,7 @@ class Trace:
         base = line.timestamp_ns + self._shift
         numbers = {name: number for number, name in names.items()}
         wanted = {KERNEL: numbers.get(_OP), COPY: numbers.get(_COPY_DETAILS)}
+        compiled, prefix = numbers.get(_COMPILED), numbers.get(_PREFIX)
         kinds: dict[int, tuple[str, str]] = {}
         for event in line.events:
             known = kinds.get(event.metadata_id)
@@ -159,6 +164,8 @@ class Trace:
             text = _text(event, wanted.get(kind), names)
             found = _SIZE.search(text) if kind == COPY else None
             op = text if kind == KERNEL else ""
+            if kind == KERNEL and (inner := _text(event, compiled, names)):
+                op = f"{_text(event, prefix, names)}/{inner}".removeprefix("/")
             yield Happening(kind, name, began, began + event.duration_ps // 1000, op, int(found[1]) if found else 0)
 
     def _offset(self) -> int:

@@ -62,6 +62,14 @@ def test_a_block_holds_as_long_as_it_runs(tmp_path: Path) -> None:
     assert written(holders, tmp_path) == [("", "input", 500), ("GPU:0", "python", 10)]
 
 
+def test_a_buffer_holds_what_it_held_last(tmp_path: Path) -> None:
+    holders, buffer = Holders(), Holder("CPU:0", "input", ("train.py", 5), "Shuffle")
+    for size in (100, 900, 300, 0, 500):
+        holders.level(buffer, size)
+    assert holders._sums["CPU:0"] == 500
+    assert written(holders, tmp_path) == [("CPU:0", "input", 900)]
+
+
 def test_nothing_is_written_without_a_new_peak(tmp_path: Path) -> None:
     holders, owners = Holders(), [Owner() for _ in range(2)]
     holders.add(owners[0], PYTHON, 1000)

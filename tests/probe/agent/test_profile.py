@@ -40,6 +40,8 @@ class Run:
 
     def start(self, directory: str) -> None:
         if self.error is not None:
+            if vars(self.module)["_profiler"] is None:
+                vars(self.module).update(_profiler="left by the attempt")
             raise self.error
         self.moments.append(("start", self.taken))
 
@@ -138,12 +140,15 @@ def test_without_steps_or_loops_nothing_is_profiled(tmp_path: Path) -> None:
     assert run.moments == []
 
 
-def test_another_profiler_that_runs_is_reported_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("session", [None, "the program's"])
+def test_another_profiler_that_runs_is_reported_once(session: str | None, tmp_path: Path) -> None:
     run = Run(tmp_path, 3, 5, RuntimeError("Another profiler is running."))
+    vars(run.module).update(_profiler=session)
     with clock(lambda: run.seconds):
         for _ in range(20):
             run.step()
     assert run.lost == ["RuntimeError: Another profiler is running."]
+    assert vars(run.module)["_profiler"] == session
     assert not is_left(str(tmp_path))
 
 

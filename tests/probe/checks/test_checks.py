@@ -604,7 +604,7 @@ def test_a_variable_outside_the_scope_that_replicas_read_is_no_equal_share() -> 
             "30% of the time, 0.3 ms for each of 100 elements: about what `next()` takes of itself, so steps are too "
             "short to tell",
         ),
-        (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset was seen with 50 elements and steps"),
+        (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset was seen with 20 elements and steps"),
     ],
 )
 def test_the_share_of_a_loop_that_waits_is_judged(wait: Wait, status: Status, observed: str) -> None:
@@ -787,3 +787,10 @@ def test_what_a_worker_waits_for_the_others_is_no_waiting_for_input() -> None:
     assert found["input-wait"][0] is Status.WARN and "peer-wait" not in found
     capture.strategies, capture.local_input = [several._replace(replicas=1)], {USED: (102, 0.102)}
     assert said(capture)["input-wait"][0] is Status.WARN
+
+
+def test_retraces_that_a_finding_is_about_are_told_of_once() -> None:
+    capture = Capture(functions={("step", USED): Function("step", USED, 9, False, "GPU:0", made=1)})
+    assert said(capture)["retrace"] == (Status.WARN, "GPU504")
+    found = said(capture, finding("GPU504", USED.row))
+    assert "retrace" not in found and found["prediction"][1] == "GPU504"

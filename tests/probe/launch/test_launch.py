@@ -281,6 +281,25 @@ class TestEnd:
         launched.finish()
         assert (launched.ended["status"], launched.ended["reason"]) == (0, "exit")
 
+    def test_a_full_device_is_told_of_once(self, tmp_path: Path) -> None:
+        line = (
+            "W0000 00:00:1795691774.667838   14788 bfc_allocator.cc:502] Allocator (GPU_0_bfc) ran out of memory try"
+            "ing to allocate 1.53GiB (rounded to 1641022208)requested by op \n"
+        )
+        source = f"""if True:
+            import sys, time
+            for number in range(3):
+                sys.stderr.write({line!r})
+                sys.stderr.flush()
+                time.sleep(1.2)
+        """
+        _, errors = Launched(tmp_path, source).finish()
+        said = [text for text in errors.decode().splitlines() if text.startswith("gpulint: ")]
+        assert said == [
+            "gpulint: GPU:0 could not allocate 1.53GiB. TensorFlow retries each failed allocation for 10 s, so the "
+            "program may look hung."
+        ]
+
     def test_silence_is_told_of_and_the_program_goes_on(self, tmp_path: Path) -> None:
         source = """if True:
             import faulthandler, signal, time

@@ -93,6 +93,18 @@ def test_the_process_holds_more_than_the_allocator() -> None:
     assert gpu.process is None
 
 
+def test_the_host_holds_what_its_process_does() -> None:
+    buffers = [Holding(LOAD, "CPU:0", "input", "Shuffle", 500), Holding(MODEL, "CPU:0", "weights", "variable", 20)]
+    memory = [Sample(2, "steps", {"CPU:0": (0, 40)})]
+    (host,) = held(Capture(logical=("CPU:0",), memory=memory, holdings=buffers, resident=[(1, 600), (2, 900)]))
+    assert (host.device, host.allocator, host.process) == ("host", 900, 900)
+    assert host.holders == (
+        Holder("host", "input", LOAD, 500),
+        Holder("host", "other", None, 380),
+        Holder("host", "weights", MODEL, 20),
+    )
+
+
 def test_without_samples_and_holdings_nothing_is_known() -> None:
     assert held(capture()) == ()
 

@@ -350,6 +350,7 @@ def test_text_can_be_read_in_both_schemes(browser: Any, hostile_page: Path, sche
             )
         for selector in (
             "h1",
+            ".title",
             ".lines li",
             *(f".badge.{status}" for status in ("fail", "warn", "inconclusive", "pass")),
             *(f".count.{status}" for status in ("fail", "warn", "inconclusive", "pass")),

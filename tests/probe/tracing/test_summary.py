@@ -138,6 +138,21 @@ def test_kernels_by_name_and_by_the_line_of_their_operation(tmp_path: Path) -> N
     assert [(one.where, one.number, one.seconds) for one in window.lines] == [(Where("file 0", 7), 2, near(50e-6))]
 
 
+def test_kernels_that_xla_compiled_have_the_line_of_the_operation_that_they_come_from(tmp_path: Path) -> None:
+    planes = Planes()
+    details = {"kernel_details": "regs:32", "tf_op": "XlaLaunch:XlaLaunch", "hlo_module": "a_inference_step_12"}
+    stream = "Stream #13(Compute)"
+    planes.event("/device:GPU:0", stream, "fusion_1", 0, 30, **details, name="dense/MatMul", prefix="model")
+    planes.event("/device:GPU:0", stream, "fusion_2", 50, 20, **details, name="model/dense/Relu")
+    planes.event("/device:GPU:0", stream, "fusion_3", 90, 10, **details)
+    places = {"model/dense/MatMul": (0, 7), "model/dense/Relu": (0, 8)}
+    window = told(planes, tmp_path, places=places)
+    assert [(one.where, one.seconds) for one in window.lines] == [
+        (Where("file 0", 7), near(30e-6)),
+        (Where("file 0", 8), near(20e-6)),
+    ]
+
+
 def test_the_line_of_a_node_is_not_that_of_an_eager_operation_of_the_same_name(tmp_path: Path) -> None:
     planes = Planes()
     planes.kernel("GPU:0", 0, 30, op="MatMul:MatMul")

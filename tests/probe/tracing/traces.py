@@ -33,13 +33,15 @@ class Planes:
                 return plane
         return self.space.planes.add(name=name)
 
-    def event(self, plane_name: str, line_name: str, name: str, began: float, lasted: float, **stats: str) -> None:
+    def event(
+        self, plane_name: str, line_name: str, event_name: str, began: float, lasted: float, /, **stats: str
+    ) -> None:
         plane = self.plane(plane_name)
         line = self._lines.get((plane_name, line_name))
         if line is None:
             line = self._lines[plane_name, line_name] = plane.lines.add(id=len(plane.lines), name=line_name)
         event = line.events.add(
-            metadata_id=self._number(plane.event_metadata, name),
+            metadata_id=self._number(plane.event_metadata, event_name),
             offset_ps=round((began * 1000 + DELAY) * 1000),
             duration_ps=round(lasted * 1_000_000),
         )

@@ -29,11 +29,10 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         most = max(found, key=lambda one: one.seconds)
         finding = finding_at(observed, RULES, where)
         is_fit = any(each.where == where for each in observed.capture.data)
-        causes = list(dict.fromkeys(cause for one in found for cause in one.causes))
-        why = f": {'; '.join(causes)}" if causes else ""
+        changed = min((cause.rpartition("×: ")[2] for one in found for cause in one.causes), key=len, default="")
         traced = "`fit` traces its step" if is_fit else f"`{most.function}` is traced"
         text = f"{traced} {most.count:,} times"
-        seconds = sum(one.seconds for one in found)
+        seconds, why = sum(one.seconds for one in found), f": {changed}" if changed else ""
         yield Candidate(
             "retracing",
             place_of(finding) if finding is not None else where,
@@ -46,14 +45,14 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
 
 
 def _fix(observed: Observed, one: Tracing, is_fit: bool) -> str:
+    if known := fixes(causes_of(one.function, observed.capture)):
+        return sentence(known)
     functions = observed.capture.functions.values()
     made = sum(each.made for each in functions if (each.name, each.where) == (one.function, one.where))
     if is_fit:
         return "Pad the batches to a few lengths (`padded_batch`, `bucket_by_sequence_length`)."
     if made > 1 and made >= one.count / 2:
         return "Create the function once, before the loop."
-    if known := fixes(causes_of(one.function, observed.capture)):
-        return sentence(known)
     return "Pass tensors of one shape, or give it an `input_signature` with `None` for what varies."
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.report import RunReport
-from gpulint.probe.report.header import header
+from gpulint.probe.report.header import SIMULATED, unseen, unused_cards
 from gpulint.probe.report.json import content
 from gpulint.probe.report.page import checks, devices, environment, memory, source, summary, timing
 from gpulint.probe.report.page.frame import framed
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.places import Places
+from gpulint.probe.report.title import title
 
 
 def render(report: RunReport) -> str:
@@ -35,9 +36,12 @@ def render(report: RunReport) -> str:
 
 
 def _banner(report: RunReport) -> Element:
-    lines = list(header(report.capture))
+    capture = report.capture
+    lines = [SIMULATED] if capture.simulated else []
+    lines += [*unused_cards(capture), *unseen(capture)]
     return tag(
         "header",
-        tag("ul", (tag("li", line) for line in lines), class_="lines"),
+        tag("p", title(report) or "gpulint probe", class_="title"),
         tag("h1", report.headline),
+        tag("ul", (tag("li", line) for line in lines), class_="lines") if lines else None,
     )

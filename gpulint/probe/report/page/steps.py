@@ -15,6 +15,9 @@ from gpulint.probe.report.page.markup import Child, tag
 MOST = 120
 """Columns; with more steps, a column is the mean of several in a row."""
 
+CUT = 3.0
+"""Multiple of the 90th percentile at which the scale ends: a single slow step would flatten all others."""
+
 
 class Column(NamedTuple):
     """Steps `first` to `last`, with their mean seconds and parts, and the longest of them."""
@@ -59,7 +62,8 @@ def figure(spent: TimeSpent, on_gpu: bool) -> Element | None:
     drawn = columns(spent.each)
     if not drawn:
         return None
-    top = rounded(max(column.seconds for column in drawn))
+    lasts = sorted(column.seconds for column in drawn)
+    top = rounded(min(lasts[-1], CUT * lasts[int(0.9 * (len(lasts) - 1))]))
     slowest = max(spent.each, key=lambda step: step.seconds)
     said = f"slowest: step {slowest.number}, {duration(slowest.seconds)}"
     width = WIDTH / len(drawn)
@@ -81,7 +85,7 @@ def _stack(column: Column, index: int, width: float, top: float) -> list[Element
     unknown = column.seconds - sum(seconds for _, seconds in known)
     shapes = []
     for name, seconds in [*known, *([("other", unknown)] if unknown > 0.001 * column.seconds else [])]:
-        height = HEIGHT * seconds / top
+        height = min(HEIGHT * seconds / top, y)
         y -= height
         shapes.append(
             tag(

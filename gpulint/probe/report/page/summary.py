@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.advice.advice import Advice
+from gpulint.probe.measures.holders import Held
 from gpulint.probe.measures.time_spent import TimeSpent
 from gpulint.probe.measures.time_words import duration, percent
 from gpulint.probe.report import RunReport
@@ -20,6 +21,9 @@ from gpulint.probe.report.page.memory import treemap
 from gpulint.probe.report.page.parts import link, prose
 from gpulint.probe.report.page.places import Places
 
+KNOWN = 0.8
+"""Share of unknown holders from which a device's memory is left to its section."""
+
 
 def section(report: RunReport, places: Places) -> Iterator[Child]:
     """The answer on one screen; the other sections have the details."""
@@ -29,11 +33,17 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         yield from step_bar(spent, on_gpu)
     yield from _changes(report.advice, places)
     drawn = steps.figure(spent, on_gpu) if spent is not None else None
-    maps = [treemap(one, places) for one in report.held[:1] if one.holders]
+    maps = [treemap(one, places) for one in report.held if _is_known(one)][:1]
     if drawn is not None or maps:
         yield tag("div", drawn, maps, class_="figures")
     yield tag("h3", "Checks")
     yield counts_of(Counter(one.status for one in report.expectations), href="#checks")
+
+
+def _is_known(held: Held) -> bool:
+    """Whether it is known who holds a good part of a device's memory."""
+    unknown = sum(one.bytes for one in held.holders if one.group == "other")
+    return held.peak > 0 and unknown < KNOWN * held.peak
 
 
 def step_bar(spent: TimeSpent, on_gpu: bool) -> Iterator[Child]:
