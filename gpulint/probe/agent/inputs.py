@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from gpulint.probe.agent.generators import Generators
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import Holder, Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals, IteratorModel
@@ -59,18 +59,12 @@ class Inputs:
     """
 
     def __init__(
-        self,
-        places: Places,
-        hooks: Hooks,
-        fault: Fault,
-        states: States,
-        pipelines: Pipelines,
-        holders: Holders,
+        self, places: Places, hooks: Hooks, fault: Guard, states: States, pipelines: Pipelines, holders: Holders
     ) -> None:
         self._places, self._hooks, self._states = places, hooks, states
         self._pipelines, self._holders = pipelines, holders
         self._internals: Internals | None = None
-        self.stage_times = Tally("stages")
+        self.stages = Tally("stages")
         self.generators = Generators(places, hooks)
         self.splits = Tally("splits")
         self._loops: weakref.WeakKeyDictionary[Any, _Loop] = weakref.WeakKeyDictionary()
@@ -183,7 +177,7 @@ class Inputs:
     def _note_stages(self, place: Place | None, model: IteratorModel | None) -> None:
         """The stages of a pipeline that has ended."""
         for name, elements, seconds, parallelism in model.stages if model is not None else ():
-            self.stage_times.add(place, name, numbers=(elements, seconds, elements * parallelism))
+            self.stages.add(place, name, numbers=(elements, seconds, elements * parallelism))
 
     # ------------------------------------------------------------------ inside a function
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpulint.probe.agent.environment import Environment
 from gpulint.probe.agent.gradients import Gradients
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inputs import Inputs
@@ -36,7 +36,7 @@ class Observers:
         writer: Writer,
         places: Places,
         hooks: Hooks,
-        fault: Fault,
+        fault: Guard,
         states: States,
         on_step: OnStep,
         on_traced: Callable[[Any], None],
@@ -104,7 +104,7 @@ class Observers:
             self._reads.steps,
             self._local_input.seen,
             self._inputs.generators.seen,
-            self._inputs.stage_times,
+            self._inputs.stages,
             self._inputs.splits,
         ):
             tally.write(self._writer)

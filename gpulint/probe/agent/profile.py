@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault
+from gpulint.probe.agent.guard import Guard
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.step_marks import StepMarks
 from gpulint.probe.agent.steps import NEVER, Again
@@ -49,7 +49,7 @@ class Profile:
         first: int,
         steps: int,
         lost: Callable[[str], None],
-        fault: Fault,
+        fault: Guard,
         progress: Callable[[], tuple[int, float]],
     ) -> None:
         """`first` is the step after which profiling begins, at least 1. `lost` is called with the reason if there is
@@ -61,8 +61,8 @@ class Profile:
         self._start: Callable[[str], None] | None = None
         self._stop: Callable[[], None] | None = None
         self._mark: Callable[[str], Any] | None = None
-        self._marks = StepMarks(fault)
         self._module: Any = None
+        self._marks = StepMarks(fault)
         self._lock = threading.RLock()
         self._is_due = True
         """Whether the window has not begun yet."""

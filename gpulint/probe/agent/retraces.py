@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.tally import Tally
 
@@ -45,7 +45,7 @@ Leaves = Mapping[str, Any]
 class Retraces:
     """Counts traces after the first one by the calling line, function and cause, with the first example of each."""
 
-    def __init__(self, places: Places, fault: Fault) -> None:
+    def __init__(self, places: Places, fault: Guard) -> None:
         self._places = places
         self.note = guarded("retraces", fault, self._count)
         """To be called with the type and the options of each trace that is about to be made."""

@@ -13,13 +13,14 @@ from typing import Any, NoReturn
 
 from gpulint.probe.agent import active, models
 from gpulint.probe.agent.calls import Calls
+from gpulint.probe.agent.costs import Costs
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.eager_costs import EagerCosts
 from gpulint.probe.agent.forks import Forks
 from gpulint.probe.agent.functions import FunctionWriter
 from gpulint.probe.agent.graphs import Graph
-from gpulint.probe.agent.guard import guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.harvest import Harvest
 from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
@@ -38,6 +39,7 @@ from gpulint.probe.agent.samples import Samples
 from gpulint.probe.agent.self_test import silent
 from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
+from gpulint.probe.agent.states import OWN as OWN_STATE
 from gpulint.probe.agent.states import STATES, States
 from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
@@ -50,6 +52,9 @@ from gpulint.probe.tracing.handover import directory_of
 
 LAST = 2.0
 """Seconds that the end of the program waits for pending writes."""
+
+TIMED = 4
+"""Counted operations that are timed between two writes."""
 
 INTERVAL = 1.0
 """Seconds between two writes of the counts."""
@@ -93,6 +98,9 @@ class Session:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._writer = Writer(options.capture)
+        self.fault = Guard(self._note_fault)
+        """Takes a failure of the agent: it is recorded once, and the program goes on."""
+        self._costs = Costs(self.fault)
         self._places = Places()
         self._hooks = Hooks()
         self._calls = Calls(self._writer, self._places, self._hooks, options.no_jit)
@@ -287,7 +295,8 @@ class Session:
         if not self._internals.is_live:
             self._lose(*silent(self._internals, self._tensorflow))
         self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
-        self._internals.watch_operations(self._operations)
+        self._internals.watch_operations(self._operations.callback)
+        self._internals.watch_requests(self._hooks)
 
     def _log_placements(self) -> None:
         """TensorFlow prints a line for each eager operation, which takes as long as half the operation, and cannot
@@ -369,16 +378,19 @@ class Session:
     def _stepped(self, function: str, place: Place | None, ended: float, seconds: float) -> None:
         """Called in every training step, so it only counts and leaves the rest to `_look`, which is called rarely."""
         assert self._operations is not None
+        is_own = self._states.enter(OWN_STATE)
         try:
             if self._steps.taken <= self._options.warmup:
                 self._warms_up(self._steps.taken + 1)
             taken = self._steps.add(function, place, ended, seconds, self._operations.eager)
             self._states.stepped(self._operations.eager)
+            if taken >= self._again.step or ended >= self._again.time:
+                self._look(taken, place, ended)
         except Exception as error:
             self.fault("steps", error)
-            return
-        if taken >= self._again.step or ended >= self._again.time:
-            self._look(taken, place, ended)
+        finally:
+            if is_own:
+                self._states.leave()
 
     def _begin_spans(self) -> None:
         self._states.on_span = lambda state, began, ended: self._profile.spent(STATES[state], began, ended)
@@ -414,13 +426,8 @@ class Session:
     def _look(self, taken: int, place: Place | None, now: float) -> None:
         """A step has ended that is to be examined."""
         assert self._operations is not None
-        is_own = self._states.enter(STATES.index("own"))
         try:
             again = self._profile.stepped(taken, now)
-        finally:
-            if is_own:
-                self._states.leave()
-        try:
             for other in (
                 self._memory.stepped(taken, now),
                 self._operations.kept.stepped(taken),
@@ -439,6 +446,9 @@ class Session:
     def _write_on(self) -> None:
         while not self._stopped.wait(INTERVAL):
             self._profile.look(self._operations is not None and bool(self._operations.loops))
+            if self._operations is not None:
+                self._operations.to_time = TIMED
+            self._costs.note_thread()
             self.write_down()
             guarded("position", self.fault, self._position.write)(self._writer)
 
@@ -460,6 +470,7 @@ class Session:
             self._holders.write(self._writer)
             self._write_graphs()
             self.inline.write_down()
+            self._costs.write(self._writer, operations, last=self._stopped.is_set())
         except Exception as error:
             self.fault("writing", error)
 
@@ -527,8 +538,7 @@ class Session:
         self._stopped.set()
         self._writer.abandon()
 
-    def fault(self, where: str, error: BaseException) -> None:
-        """A failure of the agent: recorded once, and the program goes on."""
+    def _note_fault(self, where: str, error: BaseException) -> None:
         text = f"{type(error).__name__}: {error}"
         if (where, text) not in self._faults:
             self._faults.add((where, text))
@@ -573,7 +583,7 @@ class Session:
         self._hooks.put_back()
         if self._operations is not None and self._internals is not None:
             self._operations.is_over = True
-            self._internals.forget_operations(self._operations)
+            self._internals.forget_operations(self._operations.callback)
             if self._unwatch_threads is not None:
                 self._unwatch_threads()
             if self._harvest is not None:

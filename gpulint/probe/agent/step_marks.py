@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 
 NAME, ROOT = "train", "_r"
@@ -19,7 +19,7 @@ class StepMarks:
     """Marks each step from the end of the one before. Programs that mark their own steps, as `fit` of Keras 2 does, are
     left alone."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: Guard) -> None:
         self._trace: Callable[..., Any] | None = None
         self._running: Any = None
         self._is_ours = False

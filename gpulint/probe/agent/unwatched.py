@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Places
 from gpulint.probe.capture.evidence import BACKEND, SESSIONS
@@ -19,7 +19,7 @@ TENSORFLOW = "tensorflow"
 class Unwatched:
     """Calls `lose` with the evidence that is lost and the reason, once each."""
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault, lose: Callable[[str, str], None]) -> None:
+    def __init__(self, places: Places, hooks: Hooks, fault: Guard, lose: Callable[[str, str], None]) -> None:
         self._places, self._hooks, self._lose = places, hooks, lose
         self._note = guarded("sessions", fault, self._ran)
         self._is_told = False

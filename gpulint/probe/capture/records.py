@@ -407,7 +407,7 @@ class Segment(NamedTuple):
     work: tuple[Work, ...]
 
 
-class StageWork(NamedTuple):
+class StageTime(NamedTuple):
     """A stage of the pipelines that a line reads: elements, seconds of its own work, and elements times parallelism."""
 
     elements: int
@@ -430,6 +430,19 @@ class Traced(NamedTuple):
     times: int
     seconds: float
     causes: tuple[str, ...]
+
+
+class OwnCost(NamedTuple):
+    """Seconds that gpulint took in the program's process: in its hooks, for counting eager operations, and for writing
+    the capture."""
+
+    hooks: float
+    counting: float
+    writing: float
+
+    @property
+    def total(self) -> float:
+        return self.hooks + self.counting + self.writing
 
 
 class EagerCost(NamedTuple):

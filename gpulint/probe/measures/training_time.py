@@ -117,13 +117,6 @@ def _count(time: TrainingTime, where: Where | None, state: str, detail: str, sec
     work[1] += times
 
 
-def _wait(time: TrainingTime, where: Where | None, elements: int, seconds: float, parts: Iterable[int]) -> None:
-    waits = time.waits.setdefault(where, Waits())
-    waits.elements += elements
-    waits.seconds += seconds
-    waits.parts |= {*parts}
-
-
 def _move_devices(capture: Capture, time: TrainingTime) -> None:
     """What devices did meanwhile, from every state and the work of its lines."""
     shares = device_shares(capture, {state for one in time.parts for state in one.seconds})
@@ -134,6 +127,13 @@ def _move_devices(capture: Capture, time: TrainingTime) -> None:
                 span.move(state, name, spent * share)
     for (_, state, _), work in time.work.items():
         work[0] *= 1.0 - sum(shares.get(state, {}).values())
+
+
+def _wait(time: TrainingTime, where: Where | None, elements: int, seconds: float, parts: Iterable[int]) -> None:
+    waits = time.waits.setdefault(where, Waits())
+    waits.elements += elements
+    waits.seconds += seconds
+    waits.parts |= {*parts}
 
 
 def _move_inside(rows: Sequence[Inside], time: TrainingTime) -> None:

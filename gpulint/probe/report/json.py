@@ -29,8 +29,8 @@ def render(report: RunReport, color: bool = False) -> str:
 def content(report: RunReport) -> dict[str, Any]:
     """`run`, `headline`, `time` (null without training steps), `advice`, `environment`, `devices`, `expectations`,
     `placements`, `variables`, `copies`, `memory`, `cards`, `functions`, `strategies`, `workers` (null outside a
-    cluster), `steps`, `log`, `faults`, `simulated` (null without simulated GPUs) and the probe's exit `status`. Rows
-    start at 1, sizes are bytes, times seconds.
+    cluster), `steps`, `log`, `overhead` (of gpulint itself, null if unknown), `faults`, `simulated` (null without
+    simulated GPUs) and the probe's exit `status`. Rows start at 1, sizes are bytes, times seconds.
 
     A location in a notebook also has `cell`, the index among all cells, from 0; its row is relative to the cell.
     """
@@ -142,8 +142,17 @@ def content(report: RunReport) -> dict[str, Any]:
             name: {"lines": log.lines, "placements": log.placements, "torn": log.torn, "messages": log.messages}
             for name, log in capture.logs.items()
         },
+        "overhead": _overhead(capture),
         "faults": capture.faults,
     }
+
+
+def _overhead(capture: Capture) -> dict[str, Any] | None:
+    cost = capture.own_cost
+    if cost is None:
+        return None
+    share = round(cost.total / capture.seconds, 6) if capture.seconds else None
+    return {"seconds": round(cost.total, 6), **cost._asdict(), "share": share}
 
 
 def _time(time: TimeSpent) -> dict[str, Any]:

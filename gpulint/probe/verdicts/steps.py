@@ -44,12 +44,12 @@ def _eager_here(finding: Finding, capture: Capture) -> Verdict | None:
         for one, count in capture.executions.items()
         if is_in(one.where, finding.span, STEP) and not is_bookkeeping(one.op)
     )
-    return Verdict(True, f"{ran} operations were run one by one in these lines") if ran > EAGER else None
+    return Verdict(True, f"{ran} eager ops ran in these lines") if ran > EAGER else None
 
 
 def _eager_all(finding: Finding, capture: Capture) -> Verdict | None:
     ran = sum(count for one, count in capture.executions.items() if not is_bookkeeping(one.op))
-    return Verdict(True, f"{ran} operations were run one by one") if ran > EAGER else None
+    return Verdict(True, f"{ran} eager ops ran") if ran > EAGER else None
 
 
 def _reads(finding: Finding, capture: Capture) -> Verdict | None:

@@ -252,6 +252,8 @@ model.fit(tf.data.Dataset.range(8 * 20).map(read).batch(8), epochs=2, verbose=0)
     assert time.seconds_of("input") > 0.6 * 38 * 0.08
     assert time.seconds_of("input") > 0.5 * time.seconds
     assert at(time, "input", text, "# fits") > 0.5 * 38 * 0.08
+    own = [one.function for one in time.tracings if one.function.startswith("_")]
+    assert own == []  # the functions of TensorFlow's iterators, which it traces in each epoch
 
 
 @pytest.mark.tensorflow

@@ -297,7 +297,7 @@ def test_models_that_are_gone_when_the_next_is_built_do_not_pile_up() -> None:
 def test_tensors_that_outlive_their_step_are_kept() -> None:
     related = [(BELOW.row, "the tensor comes from here")]
     kept = capture(kept=[Kept(BELOW, "step", "CPU:0", 8, 8, 8000)])
-    said_of = "of 8 steps that were looked at, 8 had left tensors on CPU:0 for as long again: step, 1,000 bytes a step"
+    said_of = "8 of 8 sampled steps kept a tensor alive on CPU:0 (1 KiB per step, from `step`)"
     assert observed("GPU307", kept, related=related) == said_of
     assert said("GPU307", capture(kept=[Kept(BELOW, "step", "CPU:0", 8, 0, 0)]), related=related) is False
     assert said("GPU307", capture(kept=[Kept(BELOW, "step", "CPU:0", 8, 1, 9)]), related=related) is None
