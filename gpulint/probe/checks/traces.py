@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
-from gpulint.probe.measures.retracing import causes_of, fixes, in_words, is_created_anew
+from gpulint.probe.measures.retracing import causes_of, fixes, in_words, is_recreated
 from gpulint.probe.verdicts.steps import traced_function
 
 _ID = "retrace"
@@ -29,14 +29,14 @@ def check(run: Run) -> Iterator[Expectation]:
         several = f", {function.traces_of_each:.3g} for each of {function.made} functions" if function.made > 1 else ""
         observed = f"{function.traces}{several}"
         causes = causes_of(function.name, run.capture)
-        created_anew = is_created_anew(function, run.capture, most)
-        if function.traces_of_each > most or created_anew:
+        recreated = is_recreated(function, run.capture, most)
+        if function.traces_of_each > most or recreated:
             yield violated(
                 _ID,
                 subject,
                 expected,
-                observed + (", each of which ran once or twice" if created_anew else ""),
-                code="GPU505" if created_anew else "GPU504",
+                observed + (", each run once or twice" if recreated else ""),
+                code="GPU505" if recreated else "GPU504",
                 where=function.where,
                 evidence=tuple(in_words(causes)[:SHOWN]),
                 fix=fixes(causes) or "pass tensors instead of Python values, and create the function once",
