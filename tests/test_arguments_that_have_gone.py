@@ -81,6 +81,7 @@ def test_of_whom_it_is_asked(imported: str, expected: set[str], tmp_path: Path) 
 
 
 def test_old_arguments_alone_make_no_file_one_of_tensorflow_1(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.21", encoding="utf-8")
     (tmp_path / "means.py").write_text(
         "import tensorflow as tf\n\n\ndef means(x):\n"
         "    return tf.reduce_mean(x, keep_dims=True), tf.reduce_sum(x, keep_dims=True)\n",

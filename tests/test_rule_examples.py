@@ -1,4 +1,7 @@
-"""Every rule's page is a test: its example triggers the rule and nothing else, what to write instead is silent."""
+"""Every rule's page is a test: its example triggers the rule and nothing else, what to write instead is silent.
+
+A block after a line such as `` `helpers.py`: `` is another file of the program.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from gpulint.settings import Settings
 from tests.checking import PACK, codes_in, codes_of
 
 SECTIONS = ("What it does", "Why is this bad", "Example", "Use instead")
-BLOCK = re.compile(r"## (Example|Use instead)\n+ *```python\n(.*?)```", re.DOTALL)
+SECTION = re.compile(r"## (?:Example|Use instead)\n(.*?)(?=\n *## |\Z)", re.DOTALL)
+BLOCK = re.compile(r"\A\s*(?:`(?P<name>\w+\.py)`:\s*)?```python\n(?P<text>.*?)```", re.DOTALL)
 
 
 @pytest.mark.parametrize("rule", PACK, ids=lambda rule: rule.code)
@@ -26,11 +30,26 @@ def test_a_page_has_all_sections(rule: type[Rule]) -> None:
 
 @pytest.mark.parametrize("rule", PACK, ids=lambda rule: rule.code)
 def test_the_example_shows_the_rule_and_the_remedy_is_silent(rule: type[Rule], tmp_path: Path) -> None:
-    (_, example), (_, instead) = BLOCK.findall(rule.__doc__ or "")
+    example, instead = SECTION.findall(rule.__doc__ or "")
     settings = Settings(root=str(tmp_path), select=("ALL",))
-    result = gpulint.check_source(textwrap.dedent(example), str(tmp_path / "program.py"), settings)
+    program = _program_of(example, tmp_path)
+    result = gpulint.check_source(program, str(tmp_path / "program.py"), settings)
     assert codes_of(result) == {rule.code}
-    assert codes_in(textwrap.dedent(instead), tmp_path) == set()
+    assert codes_in(_program_of(instead, tmp_path), tmp_path) == set()
+
+
+def _program_of(section: str, directory: Path) -> str:
+    """The program of a section. Its other files are written to the directory."""
+    section = textwrap.dedent(section)
+    program = None
+    while (block := BLOCK.match(section)) is not None and program is None:
+        if block["name"] is not None:
+            (directory / block["name"]).write_text(block["text"], encoding="utf-8")
+        else:
+            program = block["text"]
+        section = section[block.end() :]
+    assert program is not None
+    return program
 
 
 @pytest.mark.parametrize("rule", PACK, ids=lambda rule: rule.code)

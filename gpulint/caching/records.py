@@ -133,12 +133,13 @@ def of_result(result: CheckResult) -> Plain:
         result.files,
         result.analysed,
         sorted(result.stopped),
+        result.withheld,
     ]
 
 
 def to_result(plain: Plain, files: Collection[str]) -> CheckResult:
     """The result of a run over `files`, as the user gave them. Raises Malformed, also for a finding in another file."""
-    found, silenced, programs, number, analysed, stopped = _list(plain, 6)
+    found, silenced, programs, number, analysed, stopped, withheld = _list(plain, 7)
     if type(programs) is not dict:
         raise Malformed
     result = CheckResult(
@@ -149,6 +150,7 @@ def to_result(plain: Plain, files: Collection[str]) -> CheckResult:
         analysed=_integer(analysed),
         remembered=_integer(analysed),
         stopped=_to_stopped(stopped),
+        withheld=_integer(withheld),
     )
     reported = {one.span.path for one in (*result.findings, *(finding for finding, _ in result.suppressed))}
     if not set(files).issuperset(reported.union(result.programs, *result.programs.values())):

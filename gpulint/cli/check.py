@@ -81,6 +81,7 @@ def _rules(name: str, help: str) -> Callable[[F], F]:
     "--extension", multiple=True, metavar="EXT[:LANGUAGE],…", help="Check these files, too: md, qmd:markdown, nb:ipynb."
 )
 @click.option("--stdin-filename", metavar="PATH", help="The name of what comes from standard input (path -).")
+@click.option("--python", metavar="PATH", help="Target the TensorFlow installed in this environment or interpreter.")
 @options.cache
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
 @click.option("--verbose", "-v", is_flag=True, help="Show tracebacks of internal errors and what was analysed.")
@@ -97,6 +98,7 @@ def command(
     show_files: bool,
     show_settings: bool,
     stdin_filename: str | None,
+    python: str | None,
     quiet: bool,
     verbose: bool,
     configs: tuple[str, ...],
@@ -117,6 +119,8 @@ def command(
     Exit status: 0 nothing found, 1 findings or unreadable input (with --diff: something would be fixed), 2 wrong usage
     or configuration or an internal error.
     """
+    if python is not None:
+        target_tensorflow = _installed(python, target_tensorflow)
     finder = options.finder(configs, isolated, _overrides(choices), target_tensorflow, trust)
     settings = finder.of_directory(".")
     if settings.withheld is not None:
@@ -200,6 +204,19 @@ def command(
         for trouble in check.cache.troubles if check.cache is not None else ():
             options.say(f"nothing was cached: {trouble}")
     sys.exit(failed or status)
+
+
+def _installed(python: str, target: str | None) -> str:
+    """The TensorFlow release of an environment. Raises UserError."""
+    from gpulint.doctor.gather import NoInterpreter
+    from gpulint.doctor.installed import installed_release
+
+    if target is not None:
+        raise UserError("--python and --target-tensorflow exclude each other")
+    try:
+        return installed_release(python)
+    except NoInterpreter as error:
+        raise UserError(f"--python: {error}") from None
 
 
 def _standard_input(settings: Settings) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from collections.abc import Callable
 import click
 
 from gpulint.cli import options, sizes
+from gpulint.cli.comparing import FORMATS as COMPARED
+from gpulint.cli.comparing import comparison_of, page_of, rendered
 from gpulint.cli.options import UserError
 from gpulint.cli.probing import probed
 from gpulint.linting import pack
@@ -22,10 +25,11 @@ from gpulint.probe.expectations import levels
 from gpulint.probe.expectations.expectation import Run, UserExpectation
 from gpulint.probe.expectations.findings import findings_of
 from gpulint.probe.expectations.requested import requested_expectations
-from gpulint.probe.launch.command import Profile, Simulated, Target
+from gpulint.probe.launch.command import Simulated, Target
 from gpulint.probe.placement_log.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, RunReport, render, tensorboard
 from gpulint.probe.report.file import check_writable, write
+from gpulint.probe.report.layout import DEFAULT, columns_of
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 
 
@@ -70,8 +74,8 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
     "--profile-steps",
     type=click.IntRange(min=0),
     metavar="N",
-    default=10,
-    help="Let TensorFlow profile N training steps after the warm-up for --tensorboard (0: none).  [default: 10]",
+    default=20,
+    help="Let TensorFlow's profiler trace N training steps after the warm-up (0: none).  [default: 20]",
 )
 @click.option(
     "--capture",
@@ -88,7 +92,23 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
 )
 @click.option("--merge", type=click.Path(), metavar="DIR", help="Report on all workers whose captures are in DIR.")
 @click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a run that was captured earlier.")
+@click.option(
+    "--compare",
+    "pair",
+    nargs=2,
+    type=click.Path(),
+    metavar="BEFORE AFTER",
+    help="Compare two runs that were captured: what became faster, slower or larger.",
+)
+@click.option(
+    "--fail-on-regression",
+    "most_growth",
+    type=click.FloatRange(min=0),
+    metavar="PCT",
+    help="With --compare: exit with 1 if a step takes, or a device needs, over PCT percent more.",
+)
 @click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every check, and the tables by device.")
 @click.option("--strict/--no-strict", default=None, help="Exit with 3 where something stays inconclusive.")
 @click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 where the program itself ended well.")
 @click.option(
@@ -122,7 +142,10 @@ def command(
     local_workers: int | None,
     merge: str | None,
     replay: str | None,
+    pair: tuple[str, str] | None,
+    most_growth: float | None,
     log_path: str | None,
+    verbose: bool,
     strict: bool | None,
     exit_zero: bool,
     whose: str,
@@ -139,7 +162,8 @@ def command(
 
     Exit status: 0 every expectation holds or is only warned of, 1 one is broken, 2 wrong usage or an internal error,
     3 what was stated is inconclusive, or anything is (--strict), 4 the program itself failed, 124 it hung or took too
-    long. `--exit-status program` exits as the program did, 124 where it was stopped.
+    long. Where several apply, the first of 124, 1, 4, 2 and 3 counts. `--exit-status program` exits as the program did,
+    124 where it was stopped.
     """
     chosen = {"timeout": timeout, "hang-after": hang_after, "steps": steps, "warmup": warmup, "strict": strict}
     overrides = {"probe": {key: value for key, value in chosen.items() if value is not None}}
@@ -147,8 +171,10 @@ def command(
     settings = finder.of_directory(".")
     catalogue = _catalogue(finder, isolated)
     expected = _expected(settings, expect)
-    if sum(source is not None for source in (replay, merge, log_path, module or script)) != 1:
-        raise UserError("name one program, --replay CAPTURE, --merge DIR or --log FILE")
+    if sum(source is not None for source in (replay, merge, log_path, pair, module or script)) != 1:
+        raise UserError("name one program, --replay CAPTURE, --compare BEFORE AFTER, --merge DIR or --log FILE")
+    if most_growth is not None and pair is None:
+        raise UserError("--fail-on-regression needs --compare BEFORE AFTER")
     if simulate_memory is not None and simulate_gpus is None:
         raise UserError("--simulate-memory needs --simulate-gpus N")
     for option, value in (("--simulate-gpus", simulate_gpus), ("--local-workers", local_workers)):
@@ -156,9 +182,18 @@ def command(
             raise UserError(f"{option} needs a program to run")
     for path in filter(None, (output_file, html_path, trace_path)):
         _file(check_writable, path)
-    profile = Profile()
-    if log_directory:
-        profile = _profile(log_directory, 0 if simulate_gpus or local_workers else profile_steps)
+    columns = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
+    in_color = not output_file and options.use_color(color)
+    if pair is not None:
+        if output_format not in COMPARED or trace_path or log_directory:
+            raise UserError(f"--compare reports as {' or '.join(COMPARED)}, and with --html")
+        comparison = comparison_of(pair, settings, expected)
+        _emit(rendered(comparison, output_format, in_color, columns), output_file)
+        if html_path:
+            _file(write, html_path, page_of(comparison))
+        worse = comparison.regressions(most_growth / 100) if most_growth is not None else ()
+        sys.exit(1 if worse and not exit_zero else 0)
+    traces = _traces(log_directory, profile_steps and not (simulate_gpus or local_workers)) if log_directory else ""
     try:
         if replay is not None:
             capture = read(replay)
@@ -170,7 +205,9 @@ def command(
             given = (script, *arguments) if module and script else arguments
             target = Target(module or script or "", module is not None, tuple(given))
             simulated = Simulated(simulate_gpus or 0, simulate_memory or 0)
-            capture = probed(target, finder, capture_path, settings, no_jit, simulated, profile, local_workers)
+            capture = probed(
+                target, finder, capture_path, settings, no_jit, simulated, profile_steps, traces, local_workers
+            )
     except CaptureError as error:
         raise UserError(str(error)) from None
     except OSError as error:
@@ -187,27 +224,31 @@ def command(
             expectations = verify(Run(capture, findings, expected, settings))
         end: dict[str, object] = {"status": 0} if log_path else capture.end
         status = exit_status(expectations, end, settings.probe_strict, capture.faults)
-        report = RunReport(capture, expectations, status)
-        text = render(output_format, report, not output_file and options.use_color(color))
+        report = RunReport.of(capture, expectations, status, findings)
+        text = render(output_format, report, in_color, width=columns, verbose=verbose)
         shown = _page(report) if html_path else ""
         traced = _trace(report) if trace_path else ""
     except Exception as error:
         raise _damaged(replay or merge, error) from None
-    if output_file:
-        _file(write, output_file, text)
-    else:
-        click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
+    _emit(text, output_file)
     if html_path:
         _file(write, html_path, shown)
     if trace_path:
         _file(write, trace_path, traced)
     if log_directory:
-        _file(lambda path: tensorboard.write(path, report, profile.directory), log_directory)
+        _file(lambda path: tensorboard.write(path, report, traces), log_directory)
     if whose == "program":
         status = status_of_program(capture.end, status)
     elif exit_zero:
         status = exit_status([], end, False)
     sys.exit(status)
+
+
+def _emit(text: str, path: str | None) -> None:
+    if path:
+        _file(write, path, text)
+    else:
+        click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
 
 
 def _damaged(given: str | None, error: Exception) -> Exception:
@@ -243,14 +284,15 @@ def _file(use: Callable[..., None], path: str, *text: str) -> None:
         raise UserError(f"{path}: {error.strerror or error}") from None
 
 
-def _profile(log_directory: str, steps: int) -> Profile:
-    """Temporary directory for a profile of some steps, until it is moved to a log directory. Raises UserError if that
-    cannot be written."""
+def _traces(log_directory: str, is_kept: object) -> str:
+    """Temporary directory for traces until they are moved to a log directory, "" if none are kept. Raises UserError if
+    the log directory cannot be written."""
     if not tensorboard.is_available():
         raise UserError(tensorboard.MISSING)
     _file(tensorboard.check_directory, log_directory)
-    temporary = tempfile.TemporaryDirectory(prefix="gpulint-")
-    return Profile(click.get_current_context().with_resource(temporary) if steps else "", steps)
+    if not is_kept:
+        return ""
+    return click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="gpulint-"))
 
 
 def _catalogue(finder: SettingsFinder, isolated: bool) -> Catalogue:

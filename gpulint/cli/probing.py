@@ -13,7 +13,7 @@ from gpulint.probe.capture.reader import read
 from gpulint.probe.cluster.folder import capture_of
 from gpulint.probe.cluster.joined import joined
 from gpulint.probe.launch import preflight
-from gpulint.probe.launch.command import Profile, Simulated, Target, command_line
+from gpulint.probe.launch.command import Simulated, Target, command_line
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import PYTHON_2, read_notebook
@@ -26,10 +26,12 @@ def probed(
     settings: Settings,
     no_jit: bool,
     simulated: Simulated,
-    profile: Profile,
+    profile_steps: int,
+    traces: str,
     local_workers: int | None,
 ) -> Capture:
-    """The capture of a run that shares this process's streams. Raises UserError if the program cannot be started."""
+    """The capture of a run that shares this process's streams. `traces` is a directory for traces of TensorFlow's
+    profiler, "" to keep none. Raises UserError if the program cannot be started."""
     from gpulint.probe.cluster import local
     from gpulint.probe.launch import program as launch  # POSIX only: needs pseudo-terminals
     from gpulint.probe.launch.channel import standard_error
@@ -52,7 +54,7 @@ def probed(
     timeout, hang_after = settings.probe_timeout or None, settings.probe_hang_after or None
 
     def command(path: str) -> list[str]:
-        return command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit, simulated, profile)
+        return command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit, simulated, profile_steps)
 
     with tempfile.TemporaryDirectory(prefix="gpulint-") as temporary:
         if local_workers is not None:
@@ -78,11 +80,12 @@ def probed(
                 progress=ProgressLine.on(standard_error()),
                 cards=cards,
                 worker=worker,
+                traces=traces,
             )
             faults, capture = list(ended.faults), read(path)
     for fault in faults:
         options.say(fault)
-    if profile.directory and not os.listdir(profile.directory):
+    if traces and not os.listdir(traces):
         options.say("no profile was made: no training step after the warm-up was seen")
     return capture
 

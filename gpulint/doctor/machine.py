@@ -35,6 +35,9 @@ VARIABLES = (
 )
 """Environment variables that affect where TensorFlow runs, or whether it can be imported."""
 
+_FIRST = {"pid": 0xEFFFFFFC, "ipc": 0xEFFFFFFF, "uts": 0xEFFFFFFE}
+"""Inode numbers of the namespaces that the kernel creates when it boots (`include/linux/proc_ns.h`)."""
+
 _VERSION = re.compile(r"^NVRM version:.*?\s(\d+\.\d+(?:\.\d+)?)\s", re.MULTILINE)
 
 
@@ -87,11 +90,7 @@ def _bus_cards(root: Path) -> tuple[BusCard, ...]:
     found = []
     for path in _listed(root / "sys/bus/pci/devices"):
         if _read(path / "vendor").strip() == _NVIDIA and _read(path / "class").startswith(_DISPLAY):
-            try:
-                driver = os.path.basename(os.readlink(path / "driver"))
-            except OSError:
-                driver = ""
-            found.append(BusCard(path.name, driver))
+            found.append(BusCard(path.name, os.path.basename(_link(path / "driver"))))
     return tuple(found)
 
 
@@ -110,15 +109,22 @@ def _container(root: Path, environment: Mapping[str, str]) -> str:
         return "Kubernetes"
     if "APPTAINER_CONTAINER" in environment or "SINGULARITY_CONTAINER" in environment:
         return "Apptainer"
-    if (root / "run/.containerenv").exists():
-        return "Podman"
-    if (root / ".dockerenv").exists():
-        return "Docker"
+    if not _has_first_namespaces(root):
+        if (root / "run/.containerenv").exists():
+            return "Podman"
+        if (root / ".dockerenv").exists():
+            return "Docker"
     groups = _read(root / "proc/1/cgroup")
     for mark, kind in (("kubepods", "Kubernetes"), ("docker", "Docker"), ("containerd", "containerd"), ("lxc", "LXC")):
         if mark in groups:
             return kind
     return ""
+
+
+def _has_first_namespaces(root: Path) -> bool:
+    """Whether this process has the namespaces that the kernel booted with, which no container has: a virtual machine
+    that was built from a container's image also has the image's `.dockerenv`."""
+    return all(_link(root / f"proc/self/ns/{kind}") == f"{kind}:[{number}]" for kind, number in _FIRST.items())
 
 
 def _distribution(root: Path) -> str:
@@ -138,6 +144,13 @@ def _listed(path: Path) -> list[Path]:
         return sorted(path.iterdir())
     except OSError:
         return []
+
+
+def _link(path: Path) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
 
 
 def _read(path: Path) -> str:

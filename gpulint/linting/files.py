@@ -58,6 +58,10 @@ class Files:
         installed = "" if settings.target_asked else self.load(path).pinned
         return installed or settings.target_tensorflow
 
+    def knows_release(self, path: str) -> bool:
+        """Whether `target` follows from the user, the project or the notebook. Raises as `target` does."""
+        return self._finder.of_file(path).knows_release or bool(self.load(path).pinned)
+
     def read(self, path: str) -> Source | None:
         """The source of a program, None if it cannot be read."""
         if path not in self._sources:

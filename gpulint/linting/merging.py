@@ -14,7 +14,13 @@ from gpulint.linting.finding import Finding, Silenced
 from gpulint.linting.fingerprints import fingerprints
 from gpulint.linting.fixes import Writer
 from gpulint.linting.importers import only_imported_on_check
-from gpulint.linting.precedence import without_answered, without_explained, without_guessed, without_repeated
+from gpulint.linting.precedence import (
+    gathered,
+    without_answered,
+    without_explained,
+    without_guessed,
+    without_repeated,
+)
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue, Selections
 from gpulint.linting.silence import silence
@@ -61,7 +67,7 @@ class Merger:
             result.analysed += part.analysed
             result.stopped |= part.stopped
             comments |= part.comments
-        by_file = self._reported(ordered)
+        by_file, result.withheld = self._reported(ordered)
         for path in shown:
             if path in by_file or path in comments:
                 kept, silenced, faults = self._kept(path, by_file.get(path, []), comments.get(path, Comments()))
@@ -79,18 +85,32 @@ class Merger:
         ]
         return result
 
-    def _reported(self, parts: Sequence[Examined]) -> dict[str, list[Candidate]]:
-        """The candidates that are reported, by file: those that give way to others are left out."""
+    def _reported(self, parts: Sequence[Examined]) -> tuple[dict[str, list[Candidate]], int]:
+        """The candidates that are reported, by file, without those that give way to others; and the number of findings
+        that are withheld because the release is not known."""
         catalogue = self._catalogue
         called: set[Site] = set().union(*(part.called for part in parts))
         passed: set[Site] = set().union(*(part.passed for part in parts))
         candidates = [one for part in parts for one in part.candidates if one.finding.span.path in self._shown]
         candidates = self._for_this_release(without_answered(candidates))
+        withheld = {
+            (one.finding.code, one.finding.span.path, one.finding.message)
+            for one in candidates
+            if one.finding.code in self._withheld_in(one.finding.span.path)
+        }
+        candidates = [one for one in candidates if one.finding.code not in self._withheld_in(one.finding.span.path)]
         candidates = without_explained(without_guessed(candidates, called, passed, catalogue), catalogue)
         by_file: dict[str, list[Candidate]] = defaultdict(list)
         for candidate in without_repeated(candidates, catalogue):
             by_file[candidate.finding.span.path].append(candidate)
-        return by_file
+        return by_file, len(withheld)
+
+    def _withheld_in(self, path: str) -> frozenset[str]:
+        """Codes of the rules about a release's names that nobody asked for, in a file whose release is not known."""
+        selection = self._selections.of(path)
+        unnamed = selection.codes - selection.named
+        codes = frozenset(code for code in unnamed if self._catalogue.asks_release(code))
+        return codes if codes and not self._workspace.files.knows_release(path) else frozenset()
 
     def _for_this_release(self, candidates: list[Candidate]) -> list[Candidate]:
         """Candidates without those of rules about a release's names in files that are for another release."""
@@ -122,7 +142,8 @@ class Merger:
             if key not in found or found[key].finding.confidence.value > finding.confidence.value:
                 found[key] = candidate
         findings = [one.finding for one in found.values()]
-        kept, suppressed = silence(findings, comments, sources, selection, self._catalogue)
+        shown = selection.codes - self._withheld_in(path)
+        kept, suppressed = silence(findings, comments, sources, selection, self._catalogue, shown)
         silenced = [Silenced(self._displayed(finding), reason) for finding, reason in suppressed]
         result = []
         faults = []
@@ -135,7 +156,8 @@ class Merger:
             if chosen is None and fix is not None:  # about a comment: other fixes were already placed in their blocks
                 fix = on_deep_stack(partial(writer.of_comment, fix)) if self._edits else replace(fix, edits=())
             if finding.code not in off:
-                result.append(self._displayed(replace(finding, fix=fix)))
+                result.append(replace(finding, fix=fix))
+        result = [self._displayed(finding) for finding in gathered(result, self._catalogue)]
         return result, silenced, faults
 
     def _displayed(self, finding: Finding) -> Finding:

@@ -73,7 +73,7 @@ def _finding(raised: Raised, spans: Mapping[Site, Span], contexts: Mapping[int, 
     return Finding(
         rule.code,
         rule.name,
-        selection.severity(rule),
+        selection.severity(rule, report.severity),
         span,
         report.message,
         report.why or rule.why,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container
+from collections.abc import Container, Iterable
+from dataclasses import replace
 
 from gpulint.linting.examined import Candidate
-from gpulint.linting.finding import Finding
+from gpulint.linting.finding import Finding, Related
 from gpulint.linting.selection import Catalogue
 from gpulint.places import Site
+from gpulint.rewriting.fix import Edit, Fix
 
 
 def without_guessed(
@@ -64,3 +66,39 @@ def without_repeated(candidates: list[Candidate], catalogue: Catalogue) -> list[
 
 def _row(finding: Finding) -> tuple[object, ...]:
     return (finding.code, finding.span.path, finding.span.cell, finding.span.row)
+
+
+def gathered(findings: Iterable[Finding], catalogue: Catalogue) -> list[Finding]:
+    """The findings of a file in order of their places; equal ones of a rule that reports once per file are one."""
+    first: dict[tuple[str, str], Finding] = {}
+    kept: list[Finding] = []
+    for finding in sorted(findings, key=lambda one: (one.span, one.code)):
+        key = (finding.code, finding.message)
+        if not catalogue.is_once_a_file(finding.code):
+            kept.append(finding)
+        elif key in first:
+            before = first[key]
+            related = (*before.related, Related(finding.span, "also here"))
+            first[key] = replace(before, related=related, fix=_joined(before.fix, finding.fix))
+        else:
+            first[key] = finding
+    return [*kept, *first.values()]
+
+
+def _joined(fix: Fix | None, more: Fix | None) -> Fix | None:
+    """One fix with the edits of two. The second is left out if both change the same place in different ways."""
+    if fix is None or more is None:
+        return fix or more
+    if fix.applicability is not more.applicability:
+        return fix
+    edits = sorted({*fix.edits, *more.edits})
+    return fix if any(map(_collide, edits, edits[1:])) else replace(fix, edits=tuple(edits))
+
+
+def _collide(one: Edit, following: Edit) -> bool:
+    """Whether an edit begins before the end of the one before it, or inserts at the same place."""
+    first, second = one.span, following.span
+    if first.cell != second.cell:
+        return False
+    begins = (second.row, second.column)
+    return begins < (first.end_row, first.end_column) or begins == (first.row, first.column)

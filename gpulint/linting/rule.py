@@ -37,11 +37,12 @@ class JustifyingComment(NamedTuple):
 class Report:
     """A place and what is wrong there.
 
-    `why` and `instead` default to the rule's own. `related` are (site, message) pairs. `supersedes` are further sites
-    that this report explains: rules that list this one in `yields_to` stay silent there. `is_all` drops all other
-    reports about its file. `retracts` retracts what the rule reports at the place for other programs; it is never
-    shown. `unless` is a comment that retracts the report. `happens_at` is the site of the event that a report of
-    `on_end` is about, if that is not `site` (a pipeline that is consumed elsewhere).
+    `why`, `instead` and `severity` default to the rule's own; a `severity` that the user set for the rule wins.
+    `related` are (site, message) pairs. `supersedes` are further sites that this report explains: rules that list
+    this one in `yields_to` stay silent there. `is_all` drops all other reports about its file. `retracts` retracts
+    what the rule reports at the place for other programs; it is never shown. `unless` is a comment that retracts
+    the report. `happens_at` is the site of the event that a report of `on_end` is about, if that is not `site` (a
+    pipeline that is consumed elsewhere).
     """
 
     site: Site
@@ -49,6 +50,7 @@ class Report:
     why: str = ""
     instead: str = ""
     confidence: Confidence = Confidence.HIGH
+    severity: Severity | None = None
     related: tuple[tuple[Site, str], ...] = ()
     supersedes: tuple[Site, ...] = ()
     is_all: bool = False
@@ -89,6 +91,8 @@ class Rule:
     caller."""
     once_a_row: ClassVar[bool] = False
     """Whether only the first of several places on one row is reported."""
+    once_a_file: ClassVar[bool] = False
+    """Whether its reports with the same message in one file are one finding, with the other places as related ones."""
     any_of_names: ClassVar[frozenset[str] | None] = None
     """Identifiers of which a program, or the code that it uses of its imports, must contain at least one: `device(`
     only as a call, `.map` only behind a dot. None for any program. A program that no enabled rule wants is not
@@ -98,8 +102,8 @@ class Rule:
     all_of_name_sets: ClassVar[tuple[frozenset[str], ...]] = ()
     """Further sets of identifiers: the program must contain at least one of each."""
     asks_release: ClassVar[bool] = False
-    """Whether it is about names that depend on the TensorFlow release: it skips files that are imported only behind a
-    check for another release."""
+    """Whether it is about names that depend on the TensorFlow release. It skips files that are imported only behind a
+    check for another release, and is on by default only for files whose release is known."""
     is_performance: ClassVar[bool] = False
     """Whether it is about time and memory only: it skips test files (`test_*.py`, `*_test.py`) and programs that hide
     all GPUs from TensorFlow."""

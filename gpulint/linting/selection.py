@@ -61,6 +61,11 @@ class Catalogue:
         rule = self._by_code.get(code)
         return rule is not None and rule.once_a_row
 
+    def is_once_a_file(self, code: str) -> bool:
+        """Whether equal reports of a rule in one file are one finding."""
+        rule = self._by_code.get(code)
+        return rule is not None and rule.once_a_file
+
     def nearest(self, word: str) -> str | None:
         """The code or name closest to a word."""
         names = [*self._by_name, *self._by_code]
@@ -113,6 +118,8 @@ class Selection:
         self.codes = frozenset(
             code for code, weight in on.items() if off.get(code, -1) < weight and self._severity.get(code) != "off"
         )
+        self.named = frozenset(code for code in self.codes if on[code] > 0)
+        """Codes of the rules that are on because a selector names them."""
         self.rules = tuple(rule for rule in catalogue.pack if rule.code in self.codes)
         fixable = catalogue.expand(settings.fixable, f"{origin}: fixable")
         unfixable = catalogue.expand(settings.unfixable, f"{origin}: unfixable")
@@ -151,8 +158,9 @@ class Selection:
         relative = os.path.relpath(path, self._root).replace(os.sep, "/")
         return frozenset().union(*(self._off[number] for number in self._per_file.matching(relative)))
 
-    def severity(self, rule: type[Rule]) -> Severity:
-        return Severity(self._severity.get(rule.code, rule.severity.value))
+    def severity(self, rule: type[Rule], own: Severity | None = None) -> Severity:
+        """The severity of a report, which can have its `own`."""
+        return Severity(self._severity.get(rule.code, own or rule.severity))
 
 
 class Selections:

@@ -28,8 +28,10 @@ def silence(
     sources: Sequence[Source],
     selection: Selection,
     catalogue: Catalogue,
+    shown: frozenset[str],
 ) -> tuple[list[Finding], list[Silenced]]:
-    """(findings that stay, findings that a comment silences) of one file, whose programs are `sources`."""
+    """(findings that stay, findings that a comment silences) of one file, whose programs are `sources`. `shown` are the
+    codes whose findings in the file are all in `found`: comments for others may be used."""
     comments, troubles = read
     withheld: set[tuple[int, int, int | None]] = set()
     if not catalogue.is_complete:  # an unknown code can be that of a rule that was not loaded
@@ -58,7 +60,7 @@ def silence(
                 continue
             if comment.codes is None or covering.is_used(comment):
                 continue
-            if selection.codes.issuperset(comment.codes):
+            if shown.issuperset(comment.codes):
                 message = f"suppresses nothing: no finding of {', '.join(comment.codes)} here"
                 finding = _about(sources[0].file, comment, UNUSED, message, selection, catalogue)
                 kept.append(replace(finding, fix=_removal(rows[comment.cell], sources[0].file, comment)))

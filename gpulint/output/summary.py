@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import json_text
@@ -11,11 +12,27 @@ from gpulint.rewriting.fix import is_wanted
 
 
 def footer(result: CheckResult, view: View) -> str:
-    """`Found 2 errors and 1 warning in 3 files.`, preceded by what was fixed, followed by what can be."""
+    """`Found 2 errors and 1 warning in 3 files.`, preceded by what was fixed, followed by what can be and by what the
+    findings leave out."""
     found, hint = _found(result), _hint(result, view)
     if view.fixed is None:
-        return f"{found} {hint}." if hint else found
-    return f"{view.fixed} fixed, {len(result.findings)} remaining{f'; {hint}' if hint else ''}.\n{found}"
+        first = f"{found} {hint}." if hint else found
+    else:
+        first = f"{view.fixed} fixed, {len(result.findings)} remaining{f'; {hint}' if hint else ''}.\n{found}"
+    return "\n".join([first, *_left_out(result)])
+
+
+def _left_out(result: CheckResult) -> Iterator[str]:
+    """A line for each kind of code about which the findings say nothing."""
+    if functions := len({site for _, site in result.stopped}):
+        were = "was" if functions == 1 else "were"
+        yield f"{number(functions, 'function')} {were} not followed to the end (`gpulint plan FILE` shows where)."
+    if result.withheld:
+        them, are = ("it", "is") if result.withheld == 1 else ("them", "are")
+        yield (
+            f"{number(result.withheld, 'removed name')} (GPU9) {are} not reported, because the project pins no "
+            f"TensorFlow release (`--extend-select GPU9` shows {them})."
+        )
 
 
 def _hint(result: CheckResult, view: View) -> str:

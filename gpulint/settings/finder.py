@@ -43,7 +43,10 @@ class SettingsFinder:
         self._trust = trust or Trust()
         self._editor = editor or {}
         self._isolated = isolated
-        self._fixed = fixed or (Settings(root=self._root) if isolated else None)
+        self._default = Settings(root=self._root, src=())
+        """Settings that come from no file. Their imports are looked for above each file only: which those of a file are
+        must not depend on the working directory."""
+        self._fixed = fixed or (self._default if isolated else None)
         self._overrides = overrides
         self._known: dict[str, Settings] = {}
         self._searched: dict[str, Settings] = {}
@@ -79,8 +82,9 @@ class SettingsFinder:
             settings = self._within_trust(self._fixed or self._search(directory))
             for table in self._overrides:
                 settings = apply(settings, table)
-            if not self._isolated and not settings.target_asked and settings.target_tensorflow == NEWEST_TENSORFLOW:
-                settings = replace(settings, target_tensorflow=self._targets.of(directory))
+            if not (settings.target_asked or self._isolated or settings.target_tensorflow != NEWEST_TENSORFLOW):
+                if (found := self._targets.of(directory)) is not None:
+                    settings = replace(settings, target_tensorflow=found, target_known=True)
             self._known[directory] = settings
         return self._known[directory]
 
@@ -130,6 +134,6 @@ class SettingsFinder:
             if settings is not None or parent == directory:
                 break
             directory = parent
-        settings = settings or Settings(root=self._root)
+        settings = settings or self._default
         self._searched |= dict.fromkeys(passed, settings)
         return settings

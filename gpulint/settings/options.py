@@ -34,7 +34,7 @@ OPTIONS = (
     Option("extension", "", "language by extension", "Extensions that mean python, ipynb or markdown."),
     Option("respect-gitignore", "", "bool", "Leave out what git ignores."),
     Option("force-exclude", "", "bool", "Leave out excluded files even when they are named on the command line."),
-    Option("src", "", "strings", "Directories that the project's imports are looked for in."),
+    Option("src", "", "strings", "Directories in which imports are searched, besides those above the importing file."),
     Option("rule-paths", "", "strings", "Directories with rules of your own; loaded only from trusted folders."),
     Option(
         "target-tensorflow",

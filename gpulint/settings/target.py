@@ -23,11 +23,12 @@ class TargetReleases:
         self._text = text
         self._known: dict[tuple[str, str], str | None] = {}
 
-    def of(self, directory: str) -> str:
+    def of(self, directory: str) -> str | None:
+        """The release that the nearest files name, None if they name none or only the oldest."""
         pinned = self._nearest(requirements.pinned, directory)
         if pinned in (None, requirements.ANY):
             pinned = self._nearest(described, directory)
-        return pinned or NEWEST_TENSORFLOW
+        return pinned or None
 
     def _nearest(self, detect: Detector, directory: str) -> str | None:
         """What a detector finds in a directory or, up to the project's root, in the nearest one above it."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from itertools import islice
 
-from gpulint.sources.requirements import MAX_ASKED, filled, listed, newest_asked, numbers, older
+from gpulint.sources.requirements import MAX_ASKED, OPEN, bounded, filled, listed, newest_asked, numbers
 
 _IMAGES = re.compile(
     r"(?:^|[-_.])(?:docker|container)file(?:[-_.]|\Z)|^(?:docker-)?compose(?:[-_.].*)?\.ya?ml\Z|\.def\Z",
@@ -48,7 +48,7 @@ _USED = re.compile(r"\$\{?(\w+)\}?")
 
 
 def described(directory: str, newest: str, text_of: Callable[[str], str]) -> str | None:
-    """The newest release, such as "2.12", named in a directory; "" if `newest` or a later one is allowed.
+    """The newest release, such as "2.12", named in a directory; "" if all later ones are allowed.
 
     Container files take precedence over READMEs. None if neither names a release.
     """
@@ -58,35 +58,35 @@ def described(directory: str, newest: str, text_of: Callable[[str], str]) -> str
     images = [name for name in (*names, *below) if _IMAGES.search(os.path.basename(name))]
     present = numbers(newest)
     for found, named in ((images, _of_image), ([name for name in names if _README.fullmatch(name)], _of_text)):
-        releases = [release for name in found for release in named(text_of(os.path.join(directory, name)), present)]
+        releases = [release for name in found for release in named(text_of(os.path.join(directory, name)))]
         if releases:
-            return older(max(releases), present)
+            return bounded(max(releases), present)
     return None
 
 
-def _of_image(text: str, present: tuple[int, int]) -> list[tuple[int, int]]:
+def _of_image(text: str) -> list[tuple[int, int]]:
     """The releases that a container file installs or, if none, those of its base image."""
     text = filled(_USED, text, dict(_ARGUMENT.findall(text)))
-    installed = _installed(text, present)
+    installed = _installed(text)
     return installed or [(int(found["major"]), int(found["minor"])) for found in _IMAGE.finditer(text)]
 
 
-def _of_text(text: str, present: tuple[int, int]) -> list[tuple[int, int]]:
+def _of_text(text: str) -> list[tuple[int, int]]:
     """The releases that a README gives as requirements."""
     return [
-        *_installed(text, present),
-        *(release for found in _SAID.finditer(text) for release in _said(found, present)),
+        *_installed(text),
+        *(release for found in _SAID.finditer(text) for release in _said(found)),
     ]
 
 
-def _installed(text: str, present: tuple[int, int]) -> list[tuple[int, int]]:
+def _installed(text: str) -> list[tuple[int, int]]:
     wanted = dict.fromkeys(found["wanted"] for found in _INSTALLED.finditer(text))
-    return [newest_asked(one) or present for one in islice(wanted, MAX_ASKED)]
+    return [newest_asked(one) or OPEN for one in islice(wanted, MAX_ASKED)]
 
 
-def _said(found: re.Match[str], present: tuple[int, int]) -> list[tuple[int, int]]:
+def _said(found: re.Match[str]) -> list[tuple[int, int]]:
     """The releases at a match. "TensorFlow 2.0" alone is ignored: it usually means any release of 2."""
     if _OPEN.match(found["after"]):
-        return [present]
+        return [OPEN]
     releases = [(2, int(minor)) for minor in _RELEASE.findall(found["release"] + found["more"])]
     return releases if found["patch"] or found["more"] or releases != [(2, 0)] else []

@@ -104,7 +104,8 @@ class ModuleFinder:
                 return found
         if len(parts) > 1:
             for base in (here, *self._around(here)):
-                if _is_copy_of(base, parts[0]) and "__init__.py" in self._names_in(base):
+                is_named = os.path.basename(base) == parts[0]
+                if is_named or (_is_copy_of(base, parts[0]) and "__init__.py" in self._names_in(base)):
                     return self._at(base, parts[1:])
         return None
 
@@ -118,12 +119,15 @@ class ModuleFinder:
         return " ".join(sorted(name for name in names if name.isidentifier() and not name.startswith("__"))) or None
 
     def _around(self, directory: str) -> Iterator[str]:
-        """The directories above one in its project, which programs put on `sys.path` or are started from."""
+        """The directories above one in its project, which programs put on `sys.path` or are started from, and the `src`
+        of each."""
         for _ in range(MAX_AROUND):
             if directory in self._roots or not self._names_in(directory).isdisjoint(_TOPS):
                 return
             directory = os.path.dirname(directory)
             yield directory
+            if _SOURCES in self._names_in(directory):
+                yield os.path.join(directory, _SOURCES)
 
     def find_relative(self, module: str, level: int, importer: str) -> str | None:
         """The file of `from ..module import`, by directories."""
@@ -149,8 +153,11 @@ class ModuleFinder:
         return None
 
 
-MAX_AROUND = 5
+MAX_AROUND = 8
 """Maximum number of directories above a file that are searched for an import not found elsewhere."""
+
+_SOURCES = "src"
+"""Name of the directory in which projects keep their packages."""
 
 _TOPS = frozenset({".git", ".hg", "pyproject.toml", "setup.cfg", "setup.py"})
 """Names that mark the top directory of a project."""

@@ -9,7 +9,8 @@ from functools import lru_cache
 from itertools import islice
 
 FILES = re.compile(
-    r"(?:(?=.*requirement|constraint).*\.(?:txt|in|pip)|.*\.ya?ml|pyproject\.toml|pipfile|pkg-info|setup\.(?:py|cfg))",
+    r"(?:(?=.*requirement|constraint).*\.(?:txt|in|pip)|.*\.ya?ml|pyproject\.toml|pipfile|pkg-info|setup\.(?:py|cfg)"
+    r"|.*\.lock)",
     re.IGNORECASE,
 )
 """Names of files with requirements."""
@@ -26,6 +27,13 @@ _ASKED, _ASKED_OF_KERAS = (
     re.compile(rf"""^[^#\n]*?(?<![\w.\-/]){package}["']?[ \t]*\(?(?P<wanted>[=~<>!^].*)$""", re.I | re.M)
     for package in (_PACKAGE, "keras")
 )
+_LOCKED = re.compile(
+    rf"""\bname["']?[ \t]*[:=][ \t]*["']?{_PACKAGE}["']?,?\s+["']?version["']?[ \t]*[:=][ \t]*["']?(?P<toml>\d+\.\d+)"""
+    rf"""|["']{_PACKAGE}["']:[ \t]*\{{[^{{}}]*?["']version["']:[ \t]*["']==(?P<json>\d+\.\d+)""",
+    re.I,
+)
+"""A package in a lock file of Poetry, uv, PDM or Conda, or in a `Pipfile.lock`."""
+_LOCKS = re.compile(r".*\.lock|conda-lock\.ya?ml", re.I)
 _ANY = re.compile(rf"^[ \t]*(?:-[ \t]+)?[\"']?{_PACKAGE}[\"']?[ \t]*(?:[#;].*)?$", re.I | re.M)
 _OF_GPU = re.compile(r"tensorflow[-_]gpu", re.I)
 _LAST_FOR_GPU = "<2.12"
@@ -46,6 +54,9 @@ _LAST = {2: 40, 1: 15}
 """The last minor release of each major version, newest first; the present one has none yet."""
 _PATCHES = 10
 
+OPEN = (2, _LAST[2])
+"""The newest release that a requirement without an upper bound allows."""
+
 MAX_ASKED = 200
 """Maximum number of distinct requirements of a directory: each takes about a millisecond to parse."""
 _MAX_SPECIFIERS = 200
@@ -60,7 +71,7 @@ _KERAS_3 = (2, 16)
 
 
 def pinned(directory: str, newest: str, text_of: Callable[[str], str]) -> str | None:
-    """The newest release, such as "2.12", that the files in a directory allow; "" if that is `newest` or later.
+    """The newest release, such as "2.12", that the files in a directory allow; "" if they allow all later ones.
 
     Releases of Keras 2 have the numbers of their TensorFlow releases, and stand in for these. A file that names a
     release takes precedence over those with lower bounds only (`tensorflow>=2.3` in setup.py). `ANY` if the files name
@@ -72,12 +83,11 @@ def pinned(directory: str, newest: str, text_of: Callable[[str], str]) -> str | 
     if not any(one for wanted in asked.values() for one in wanted):
         return ANY if asked else None
     different = dict.fromkeys(one for wanted in asked.values() for one in wanted)
-    newest_of = {one: newest_asked(one) or present for one in islice(different, MAX_ASKED)}
+    newest_of = {one: newest_asked(one) or OPEN for one in islice(different, MAX_ASKED)}
     releases = {name: [newest_of[one] for one in wanted if one in newest_of] for name, wanted in asked.items()}
     found = {name: max(allowed) for name, allowed in releases.items() if allowed}
-    named = [release for name, release in found.items() if release < present and _ASIDE.search(name) is None]
-    release = max(named or found.values())
-    return older(release, present)
+    named = [release for name, release in found.items() if release < OPEN and _ASIDE.search(name) is None]
+    return bounded(max(named or found.values()), present)
 
 
 def numbers(release: str) -> tuple[int, int]:
@@ -86,9 +96,9 @@ def numbers(release: str) -> tuple[int, int]:
     return major, minor
 
 
-def older(release: tuple[int, int], present: tuple[int, int]) -> str:
-    """A release as text if it is older than the present one, else ""."""
-    return ".".join(map(str, release)) if release < present else ""
+def bounded(release: tuple[int, int], present: tuple[int, int]) -> str:
+    """A release as text, at most the present one; "" for `OPEN`."""
+    return ".".join(map(str, min(release, present))) if release < OPEN else ""
 
 
 def _files(directory: str) -> list[str]:
@@ -114,6 +124,8 @@ def _wanted(directory: str, name: str, text_of: Callable[[str], str]) -> list[st
     """The version specifiers of TensorFlow in a file, one per mention; "" for any version."""
     path = os.path.join(directory, name)
     text = text_of(path)
+    if _LOCKS.fullmatch(os.path.basename(path)):
+        return [f"=={found['toml'] or found['json']}.*" for found in _LOCKED.finditer(text)]
     if path.lower().endswith((".yml", ".yaml")) and not _ENVIRONMENT.search(text):
         return []
     if path.endswith(".py"):

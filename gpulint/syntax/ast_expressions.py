@@ -94,7 +94,7 @@ def _chain(low: Lowering, node: Any) -> ir.Expr:
     result = _EXPRESSIONS[kind](low, node)
     nodes = low.nodes
     words = low.words
-    for link in reversed(links):
+    for link in links[::-1]:
         kind = type(link)
         number = len(nodes)
         nodes.append(link)

@@ -22,10 +22,22 @@ class Node:
     number: int
 
 
+class Expr(Node):
+    """An expression."""
+
+    __slots__ = ()
+
+
+class Statement(Node):
+    """A statement."""
+
+    __slots__ = ()
+
+
 # --------------------------------------------------------------------------- expressions
 
 
-class Name(Node):
+class Name(Expr):
     __slots__ = ("id",)
 
     def __init__(self, number: int, id: str) -> None:
@@ -33,7 +45,7 @@ class Name(Node):
         self.id = id
 
 
-class Constant(Node):
+class Constant(Expr):
     """A literal: int, float, complex, str, bytes, bool, None or Ellipsis, implicit concatenation folded."""
 
     __slots__ = ("value",)
@@ -43,7 +55,7 @@ class Constant(Node):
         self.value = value
 
 
-class FString(Node):
+class FString(Expr):
     """An f-string (or t-string): literal text and expressions, in order.
 
     `exact` says that each expression is formatted as by `str`: no conversion, no format specification that changes the
@@ -58,7 +70,7 @@ class FString(Node):
         self.exact = exact
 
 
-class Attribute(Node):
+class Attribute(Expr):
     __slots__ = ("name", "value")
 
     def __init__(self, number: int, value: Expr, name: str) -> None:
@@ -67,7 +79,7 @@ class Attribute(Node):
         self.name = name
 
 
-class Subscript(Node):
+class Subscript(Expr):
     """`value[index]`; several indices are a `Sequence_` of kind "tuple"."""
 
     __slots__ = ("index", "value")
@@ -78,7 +90,7 @@ class Subscript(Node):
         self.index = index
 
 
-class Slice(Node):
+class Slice(Expr):
     __slots__ = ("lower", "step", "upper")
 
     def __init__(self, number: int, lower: Expr | None, upper: Expr | None, step: Expr | None) -> None:
@@ -100,7 +112,7 @@ class Argument(Node):
         self.star = star
 
 
-class Call(Node):
+class Call(Expr):
     __slots__ = ("arguments", "function")
 
     def __init__(self, number: int, function: Expr, arguments: tuple[Argument, ...]) -> None:
@@ -109,7 +121,7 @@ class Call(Node):
         self.arguments = arguments
 
 
-class Unary(Node):
+class Unary(Expr):
     """`operator` is "-", "+", "~" or "not"."""
 
     __slots__ = ("operand", "operator")
@@ -120,7 +132,7 @@ class Unary(Node):
         self.operand = operand
 
 
-class Binary(Node):
+class Binary(Expr):
     """`operator` as written: "+", "-", "*", "@", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"."""
 
     __slots__ = ("left", "operator", "right")
@@ -132,7 +144,7 @@ class Binary(Node):
         self.right = right
 
 
-class Boolean(Node):
+class Boolean(Expr):
     """`left and right` / `left or right`; longer chains nest to the left."""
 
     __slots__ = ("left", "operator", "right")
@@ -144,7 +156,7 @@ class Boolean(Node):
         self.right = right
 
 
-class Compare(Node):
+class Compare(Expr):
     """`left op value op value …`; operators as written, "not in" and "is not" with one blank."""
 
     __slots__ = ("left", "rest")
@@ -155,7 +167,7 @@ class Compare(Node):
         self.rest = rest
 
 
-class Conditional(Node):
+class Conditional(Expr):
     """`body if test else orelse`."""
 
     __slots__ = ("body", "orelse", "test")
@@ -167,7 +179,7 @@ class Conditional(Node):
         self.orelse = orelse
 
 
-class Sequence_(Node):
+class Sequence_(Expr):
     """A tuple, list or set display. `kind` is "tuple", "list" or "set"."""
 
     __slots__ = ("elements", "kind")
@@ -178,7 +190,7 @@ class Sequence_(Node):
         self.elements = elements
 
 
-class Mapping_(Node):
+class Mapping_(Expr):
     """A dict display; the key of a `**value` entry is None."""
 
     __slots__ = ("items",)
@@ -188,7 +200,7 @@ class Mapping_(Node):
         self.items = items
 
 
-class Starred(Node):
+class Starred(Expr):
     """`*value` in a display, a subscript or a target."""
 
     __slots__ = ("value",)
@@ -210,7 +222,7 @@ class Clause(Node):
         self.conditions = conditions
 
 
-class Comprehension(Node):
+class Comprehension(Expr):
     """`kind` is "list", "set", "dict" or "generator"; `key` is set for dicts only."""
 
     __slots__ = ("clauses", "element", "key", "kind")
@@ -230,7 +242,7 @@ class Comprehension(Node):
         self.clauses = clauses
 
 
-class Walrus(Node):
+class Walrus(Expr):
     """`target := value`."""
 
     __slots__ = ("target", "value")
@@ -241,7 +253,7 @@ class Walrus(Node):
         self.value = value
 
 
-class Await(Node):
+class Await(Expr):
     __slots__ = ("value",)
 
     def __init__(self, number: int, value: Expr) -> None:
@@ -249,7 +261,7 @@ class Await(Node):
         self.value = value
 
 
-class Yield(Node):
+class Yield(Expr):
     """`yield value`, `yield` (value None) or `yield from value`."""
 
     __slots__ = ("delegates", "value")
@@ -273,7 +285,7 @@ class Parameter(Node):
         self.annotation = annotation
 
 
-class Lambda(Node):
+class Lambda(Expr):
     __slots__ = ("body", "parameters")
 
     def __init__(self, number: int, parameters: tuple[Parameter, ...], body: Expr) -> None:
@@ -282,34 +294,10 @@ class Lambda(Node):
         self.body = body
 
 
-Expr: TypeAlias = (
-    Name
-    | Constant
-    | FString
-    | Attribute
-    | Subscript
-    | Slice
-    | Call
-    | Unary
-    | Binary
-    | Boolean
-    | Compare
-    | Conditional
-    | Sequence_
-    | Mapping_
-    | Starred
-    | Comprehension
-    | Walrus
-    | Await
-    | Yield
-    | Lambda
-)
-
-
 # --------------------------------------------------------------------------- statements
 
 
-class ExpressionStatement(Node):
+class ExpressionStatement(Statement):
     __slots__ = ("value",)
 
     def __init__(self, number: int, value: Expr) -> None:
@@ -317,7 +305,7 @@ class ExpressionStatement(Node):
         self.value = value
 
 
-class Assign(Node):
+class Assign(Statement):
     """`a = b = value`: targets in order. Annotated assignments have one target and an annotation."""
 
     __slots__ = ("annotation", "targets", "value")
@@ -335,7 +323,7 @@ class Assign(Node):
         self.annotation = annotation
 
 
-class AugAssign(Node):
+class AugAssign(Statement):
     """`target operator= value`; the operator without its "="."""
 
     __slots__ = ("operator", "target", "value")
@@ -347,7 +335,7 @@ class AugAssign(Node):
         self.value = value
 
 
-class Delete(Node):
+class Delete(Statement):
     __slots__ = ("targets",)
 
     def __init__(self, number: int, targets: tuple[Expr, ...]) -> None:
@@ -355,7 +343,7 @@ class Delete(Node):
         self.targets = targets
 
 
-class Return(Node):
+class Return(Statement):
     __slots__ = ("value",)
 
     def __init__(self, number: int, value: Expr | None) -> None:
@@ -363,7 +351,7 @@ class Return(Node):
         self.value = value
 
 
-class Raise(Node):
+class Raise(Statement):
     __slots__ = ("value",)
 
     def __init__(self, number: int, value: Expr | None) -> None:
@@ -371,7 +359,7 @@ class Raise(Node):
         self.value = value
 
 
-class Assert(Node):
+class Assert(Statement):
     __slots__ = ("message", "test")
 
     def __init__(self, number: int, test: Expr, message: Expr | None) -> None:
@@ -380,7 +368,7 @@ class Assert(Node):
         self.message = message
 
 
-class Pass(Node):
+class Pass(Statement):
     __slots__ = ()
 
     def __init__(self, number: int) -> None:
@@ -395,7 +383,7 @@ class Continue(Pass):
     __slots__ = ()
 
 
-class Import(Node):
+class Import(Statement):
     """`import a.b.c as d`: (dotted name, alias or None) pairs."""
 
     __slots__ = ("names",)
@@ -405,7 +393,7 @@ class Import(Node):
         self.names = names
 
 
-class ImportFrom(Node):
+class ImportFrom(Statement):
     """`from ..module import a as b`; `names` is (("*", None),) for a star import."""
 
     __slots__ = ("level", "module", "names")
@@ -417,7 +405,7 @@ class ImportFrom(Node):
         self.names = names
 
 
-class Declare(Node):
+class Declare(Statement):
     """`global a, b` or `nonlocal a, b`."""
 
     __slots__ = ("kind", "names")
@@ -428,7 +416,7 @@ class Declare(Node):
         self.names = names
 
 
-class If(Node):
+class If(Statement):
     """`if`/`elif`: an `elif` is an `If` as the only statement of `orelse`."""
 
     __slots__ = ("body", "orelse", "test")
@@ -440,7 +428,7 @@ class If(Node):
         self.orelse = orelse
 
 
-class For(Node):
+class For(Statement):
     __slots__ = ("body", "iterable", "orelse", "target")
 
     def __init__(self, number: int, target: Expr, iterable: Expr, body: Block, orelse: Block) -> None:
@@ -451,7 +439,7 @@ class For(Node):
         self.orelse = orelse
 
 
-class While(Node):
+class While(Statement):
     __slots__ = ("body", "orelse", "test")
 
     def __init__(self, number: int, test: Expr, body: Block, orelse: Block) -> None:
@@ -461,7 +449,7 @@ class While(Node):
         self.orelse = orelse
 
 
-class With(Node):
+class With(Statement):
     """`with a as x, b:`: (context expression, target or None) pairs."""
 
     __slots__ = ("body", "items")
@@ -484,7 +472,7 @@ class Handler(Node):
         self.body = body
 
 
-class Try(Node):
+class Try(Statement):
     __slots__ = ("body", "finalbody", "handlers", "orelse")
 
     def __init__(
@@ -525,7 +513,7 @@ class Case(Node):
         self.body = body
 
 
-class Match(Node):
+class Match(Statement):
     __slots__ = ("cases", "subject")
 
     def __init__(self, number: int, subject: Expr, cases: tuple[Case, ...]) -> None:
@@ -534,7 +522,7 @@ class Match(Node):
         self.cases = cases
 
 
-class FunctionDef(Node):
+class FunctionDef(Statement):
     """A `def`. `local_names` are the names its body binds (parameters included, declared globals and
     nonlocals not); `is_generator` says that it yields."""
 
@@ -575,7 +563,7 @@ class FunctionDef(Node):
         self.docstring = docstring
 
 
-class ClassDef(Node):
+class ClassDef(Statement):
     """A `class`; `keywords` are `metaclass=…` and the like."""
 
     __slots__ = ("bases", "body", "decorators", "docstring", "keywords", "name")
@@ -598,28 +586,6 @@ class ClassDef(Node):
         self.body = body
         self.docstring = docstring
 
-
-Statement: TypeAlias = (
-    ExpressionStatement
-    | Assign
-    | AugAssign
-    | Delete
-    | Return
-    | Raise
-    | Assert
-    | Pass
-    | Import
-    | ImportFrom
-    | Declare
-    | If
-    | For
-    | While
-    | With
-    | Try
-    | Match
-    | FunctionDef
-    | ClassDef
-)
 
 Block: TypeAlias = Sequence[Statement]
 

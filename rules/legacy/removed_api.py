@@ -64,7 +64,12 @@ class RemovedApi(Rule):
     which the program continues (not one that raises again or exits); files that the other checked files import only
     behind such a test; programs on `tf_keras` (Keras 2); names that exist in the release pinned by the project's
     requirements; methods of objects that an `isinstance` test has shown to be of an unrelated class. A file written for
-    TensorFlow 1 throughout gets one finding, and so does a name that a file uses many times.
+    TensorFlow 1 throughout gets one finding, and so does a name: its other uses are related places.
+
+    The rule is on by default for files whose TensorFlow release is known: set as `target-tensorflow`, pinned by
+    requirements, a lock file, a container image or a notebook, named in the README, or taken from an environment with
+    `--python`. For other files the last line of the output says how many findings there are; `--extend-select GPU9`
+    shows them.
 
     ## Fix
     Writes the new name where the old one is written with its module; removes the parentheses after a property. Safe
@@ -79,6 +84,7 @@ class RemovedApi(Rule):
     name = "removed-api"
     context_insensitive = True
     asks_release = True
+    once_a_file = True
     severity = Severity.ERROR
     in_graph_mode = True
     any_of_names = frozenset()
@@ -118,7 +124,6 @@ class RemovedApi(Rule):
         legacy_keras = plan.may_run_keras_2
         for used in used_in.values():
             found = [event for event in used if not (event.of_object and _may_have(event, plan))]
-            told: set[str] = set()
             found.sort(key=lambda event: event.site.node)
             old = [event for event in found if event.since == "2.0" and "(" not in event.name]
             of_first = {event.name for event in old}
@@ -134,31 +139,28 @@ class RemovedApi(Rule):
                     is_all=True,
                 )
                 continue
-            times = Counter(_told_as(event.name) for event in {event.site: event for event in found}.values())
+            lost = Counter(_module(event.name) for event in {event.site: event for event in found}.values())
             for event in found:
-                name = _told_as(event.name)
-                if (legacy_keras and ".keras." in event.name) or name in told:
+                if legacy_keras and ".keras." in event.name:
                     continue
-                more = times[name] - 1
-                if more >= OFTEN:
-                    told.add(name)
                 if event.name in removed.only_tf():
-                    name = event.name.removeprefix("tensorflow.")
+                    module = _module(event.name).removeprefix("tensorflow.")
+                    many = lost[_module(event.name)] > OFTEN
                     yield Report(
                         event.site,
-                        f"`{name}` is gone since Keras 3"
-                        + (f" (and {more} more uses of what `{name.rpartition('.')[0]}` had)" if more >= OFTEN else ""),
-                        instead="have it from `tensorflow.keras`, which still has it",
+                        f"`{module}` lost most of its names in Keras 3"
+                        if many
+                        else f"`{module}.{event.name.rpartition('.')[2]}` was removed in Keras 3",
+                        instead=f"use `tensorflow.{module}`, which still has it",
                         confidence=confidence(event.where),
                     )
                     continue
                 yield Report(
                     event.site,
-                    f"`{_short(event.name)}` is gone since TensorFlow {event.since}"
-                    + (f" (and {more} more uses in this file)" if more >= OFTEN else ""),
+                    f"`{_short(event.name)}` was removed in TensorFlow {event.since}",
                     instead=self._instead(event),
                     confidence=confidence(event.where),
-                    fix=_renaming(event, [one.site for one in found if one.name == event.name and more >= OFTEN]),
+                    fix=_renaming(event),
                 )
 
     def _instead(self, event: events.RemovedNameUsed) -> str:
@@ -167,9 +169,8 @@ class RemovedApi(Rule):
         return f"use `{_short(event.replacement)}`" if event.replacement else self.instead
 
 
-def _told_as(name: str) -> str:
-    """Key under which uses in a file are counted together: the name, or the Keras module that lost it."""
-    return name.rpartition(".")[0] if name in removed.only_tf() else name
+def _module(name: str) -> str:
+    return name.rpartition(".")[0]
 
 
 def _and_others(others: int) -> str:
@@ -178,23 +179,23 @@ def _and_others(others: int) -> str:
     return f" and {others} other name{'s' if others > 1 else ''} are gone"
 
 
-def _renaming(event: events.RemovedNameUsed, others: list[Site]) -> Offer | None:
-    """Fix for a name that was only renamed, at all sites that one report covers."""
-    sites = tuple(dict.fromkeys([event.site, *others]))
+def _renaming(event: events.RemovedNameUsed) -> Offer | None:
+    """Fix for a name that was only renamed."""
+    site = event.site
     owner, _, method = event.name.rpartition(".")
     new = next((new for of, old, new in METHODS if method == old and owner.startswith(of)), None)
     if new is not None:
-        return safe(f"Rename it to `{new}`", _method_renamed, sites, new)
+        return safe(f"Rename it to `{new}`", _method_renamed, site, new)
     if event.name.endswith("()"):
-        return safe("Leave out the parentheses", _uncalled, sites)
+        return safe("Leave out the parentheses", _uncalled, site)
     if event.of_object and event.replacement is not None:
-        return safe(f"Rename it to `{event.replacement}`", _argument_renamed, sites, event.replacement)
+        return safe(f"Rename it to `{event.replacement}`", _argument_renamed, site, event.replacement)
     if event.of_object:
         return None
     name = f"`{_short(event.replacement)}`" if event.replacement is not None else "what it is called now"
     if event.since != "2.0" or ".compat.v1." in (event.replacement or ""):
-        return safe(f"Write {name}", _renamed, sites, event.name)
-    return unsafe(f"Write {name}: its arguments can have other names", _renamed, sites, event.name)
+        return safe(f"Write {name}", _renamed, site, event.name)
+    return unsafe(f"Write {name}: its arguments can have other names", _renamed, site, event.name)
 
 
 METHODS = (
@@ -205,33 +206,30 @@ METHODS = (
 """Prefix of the class name, removed method, and its new name."""
 
 
-def _method_renamed(draft: Draft, sites: tuple[Site, ...], new: str) -> list[Edit]:
-    return [calls.renamed(draft, site, new) for site in sites]
+def _method_renamed(draft: Draft, site: Site, new: str) -> list[Edit]:
+    return [calls.renamed(draft, site, new)]
 
 
-def _uncalled(draft: Draft, sites: tuple[Site, ...]) -> list[Edit]:
-    return [calls.uncalled(draft, site) for site in sites]
+def _uncalled(draft: Draft, site: Site) -> list[Edit]:
+    return [calls.uncalled(draft, site)]
 
 
-def _argument_renamed(draft: Draft, sites: tuple[Site, ...], new: str) -> list[Edit]:
-    return [calls.keyword_renamed(draft, site, new) for site in sites]
+def _argument_renamed(draft: Draft, site: Site, new: str) -> list[Edit]:
+    return [calls.keyword_renamed(draft, site, new)]
 
 
-def _renamed(draft: Draft, sites: tuple[Site, ...], old: str) -> list[Edit]:
+def _renamed(draft: Draft, site: Site, old: str) -> list[Edit]:
     """Replace the qualified old name, or that of a removed module, with the new one."""
-    edits: list[Edit] = []
-    for site in sites:
-        node, name = names.whole(draft, draft.node(site), old)
-        new = removed.replacement(name)
-        if new is None or not names.is_spelled(draft, node, name):
-            raise Refused("the name is not written out, or nothing has taken its place")
-        text, imports = names.spelled(draft, new, node)
-        edits += [*imports, draft.rewrite(node, text)]
-    return edits
+    node, name = names.whole(draft, draft.node(site), old)
+    new = removed.replacement(name)
+    if new is None or not names.is_spelled(draft, node, name):
+        raise Refused("the name is not written out, or nothing has taken its place")
+    text, imports = names.spelled(draft, new, node)
+    return [*imports, draft.rewrite(node, text)]
 
 
 OFTEN = 3
-"""Number of further uses of a name in a file from which on only the first is reported."""
+"""Number of uses of names that a Keras module lost from which on the module is reported rather than each name."""
 
 MANY = 4
 """Number of TensorFlow 1 names that make a file a TensorFlow 1 file."""

@@ -15,7 +15,7 @@ class GrowthWithLimit(Rule):
 
     ## Why is this bad
     They exclude each other. Growth after the limit raises ValueError. A limit after growth silently drops the growth
-    (TensorFlow 2.16 and 2.21).
+    (TensorFlow 2.16 and 2.21), and is reported as a warning.
 
     ## Example
     ```python
@@ -47,15 +47,20 @@ class GrowthWithLimit(Rule):
     code = "GPU306"
     name = "growth-with-limit"
     severity = Severity.ERROR
-    why = "the two exclude each other: TensorFlow raises, or drops the growth without a word"
+    why = "the two exclude each other"
     instead = "keep one of the two"
     any_of_names = CONFIG_WORDS
 
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
         if event.against is not None and event.against != event.site:
+            raises = event.what == "memory_growth"
             yield Report(
                 event.site,
-                "memory growth and a memory limit on the same GPU",
+                "memory growth for a GPU with a memory limit"
+                if raises
+                else "memory limit for a GPU with memory growth",
+                why="TensorFlow raises ValueError" if raises else "TensorFlow drops the memory growth silently",
                 confidence=confidence(event.where),
-                related=((event.against, "the other is set here"),),
+                severity=None if raises else Severity.WARNING,
+                related=((event.against, "the limit is set here" if raises else "the growth is set here"),),
             )

@@ -29,8 +29,8 @@ class HostSyncInLoop(Rule):
     """Host waits for the GPU in every step
 
     ## What it does
-    Finds `.numpy()`, `float(t)`, `int(t)`, `if t`, `print(t)` and f-strings of a device tensor that are reached in
-    every step of a training loop.
+    Finds `.numpy()`, NumPy functions, `float(t)`, `int(t)`, `if t`, `print(t)` and f-strings of a device tensor that
+    are reached in every step of a training loop. Several reads of one tensor are one finding.
 
     ## Why is this bad
     TensorFlow hands work to the GPU and returns at once, and Python prepares the next step meanwhile. Reading a value
@@ -118,6 +118,8 @@ class HostSyncInLoop(Rule):
         loops, steps = step_loops(plan), updates(plan)
         guarded: set[tuple[Site, Site, int, int]] = set()
         """Reads of a tensor in an iteration of a loop that, as far as is known, are on some paths only."""
+        found: dict[tuple[Site, Site], dict[Site, events.TensorRead]] = {}
+        """By tensor and loop: the first read makes the host wait, and others of the same tensor find it computed."""
         for event in (event for alike in reads_at.values() for event in alike):
             alike = [*reads_at[event.site], *reads_of[event.tensor.site]]
             loop = every_step(event, loops, steps, alike)
@@ -134,11 +136,18 @@ class HostSyncInLoop(Rule):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
+            found.setdefault((event.tensor.site, loop.site), {}).setdefault(event.site, event)
+        for (tensor, step_loop), reads in found.items():
+            first, *others = reads.values()
             yield Report(
-                event.site,
-                f"{_HOW[event.how]} in every step",
-                confidence=confidence(event.where),
-                related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
+                first.site,
+                f"{_HOW[first.how]} in every step",
+                confidence=confidence(first.where),
+                related=(
+                    (step_loop, "the step loop"),
+                    (tensor, "the tensor comes from here"),
+                    *((other.site, "the tensor is read here, too") for other in others),
+                ),
             )
 
     def _needs(self) -> _Needs:
@@ -182,6 +191,7 @@ def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], need
 
 _HOW = {
     "numpy": "`.numpy()` of a device tensor",
+    "array": "a NumPy function reads a device tensor",
     "float": "`float()` of a device tensor",
     "int": "`int()` of a device tensor",
     "bool": "a condition on a device tensor",

@@ -16,8 +16,8 @@ class PerReplicaRead(Rule):
 
     ## Why is this bad
     It is one value per replica. With two or more replicas, `float` and arithmetic raise TypeError, ops and metrics
-    ValueError, `.numpy()` AttributeError (TensorFlow 2.21), and printing shows the parts. With one it works, so the bug
-    only appears on the machine with several GPUs.
+    ValueError, `.numpy()` AttributeError (TensorFlow 2.21). With one it works, so the bug only appears on the machine
+    with several GPUs. Printing and formatting are legal and show the value of each replica: they are reported as notes.
 
     ## Example
     ```python
@@ -64,7 +64,7 @@ class PerReplicaRead(Rule):
     in_one_replica = False
     once_a_row = True
     any_of_names = STRATEGY_WORDS
-    why = "it holds one value per replica: arithmetic and `float` raise, printing shows the parts"
+    why = "it holds one value per replica: arithmetic, `float` and ops raise"
     instead = "reduce it first: `strategy.reduce(tf.distribute.ReduceOp.MEAN, value, axis=None)`"
 
     def __init__(self) -> None:
@@ -89,7 +89,9 @@ class PerReplicaRead(Rule):
             yield Report(
                 event.site,
                 f"the result of `strategy.run` is used as one tensor ({HOW.get(event.how, event.how)})",
+                why=_WHY_SHOWN if event.how in _SHOWN else "",
                 confidence=confidence(event.where, value.strategy.where),
+                severity=Severity.INFO if event.how in _SHOWN else None,
                 related=(
                     (value.site, "it comes from here"),
                     (value.strategy.site, "the strategy is made here"),
@@ -98,6 +100,8 @@ class PerReplicaRead(Rule):
 
 
 _SHOWN = frozenset({"print", "format"})
+
+_WHY_SHOWN = "it holds one value per replica, and the text shows all of them"
 
 
 def _is_demonstration(strategy: values.Strategy) -> bool:
@@ -116,6 +120,7 @@ HOW = {
     "float": "`float`",
     "format": "formatting",
     "int": "`int`",
-    "numpy": "NumPy",
+    "numpy": "`.numpy()`",
+    "array": "a NumPy function",
     "print": "printing",
 }

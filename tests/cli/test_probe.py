@@ -71,7 +71,8 @@ def test_a_program_without_tensorflow_runs_as_ever(tmp_path: Path) -> None:
     assert done.returncode == 0
     first, *report = done.stdout.splitlines()
     assert first == "hello ['a.py', '--timeout', '-x']"
-    assert (report[0], report[-1]) == ("The program did not import TensorFlow.", "1 inconclusive")
+    assert report[0].startswith("a.py · ")
+    assert report[2:] == ["The program did not import TensorFlow.", "", "Checks  1 inconclusive (-v shows them)"]
     assert probe(tmp_path, "--strict", "a.py", stdin="hello\n").returncode == 3
 
 
@@ -193,7 +194,7 @@ def test_an_expectation_is_held_against_a_placement_log(tmp_path: Path) -> None:
     assert probe(tmp_path, "--log", "run.log", "--expect", "ops.on_gpu >= 75%").returncode == 0
     done = probe(tmp_path, "--log", "run.log", "--expect", "ops.on_gpu >= 90%")
     assert done.returncode == 1
-    assert "75% (3 of 4 there; MatMul on CPU:0, 1 times)" in done.stdout
+    assert "observed: 75%" in done.stdout and "3 of 4 there" in done.stdout
     assert probe(tmp_path, "--log", "run.log", "--expect", "steps >= 1", "--strict").returncode == 3
 
 
@@ -207,7 +208,7 @@ def test_a_page_is_written_beside_the_report(tmp_path: Path) -> None:
     ):
         done = probe(tmp_path, "--html", "run.html", *arguments)
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.endswith(("nothing to check\n", "1 inconclusive\n"))
+        assert done.stdout.endswith(("nothing to check\n", "1 inconclusive (-v shows them)\n"))
         written = (tmp_path / "run.html").read_text(encoding="utf-8")
         assert written.startswith("<!DOCTYPE html>")
         assert "GPU:1" in written if "--log" in arguments else "print" in written

@@ -76,6 +76,24 @@ def test_containers(tmp_path: Path, name: str, text: str, environment: dict[str,
     assert examined(tmp_path, **environment).container == kind
 
 
+@pytest.mark.parametrize(
+    ("namespaces", "kind"),
+    [
+        ({"pid": 4026531836, "ipc": 4026531839, "uts": 4026531838}, ""),
+        ({"pid": 4026532201, "ipc": 4026532199, "uts": 4026532198}, "Docker"),
+        ({"pid": 4026531836, "ipc": 4026532199, "uts": 4026532198}, "Docker"),
+    ],
+)
+def test_a_virtual_machine_built_from_an_image_is_no_container(
+    tmp_path: Path, namespaces: dict[str, int], kind: str
+) -> None:
+    write(tmp_path, ".dockerenv")
+    (tmp_path / "proc/self/ns").mkdir(parents=True)
+    for name, number in namespaces.items():
+        os.symlink(f"{name}:[{number}]", tmp_path / "proc/self/ns" / name)
+    assert examined(tmp_path).container == kind
+
+
 def test_wsl_and_the_distribution(tmp_path: Path) -> None:
     write(tmp_path, "proc/sys/kernel/osrelease", "5.15.153.1-microsoft-standard-WSL2\n")
     write(tmp_path, "etc/os-release", 'NAME="Ubuntu"\nVERSION_ID="22.04"\nID=ubuntu\nID_LIKE=debian\n')

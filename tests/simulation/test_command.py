@@ -160,6 +160,73 @@ def test_an_array_for_which_there_is_no_memory_raises_and_does_not_end_the_progr
     assert done.returncode == 0
 
 
+ITERATORS = """
+import numpy as np
+import tensorflow as tf
+
+x = np.ones((1600, 32, 32, 2), "float32")
+sets = [tf.data.Dataset.from_tensor_slices(x).batch(16).prefetch(2) for _ in range(4)]
+for ds in sets:
+    for batch in ds:  # here
+        pass
+"""
+"""The iterator's copy of the data found no memory, which ended the process by SIGSEGV (2.21)."""
+
+COMPILED = """
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.Input((32, 32, 3)), tf.keras.layers.Conv2D(64, 3), tf.keras.layers.Flatten()])
+model.compile("sgd", "mse")
+assert model.jit_compile
+model.fit(np.zeros((256, 32, 32, 3), "float32"), np.zeros((256, 57600), "float32"), batch_size=128, verbose=0)  # here
+"""
+"""What XLA compiled found no memory, which ended the process by SIGABRT after TensorFlow's error (2.21)."""
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(("program", "size"), [(ITERATORS, "75MiB"), (COMPILED, "128MiB")], ids=["tf.data", "XLA"])
+def test_memory_that_runs_out_inside_the_runtime_raises_at_the_programs_line(
+    tmp_path: Path, program: str, size: str
+) -> None:
+    (tmp_path / "train.py").write_text(program)
+    options = ("--simulate-gpus", "1", "--simulate-memory", size, "--output-format", "json", "-o", "report.json")
+    done = probe(tmp_path, *options, "train.py")
+    assert "ResourceExhaustedError: OOM when allocating " in done.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (report["run"]["status"], report["run"]["signal"]) == (1, None)
+    (full,) = (one for one in report["expectations"] if one["id"] == "out-of-memory")
+    assert full["status"] == "fail" and full["subject"] == "memory of the simulated GPUs together"
+    row = next(row for row, line in enumerate(program.split("\n"), 1) if "# here" in line)
+    assert (full["origin"]["filename"], full["origin"]["row"]) == (str(tmp_path / "train.py"), row)
+
+
+SMALLER = """
+import tensorflow as tf
+
+@tf.function
+def needs(size):
+    return tf.reduce_sum(tf.ones((size, 1 << 18)) * tf.cast(size, tf.float32))
+
+size = 128
+while True:
+    try:
+        needs(tf.constant(size))
+        break
+    except tf.errors.ResourceExhaustedError:
+        print("too large:", size)
+        size //= 2
+print("fits:", size, float(needs(tf.constant(size))) > 0)
+"""
+
+
+@pytest.mark.tensorflow
+def test_a_program_can_go_on_with_less_after_an_error_of_memory(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SMALLER)
+    done = probe(tmp_path, "--simulate-gpus", "1", "--simulate-memory", "72MiB", "train.py")
+    assert done.stdout.splitlines()[:2] == ["too large: 128", "fits: 64 True"]
+
+
 POOL = """
 import tensorflow as tf
 
@@ -186,4 +253,5 @@ def test_the_environment_of_a_simulation_gives_way_to_the_users() -> None:
     assert Simulated().environment({"A": "1"}) == {"A": "1"}
     assert Simulated(2).environment({})["TF_ENABLE_ONEDNN_OPTS"] == "0"
     assert Simulated(2).environment({"TF_ENABLE_ONEDNN_OPTS": "1"})["TF_ENABLE_ONEDNN_OPTS"] == "1"
-    assert Simulated(2, 1 << 30).environment({})["TF_CPU_BFC_MEM_LIMIT_IN_MB"] == "2048"
+    limited = Simulated(2, 1 << 50).environment({})
+    assert limited["TF_CPU_BFC_MEM_LIMIT_IN_MB"] == str(2 << 30)  # MiB

@@ -297,3 +297,30 @@ def test_a_program_that_fails_is_told_of_by_its_own_frames(rehearse: Rehearse) -
     inside, call = (FAILS[: FAILS.index(mark)].count("\n") + 1 for mark in ("# inside", "# call"))
     assert rows[-3:] == [(call + 2, "<module>"), (call, "main"), (inside, "multiply")]
     assert capture.error_at is not None and capture.error_at.row == inside
+
+
+ASYNCHRONOUS = """
+import time
+import tensorflow as tf
+from tensorflow.python.eager import context, executor
+
+def slowly(x):
+    time.sleep(2.5)  # longer than the agent's interval
+    return x + 1
+
+@tf.function
+def step(x):
+    return tf.numpy_function(slowly, [x], tf.float32)
+
+with context.executor_scope(executor.new_executor(enable_async=True)):
+    y = step(tf.ones(3))
+    time.sleep(2)  # meanwhile the agent has time for a deadlock
+    print(float(y[0]))
+"""
+
+
+def test_no_graph_is_asked_for_where_that_waits_for_the_program(rehearse: Rehearse) -> None:
+    run = rehearse(ASYNCHRONOUS, 1)
+    assert run.output == "2.0\n"
+    assert run.capture.lost == [("graphs", "the program runs operations asynchronously")]
+    assert not run.capture.nodes

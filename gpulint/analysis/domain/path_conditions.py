@@ -191,10 +191,13 @@ def _agree(a: Path, b: Path) -> bool:
                 for way in compound.ways:
                     if way <= both:
                         return False
-    return all(_leaves_one(literal, a, b) for path in (a, b) for literal in path if literal.choices)
+    for path in (a, b):
+        for literal in path:
+            if literal.choices and not _leaves_one(literal, a, b):
+                return False
+    return True
 
 
-@lru_cache(maxsize=32768)
 def _leaves_one(literal: Literal, a: Path, b: Path) -> bool:
     """Whether one of the paths of an "any" condition is compatible with each of two other paths, each part being
     checked by itself."""
@@ -206,11 +209,17 @@ def _leaves_one(literal: Literal, a: Path, b: Path) -> bool:
                 break
             if len(part.group.literals) > 2 and not (_fits(part, EVERYWHERE, a) and _fits(part, EVERYWHERE, b)):
                 break
-            if part.choices and not (_leaves_one(part, a, EVERYWHERE) and _leaves_one(part, b, EVERYWHERE)):
+            if part.choices and not (_leaves_any(part, a) and _leaves_any(part, b)):
                 break
         else:
             return True
     return False
+
+
+@lru_cache(maxsize=32768)
+def _leaves_any(literal: Literal, path: Path) -> bool:
+    """The same for one path."""
+    return _leaves_one(literal, path, EVERYWHERE)
 
 
 def _fits(literal: Literal, own: Path, other: Path) -> bool:
@@ -264,7 +273,7 @@ def forget() -> None:
     _agree.cache_clear()
     has_one_replica.cache_clear()
     has_no_gpu.cache_clear()
-    _leaves_one.cache_clear()
+    _leaves_any.cache_clear()
     words_of.cache_clear()
     _known.literals.clear()
     _known.groups.clear()

@@ -71,7 +71,10 @@ def dataset_iterables(values: Iterable[Value]) -> tuple[Value, ...]:
 
 def iterated_datasets(iterables: Iterable[Value | None]) -> Iterator[Dataset]:
     """Datasets that loops over these values iterate over."""
-    return (one for value in iterables for one in iterated_sources(value) if isinstance(one, Dataset))
+    for value in iterables:
+        for one in iterated_sources(value):
+            if isinstance(one, Dataset):
+                yield one
 
 
 def length_sources(value: Value | None) -> Iterator[Value]:

@@ -19,9 +19,10 @@ from gpulint.analysis.engine.library import LibrarySemantics
 from gpulint.analysis.engine.machine import MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL, Machine
 from gpulint.analysis.models.libraries import Libraries
 from gpulint.analysis.models.tensorflow import keras_callbacks, tf_data, tf_function
+from gpulint.analysis.plan import events
 from gpulint.analysis.plan.plan import Plan
 from gpulint.analysis.project.graph_mode import is_eager, is_graph_mode
-from gpulint.analysis.project.import_failures import raises_at_import
+from gpulint.analysis.project.import_failures import missing_names
 from gpulint.analysis.project.modules import ModuleRun, Project
 from gpulint.analysis.project.slicing import Relevance, Relevant, Subject, texts
 from gpulint.places import Site
@@ -40,8 +41,8 @@ def analyse(
 ) -> Plan:
     """Run one file abstractly and return its plan. Raises `CannotParse`.
 
-    Nothing is run and the plan is empty if the program is about none of the subjects, or fails at its imports. With
-    `subjects` None, everything is run. `libraries` creates the semantics of library names.
+    Nothing is run and the plan is empty if the program is about none of the subjects. With `subjects` None, everything
+    is run. `libraries` creates the semantics of library names.
     """
     relevance = Relevance(project, source, subjects) if subjects is not None else None
     wanted = relevance.of() if relevance is not None else None
@@ -49,8 +50,6 @@ def analyse(
         return Plan(source.path, target)
     syntax = parse(source)
     project.keep(syntax)
-    if source.cells is None and raises_at_import(project, syntax):
-        return Plan(source.path, target)
     project.is_eager = is_eager(syntax)
     scope = ModuleScope(syntax, "__main__", is_graph_mode(project, syntax, target))
     if relevance is not None and scope.graph_mode:
@@ -62,6 +61,10 @@ def analyse(
     plan.has_unreached_with = lambda definition: _has_with_not_reached(project, plan, definition)
     machine = Interpreter(project, scope, plan, libraries, _run_module)
     plan.release = machine.release
+    if source.cells is None:
+        for one in missing_names(project, syntax):
+            site = machine.site(one.statement)
+            machine.emit(events.ImportFailed(site, machine.where(), one.module, one.name, one.file))
     _run_body(machine, syntax)
     _run_entries(machine, scope, wanted)
     return plan

@@ -130,7 +130,7 @@ class Libraries(LibrarySemantics):
             return Unknown(("updated", symbol_of(container), symbol_of(value)))
         escape.escape(self._machine, value, "stored", site)
         if host_sync.is_array(container):
-            tensors.read_at(self._machine, value, "numpy", site)
+            tensors.read_at(self._machine, value, "array", site)
         return host_sync.array_updated(container, value)
 
     def unpack(self, value: Value, index: int, site: Site) -> Value | None:

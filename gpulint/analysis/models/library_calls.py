@@ -120,7 +120,7 @@ def _unknown(machine: Machine, name: str, arguments: Arguments, site: Site) -> V
         escape.escape(machine, value, "passed", site)
     if name.startswith("numpy.") and name not in _OF_KINDS:
         for value in tensors.flattened(arguments.positional):
-            tensors.read_at(machine, value, "numpy", site)
+            tensors.read_at(machine, value, "array", site)
         return Unknown(("call", ("external", name), host_sync.symbols(arguments, site)))
     is_logger = name.startswith(loggers.PREFIXES) or name in loggers.FUNCTIONS
     if is_logger:
@@ -516,8 +516,10 @@ def _set_strategy(machine: Machine, arguments: Arguments, site: Site) -> Value:
     strategy = machine.choose(arguments.get("strategy", 0) or NONE)
     if isinstance(strategy, Strategy):
         machine.emit(events.StrategyUsed(site, machine.where(), strategy, "set"))
-        scope = StrategyScope(site, strategy)
-        machine.context = machine.context._replace(scopes=(*machine.context.scopes, scope))
+        machine.context = machine.context._replace(scopes=(StrategyScope(site, strategy),))
+    elif known(strategy) is None:
+        machine.context = machine.context._replace(scopes=())
+    machine.frame.enters = True  # the strategy stays when the function returns
     return NONE
 
 

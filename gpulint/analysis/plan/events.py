@@ -2,11 +2,14 @@
 
 Each event has a `site` (the expression that caused it) and a `where` (the scopes around it, the path, the calls that
 led to it). One site can cause several events: one per caller, and one per outcome of a condition.
+
+Events are equal only to themselves. Their classes have no generated methods but the constructor: creating the others
+for every class would take a fifth of the time that a short run takes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from gpulint.analysis.domain.context import DeviceScope, Loop, Object, Strategy, Where
 from gpulint.analysis.domain.values.base import Arguments, Value
@@ -19,18 +22,21 @@ from gpulint.knowledge.devices import DeviceName
 from gpulint.places import Site
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class Event:
     """Something that happens at `site`."""
 
     site: Site
     where: Where
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{one.name}={getattr(self, one.name)!r}' for one in fields(self))})"
+
 
 # ------------------------------------------------------------------------------- devices
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class DeviceEntered(Event):
     """`with tf.device(argument):`. `scope.device` is None if the name is unknown or None."""
 
@@ -38,7 +44,7 @@ class DeviceEntered(Event):
     scope: DeviceScope
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class DeviceNamed(Event):
     """A device name that TensorFlow will parse: an argument of `tf.device`, `DeviceSpec` or a strategy.
 
@@ -54,7 +60,7 @@ class DeviceNamed(Event):
     gpus: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class OpCalled(Event):
     """A tensor op is called. `name` is its canonical name (`operator.add` for `+`, …). `inputs` are flattened one
     level: a list argument counts as its elements. `result` is the output tensor."""
@@ -68,7 +74,7 @@ class OpCalled(Event):
 # ----------------------------------------------------------------------------- strategies
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class StrategyBuilt(Event):
     """A strategy is created. `state` and `since` describe the runtime before, as in `RuntimeConfigured`."""
 
@@ -78,7 +84,7 @@ class StrategyBuilt(Event):
     since: Site | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class StrategyUsed(Event):
     """A strategy is used. `how`: "scope", "entered", "run", "reduce", "distribute", "passed", "returned", "stored",
     "set" or "attribute" (any other attribute is read)."""
@@ -87,14 +93,14 @@ class StrategyUsed(Event):
     how: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class ScopeMade(Event):
     """`strategy.scope()` is called."""
 
     strategy: Strategy
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class ScopeEntered(Event):
     """A scope is entered. `made` is the `.scope()` call. `escaped`: it is passed to code that may enter it."""
 
@@ -103,7 +109,7 @@ class ScopeEntered(Event):
     escaped: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class ScopeDropped(Event):
     """A call returns a scope that no code has entered, and its result is not used. `made` is the `.scope()` call."""
 
@@ -111,7 +117,7 @@ class ScopeDropped(Event):
     made: Site
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class StrategyRun(Event):
     """`strategy.run(function, args)`. `arguments` are the elements of `args` and `kwargs`, or the batch passed as all
     of `args` (`args=next(iterator)`)."""
@@ -122,7 +128,7 @@ class StrategyRun(Event):
     argument_sites: tuple[Site, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class FunctionEntered(Event):
     """A function of the program is called, other than through `strategy.run`."""
 
@@ -130,14 +136,14 @@ class FunctionEntered(Event):
     arguments: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class FunctionHandedOver(Event):
     """A function of the program is passed to unknown code, which may call it."""
 
     function: Function
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class Reduction(Event):
     """`strategy.reduce(op, value)` or `replica_context.all_reduce(op, value)`."""
 
@@ -146,7 +152,7 @@ class Reduction(Event):
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class ReplicaValueRead(Event):
     """A per-replica value is used as if it were one tensor. `how`: "float", "int", "arithmetic", "op", "numpy",
     "metric", "assign", "print", "format", "bool" or "compare"."""
@@ -158,19 +164,20 @@ class ReplicaValueRead(Event):
 # ------------------------------------------------------------------------------ training
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class TensorRead(Event):
     """Eager code in a loop reads the content of a tensor, so that the host waits for it.
 
-    `how` is "float", "int", "bool", "numpy", "print", "format" or "weights" (all weights of a model or layer). Under an
-    unknown decorator, only those kinds are reported that raise an exception in traced code.
+    `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "print", "format" or "weights"
+    (all weights of a model or layer). Under an unknown decorator, only those kinds are reported that raise an exception
+    in traced code.
     """
 
     tensor: Tensor
     how: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class HostValueUsed(Event):
     """A value that the host read from tensors (at `reads`) is used by the host for more than logging: by a call of a
     function or method named `by`, or as an index (`by` is "")."""
@@ -179,7 +186,7 @@ class HostValueUsed(Event):
     by: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class TensorKept(Event):
     """In a loop, a tensor is added to a container that was created outside all loops."""
 
@@ -187,21 +194,21 @@ class TensorKept(Event):
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class ContainerCleared(Event):
     """A list loses elements, or a variable, attribute or key that held a list or dict is overwritten."""
 
     container: Items | Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class ModelKept(Event):
     """In a loop, a model is added to a container."""
 
     model: Model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class LibraryCalled(Event):
     """A library function that configures, saves or watches something (`knowledge.WATCHED`) is called. `name` is its
     canonical name.
@@ -214,12 +221,12 @@ class LibraryCalled(Event):
     receiver: Object | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class PersonAwaited(Event):
     """In a loop, the program waits for a person: it shows a window until that is closed, or reads a line or a key."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class RemovedNameUsed(Event):
     """A public name is used that was removed in TensorFlow `since`. `replacement` is its present name.
 
@@ -234,42 +241,52 @@ class RemovedNameUsed(Event):
     of_library: bool = False
 
 
+@dataclass(eq=False, repr=False)
+class ImportFailed(Event):
+    """An import statement asks for a `name` that the project's `module` does not have. `file` is the path of the
+    module."""
+
+    module: str
+    name: str
+    file: str
+
+
 # ------------------------------------------------------------------------------- models
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class ModelBuilt(Event):
     model: Model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class LayerBuilt(Event):
     layer: Layer
     arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class OptimizerBuilt(Event):
     optimizer: Optimizer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class VariableBuilt(Event):
     variable: Variable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class MetricBuilt(Event):
     metric: Metric
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class ModelCompiled(Event):
     model: Model
     arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class LossCompiled(Event):
     """A model under a strategy with several replicas is compiled with a loss of the program that returns `result`."""
 
@@ -278,7 +295,7 @@ class LossCompiled(Event):
     result: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class EagerModeSet(Event):
     """`model.run_eagerly = value`."""
 
@@ -286,7 +303,7 @@ class EagerModeSet(Event):
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class OutputTrained(Event):
     """The output of a layer, or its softmax or sigmoid, is part of a loss: as an output of a model that is fitted, or
     in the program's own loss. `through` are the layers behind it that only reshape it."""
@@ -295,7 +312,7 @@ class OutputTrained(Event):
     through: tuple[Layer, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class ModelFitted(Event):
     """`model.fit(…)`. `data` is its first argument; `batch_size` is the argument as passed."""
 
@@ -305,12 +322,12 @@ class ModelFitted(Event):
     arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class UnknownFitted(Event):
     """`fit` is called on an unknown object, which may be a model."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class ModelCalled(Event):
     """A model is called on data, or its variables are read.
 
@@ -325,7 +342,7 @@ class ModelCalled(Event):
     built: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class WeightsUsed(Event):
     """The weights of a model or layer are read, set, saved or loaded as a whole. `how`: "get_weights", "set_weights",
     "save", "save_weights", "load_weights" or "clone_model". `are_got`: the new weights are computed from the result of
@@ -341,7 +358,7 @@ MOVES = frozenset({"assign_add", "assign_sub", "scatter_add", "scatter_sub"})
 """Methods that change a variable by the amount passed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class StateUpdated(Event):
     """A variable or metric is updated by `method`: `assign`, `assign_add`, `update_state` and so on.
 
@@ -364,7 +381,7 @@ class StateUpdated(Event):
         return self.method in MOVES or (self.method == "assign" and not given.accumulated and not given.summands)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class GradientTaken(Event):
     """A gradient is computed.
 
@@ -383,7 +400,7 @@ class GradientTaken(Event):
     by: Value | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class GradientsApplied(Event):
     """`optimizer.apply_gradients(…)`, `.apply(…)` or `.minimize(…)`.
 
@@ -397,7 +414,7 @@ class GradientsApplied(Event):
     accumulators: tuple[Variable, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class FunctionTraced(Event):
     """`tf.function` is applied. `jit` is its `jit_compile` argument."""
 
@@ -405,7 +422,7 @@ class FunctionTraced(Event):
     jit: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class TracedCalled(Event):
     """A `tf.function` is called from outside any other one."""
 
@@ -419,13 +436,13 @@ class TracedCalled(Event):
 # ------------------------------------------------------------------------------- data
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class DatasetBatched(Event):
     dataset: Dataset
     size: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class SampleRead(Event):
     """A library function is called that reads a file or transforms an image, in Python and on the host. `name` is its
     canonical name."""
@@ -433,7 +450,7 @@ class SampleRead(Event):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class DatasetConsumed(Event):
     """A finished pipeline is read. `how`: "fit", "evaluate" (also validation and prediction), "loop" (over which `loop`
     iterates), "next" or "elsewhere" (returned by a function that the program itself never calls)."""
@@ -443,14 +460,14 @@ class DatasetConsumed(Event):
     loop: Site | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class TransformationDropped(Event):
     """The result of a dataset's method is not used. `name` is that of the method."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class DatasetDistributed(Event):
     """A dataset is distributed. `how`: "experimental_distribute_dataset", "distribute_datasets_from_function" and so
     on."""
@@ -460,7 +477,7 @@ class DatasetDistributed(Event):
     how: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class GlobalSizeUsed(Event):
     """A size is treated as the size of the global batch: divided by the number of replicas, or passed as
     `global_batch_size` (`averages`)."""
@@ -469,7 +486,7 @@ class GlobalSizeUsed(Event):
     averages: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class LoopEntered(Event):
     loop: Loop
 
@@ -477,7 +494,7 @@ class LoopEntered(Event):
 # -------------------------------------------------------------------------------- runtime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class RuntimeConfigured(Event):
     """A call that must precede the runtime's initialisation.
 
@@ -497,14 +514,14 @@ class RuntimeConfigured(Event):
     gpus: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class RuntimeInitialised(Event):
     """The first call that initialises the runtime (`state` "yes") or queries the driver ("driver", "maybe")."""
 
     state: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class EnvironmentSet(Event):
     """`os.environ[key] = value`, in any spelling.
 

@@ -276,7 +276,8 @@ class Reach:
 
     def words(self) -> Iterator[frozenset[str]]:
         """Words of each reached part."""
-        return (part.words for part in self._seen.values())
+        for part in self._seen.values():
+            yield part.words
 
     def leading_to(self, words: frozenset[str]) -> frozenset[Node]:
         """Parts that contain one of the words, and those that lead to them."""
@@ -412,7 +413,7 @@ class Reach:
                 other = module_of(self._project, place[0])
                 part = other.parts.get(place[1]) if other is not None else None
                 if other is not None and part is not None:
-                    for variable in part.names & other.outline.definitions.keys():
+                    for variable in part.names.intersection(other.outline.definitions):
                         self._reach(node, (place[0], variable))
 
 
@@ -440,11 +441,11 @@ def _targets(project: Project, module: _Module, name: str, part: _Part) -> tuple
 
 def _named(project: Project, module: _Module, part: _Part) -> Iterator[Node]:
     known, names = module.outline.definitions, part.names
-    places: list[Node] = [(module.path, one) for one in names & known.keys()]
-    for one in names & module.bound.keys():
+    places: list[Node] = [(module.path, one) for one in names.intersection(known)]
+    for one in names.intersection(module.bound):
         places += module.has(one)
     if module.stars:
-        for one in names - known.keys() - module.bound.keys():
+        for one in names.difference(known, module.bound):
             places += module.has(one)
     every = not part.words.isdisjoint(_BY_NAME)
     if every:
@@ -463,7 +464,7 @@ def _named(project: Project, module: _Module, part: _Part) -> Iterator[Node]:
             yield path, one
         elif path not in entered and (other := module_of(project, path)) is not None:
             entered.add(path)
-            for attribute in other.outline.definitions.keys() | other.bound.keys() if picks else part.attributes:
+            for attribute in {*other.outline.definitions, *other.bound} if picks else part.attributes:
                 places += other.has(attribute)
 
 
@@ -481,7 +482,7 @@ def _stores(project: Project, node: Node, removes: int) -> bool:
         return True
 
     def find() -> bool:
-        names = identifiers(one.all_words) & (module.outline.definitions.keys() | module.bound.keys())
+        names = identifiers(one.all_words).intersection([*module.outline.definitions, *module.bound])
         return any(
             _stores(project, place, removes - 1)
             for name in names

@@ -1,11 +1,12 @@
-"""Programs that fail at their first imports."""
+"""Imports of names that a project's module does not have."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.syntax import ir
 
@@ -13,8 +14,22 @@ if TYPE_CHECKING:
     from gpulint.analysis.project.modules import Project
 
 
-def raises_at_import(project: Project, program: ir.Module) -> bool:
-    """Whether a program imports a name that its project module cannot bind, so that it raises `ImportError`.
+class MissingName(NamedTuple):
+    """A name that an import statement asks of a module of the project, which cannot bind it."""
+
+    statement: ir.ImportFrom
+    name: str
+    file: str
+    """The path of the module."""
+
+    @property
+    def module(self) -> str:
+        """The module as the statement names it: `helpers`, `..nets.layers`."""
+        return "." * self.statement.level + self.statement.module
+
+
+def missing_names(project: Project, program: ir.Module) -> Iterator[MissingName]:
+    """The names whose import raises `ImportError`.
 
     Only unguarded imports count, and only modules that cannot obtain names in another way.
     """
@@ -25,23 +40,27 @@ def raises_at_import(project: Project, program: ir.Module) -> bool:
         for name, _ in statement.names
         if name != "*"
     )
-    return any(_lacks(project, program.path, *each) for each in islice(names, MAX_NAMES))
+    for statement, name in islice(names, MAX_NAMES):
+        if (file := _lacking(project, program.path, statement, name)) is not None:
+            yield MissingName(statement, name, file)
 
 
 MAX_NAMES = 200
 """Maximum number of a program's imported names to check. Each is searched in the whole text of its module."""
 
 
-def _lacks(project: Project, importer: str, statement: ir.ImportFrom, name: str) -> bool:
+def _lacking(project: Project, importer: str, statement: ir.ImportFrom, name: str) -> str | None:
+    """The file of the module that a name is imported from, if it cannot bind the name."""
     path = _found(project, importer, statement, statement.module)
     if path is None or path == importer:
-        return False
+        return None
     if not statement.level and "." not in statement.module and os.path.dirname(path) != os.path.dirname(importer):
-        return False  # Python may find another package of that name
+        return None  # Python may find another package of that name
     text = project.text_of(path)
     if not text or _may_bind(text, name) or _OPEN.search(text) is not None:
-        return False
-    return _found(project, importer, statement, f"{statement.module}.{name}".lstrip(".")) is None
+        return None
+    is_module = _found(project, importer, statement, f"{statement.module}.{name}".lstrip(".")) is not None
+    return None if is_module else path
 
 
 def _may_bind(text: str, name: str) -> bool:

@@ -217,9 +217,11 @@ class Project:
         if (found := self.finder.find(dotted, importer)) is not None:
             return found
         outline = self.outline_of(importer)
-        given = [os.path.join(os.path.dirname(importer), folder) for folder in outline.folders] if outline else []
-        places = (self.finder.look(f".{dotted}", os.path.abspath(folder)) for folder in given)
-        return next((place for place in places if place is not None), None)
+        for folder in outline.folders if outline is not None else ():
+            given = os.path.abspath(os.path.join(os.path.dirname(importer), folder))
+            if (place := self.finder.look(f".{dotted}", given)) is not None:
+                return place
+        return None
 
     def names_in(self, package: str, level: int, importer: str) -> list[str]:
         """Names that can be imported from a package, given by its absolute name or, with a level, by directories."""

@@ -174,7 +174,8 @@ def effect_of(step: Step, event: DatasetConsumed, *kinds: str) -> Effect | None:
 
 def chains(dataset: Dataset) -> Iterator[tuple[Step, ...]]:
     """Transformations of a dataset and of each of its inputs."""
-    return (one.steps for one in datasets_in(dataset))
+    for one in datasets_in(dataset):
+        yield one.steps
 
 
 def goes_over_batches(steps: tuple[Step, ...], step: Step) -> bool:

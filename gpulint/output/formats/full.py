@@ -8,6 +8,7 @@ from gpulint.linting.finding import Finding
 from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import first_on_line, printable
 from gpulint.output.formats import text
+from gpulint.output.order import by_cost
 from gpulint.output.site import url
 from gpulint.output.summary import footer
 from gpulint.output.view import View, position
@@ -15,7 +16,7 @@ from gpulint.output.view import View, position
 
 def render(result: CheckResult, view: View) -> str:
     """All findings, the silenced ones with the reasons in their comments, then the footer."""
-    blocks = [_block(one, view) for one in result.findings]
+    blocks = [_block(one, view) for one in by_cost(result.findings)]
     silenced = [
         f"{first_on_line(finding.span.path)}:{position(finding.span)}: {finding.code} "
         f"{printable(finding.message)}, silenced{f': {printable(reason)}' if reason else ''}"

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from gpulint.linting.finding import Finding, Severity
 from gpulint.linting.result import CheckResult
-from gpulint.output.escapes import printable_rows
+from gpulint.output.github import annotation
 from gpulint.output.view import View, position
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
-
-_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
-"""GitHub's own escapes: of messages, and of properties."""
 
 
 def render(result: CheckResult, view: View) -> str:
@@ -21,13 +17,12 @@ def render(result: CheckResult, view: View) -> str:
 
 def _command(finding: Finding, view: View) -> str:
     span = view.in_file(finding.span)
-    place = f"file={printable_rows(span.path).translate(_PROPERTY)},line={span.row},endLine={span.end_row}"
+    rows = f"line={span.row},endLine={span.end_row}"
     if span.row == span.end_row:
-        place += f",col={span.column},endColumn={span.end_column}"
-    title = f"gpulint ({finding.code})".translate(_PROPERTY)
+        rows += f",col={span.column},endColumn={span.end_column}"
     text = f"{span.path}:{position(finding.span)}: {finding.code} {finding.message}"
     if finding.instead:
         text += f"\n{finding.why}\nhelp: {finding.instead}"
     if (fix := finding.fix) is not None:
         text += f"\nfix ({fix.applicability.value}): {fix.message}"
-    return f"::{_COMMANDS[finding.severity]} title={title},{place}::{printable_rows(text).translate(_DATA)}"
+    return annotation(_COMMANDS[finding.severity], f"gpulint ({finding.code})", span.path, rows, text)

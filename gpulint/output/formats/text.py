@@ -6,7 +6,8 @@ from gpulint.confidence import Confidence
 from gpulint.linting.finding import Finding, Severity
 from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import printable
-from gpulint.output.summary import footer
+from gpulint.output.order import by_cost
+from gpulint.output.summary import footer, number
 from gpulint.output.view import View, place
 from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability
@@ -16,6 +17,9 @@ _COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;3
 MAX_ROWS = 4
 """Maximum number of rows shown of a span, from its start."""
 
+MAX_RELATED = 4
+"""Maximum number of related places shown of a finding."""
+
 MAX_COLUMNS = 400
 """Maximum number of characters shown of a row, around the start of the span."""
 
@@ -23,8 +27,8 @@ TAB = "    "
 
 
 def render(result: CheckResult, view: View) -> str:
-    """All findings, separated by empty lines, then the footer."""
-    blocks = [block(one, view) for one in result.findings]
+    """All findings, the most expensive first, separated by empty lines, then the footer."""
+    blocks = [block(one, view) for one in by_cost(result.findings)]
     return "\n".join([*blocks, footer(result, view)]) + "\n"
 
 
@@ -41,10 +45,12 @@ def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
     head = f"{paint(f'{finding.severity.value}[{finding.code}]', color)}{mark} {paint(printable(finding.message), '1')}"
     out = [head, f"{'':>{width}} {paint('-->', '34')} {place(span)}"]
     out += _excerpt(span, view, width, color, "^", rows)
-    for one in finding.related:
+    for one in finding.related[:MAX_RELATED]:
         elsewhere = f" ({place(one.span)})" if (one.span.path, one.span.cell) != (span.path, span.cell) else ""
         out.append(f"{'':>{width}} {paint('::', '34')} {printable(one.message)}{elsewhere}")
         out += _excerpt(one.span, view, width, "34", "-", rows)
+    if (more := len(finding.related) - MAX_RELATED) > 0:
+        out.append(f"{'':>{width}} {paint('::', '34')} and in {number(more, 'more place')}")
     if finding.why:
         out.append(f"{'':>{width}} {paint('= why:', '34')} {printable(finding.why)}")
     if finding.instead:

@@ -1,9 +1,10 @@
-"""Records that the program forked; forks are not watched."""
+"""Records that the program forked, and where it did so with TensorFlow's runtime up; forks are not watched."""
 
 from __future__ import annotations
 
 import os
 
+from gpulint.probe.agent.tally import Tally
 from gpulint.probe.capture.recorder import Recorder
 
 OTHERS = "other processes"
@@ -17,6 +18,8 @@ class Forks:
 
     def __init__(self, capture: str) -> None:
         self._capture = capture
+        self.after_start = Tally("forks")
+        """Forks after the runtime was initialised, by line."""
         self._process = os.getpid()
         self._told = False
 

@@ -19,6 +19,11 @@ class Hooks:
         setattr(owner, name, hook)
         self._placed.append((owner, name, original, is_own, hook))
 
+    def add(self, owner: type, name: str, hook: Any) -> None:
+        """Adds an attribute that a class does not define itself."""
+        self._placed.append((owner, name, None, False, hook))
+        setattr(owner, name, hook)
+
     def put_back(self) -> None:
         """Restores the originals, except where the attribute has been replaced since."""
         for owner, name, original, is_own, hook in reversed(self._placed):

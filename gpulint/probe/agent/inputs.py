@@ -5,25 +5,49 @@ from __future__ import annotations
 import functools
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable
+from itertools import combinations, islice, pairwise
+from statistics import median
 from typing import Any
 
+from gpulint.probe.agent.generators import Generators
 from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.holders import Holder, Holders
 from gpulint.probe.agent.hooks import Hooks
-from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.internals import Internals, IteratorModel
+from gpulint.probe.agent.pipelines import Pipelines
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.replicas import split
-from gpulint.probe.agent.steps import Again
+from gpulint.probe.agent.states import INPUT, OWN, TRACE, States
 from gpulint.probe.agent.tally import Tally
 
 FIRST = 2
-"""Elements of an iterator that are not timed: the first ones fill buffers."""
+"""Elements of an iterator that are not counted for the share of a loop: the first ones fill buffers."""
 
-WINDOW = 32
-"""Steps between two queries of iterators inside functions, which remember the last 100 gaps."""
+GAPS = 100
+"""Gaps between requests that an iterator remembers."""
 
-PAUSE = 1.0
-"""Seconds between two such queries: one takes about as long as an eager operation."""
+LONGEST = 9.9
+"""Seconds from which a gap may be missing: longer than 10 s are not remembered."""
+
+TRIES = 3
+"""Calls of a function after which it is taken to read no iterator but those that it gets."""
+
+CHOICES = 500
+"""Choices of missing gaps that are compared."""
+
+CALLS = 64
+"""Calls of functions after which their iterators are queried, which takes about as long as an eager operation."""
+
+HOST = "CPU:0"
+"""Where tf.data keeps its buffers."""
+
+SAMPLED = frozenset({8, 64, 512, 4096})
+"""Elements of a loop in Python after which the buffers are looked at."""
+
+NEXT, OPEN, CLOSE = "next", "iter", "end of a pipeline"
+"""Details of waits: for an element, for an iterator, and for what its pipeline is still doing."""
 
 
 class Inputs:
@@ -31,113 +55,385 @@ class Inputs:
 
     Elements of a distributed dataset also show how many examples each replica gets.
 
-    A loop over a dataset calls `next()` in Python: its duration is the wait. Keras `fit` reads its iterator inside the
-    training function; there the iterator itself records the time between two requests (`ModelProto.gap_times`,
-    microseconds; in 2.21, not in 2.16), and the rest of the time is the wait.
+    A loop over a dataset calls `next()` in Python: its duration is the wait. Keras `fit` passes its iterator to the
+    training function, which reads it; there the iterator itself records the time from each element to the next request
+    (`ModelProto.gap_times`, microseconds; in 2.21, not in 2.16). A function asks for its element when it begins, so
+    the rest of the time between the beginnings of two calls is the wait.
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault, steps: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        places: Places,
+        hooks: Hooks,
+        fault: Fault,
+        states: States,
+        steps: Callable[[], int],
+        pipelines: Pipelines,
+        holders: Holders,
+    ) -> None:
         """`steps` returns the number of training steps so far."""
-        self._places, self._hooks, self._steps = places, hooks, steps
+        self._places, self._hooks, self._states, self._steps = places, hooks, states, steps
+        self._pipelines, self._holders = pipelines, holders
         self._internals: Internals | None = None
         self.seen = Tally("input")
+        self.stage_times = Tally("stages")
+        self.generators = Generators(places, hooks)
         self.splits = Tally("splits")
-        self._read: weakref.WeakKeyDictionary[Any, _Reading] = weakref.WeakKeyDictionary()
-        self._inside: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._loops: weakref.WeakKeyDictionary[Any, _Loop] = weakref.WeakKeyDictionary()
+        self._inside: dict[int, _Inside] = {}
+        """Iterators read inside functions, by identity."""
+        self._idle: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Iterators that nobody has read."""
+        self._note_opened = guarded("waits for input", fault, self._idle.add)
+        self._captured: dict[str, weakref.WeakSet[Any]] = {}
+        """Function → iterators that it reads and does not get."""
+        self._tried: Counter[str] = Counter()
+        self._calling: list[_Inside] = []
+        """Those passed to the function that is running."""
         self._note = guarded("waits for input", fault, self._advanced)
-        self._keep = guarded("waits for input", fault, self._made)
-        self._window: tuple[int, float, list[tuple[weakref.ref[Any], int]]] | None = None
-        self._due = 0.0
-        self.waited = 0.0
-        """Total seconds of `next()` in Python."""
+        self._look = guarded("buffers", fault, self._look_at_buffers)
+        self._end = guarded("waits for input", fault, self._died)
+        self.began = guarded("waits for input", fault, self._began)
+        self.ended = guarded("waits for input", fault, self._ended)
 
     def watch(self, internals: Internals) -> None:
         """Installs the timers."""
         self._internals = internals
+        for dataset in internals.iterables:
+            self._hooks.replace(dataset, "__iter__", self._opened(dataset.__iter__))
         for iterator in internals.iterators:
             self._hooks.replace(iterator, "__next__", self._timed(iterator.__next__))
-        if internals.owned_iterator is not None and internals.reads_models:
-            owned = internals.owned_iterator
-            self._hooks.replace(owned, "__init__", self._noted(owned.__init__))
+            self._hooks.add(iterator, "__del__", self._finished(getattr(iterator, "__del__", None)))
 
     # ------------------------------------------------------------------------- in Python
 
     def _timed(self, advance: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        states = self._states
+
         @functools.wraps(advance)
         def timed(iterator: Any) -> Any:
+            if states.state == TRACE:  # in a function
+                return advance(iterator)
+            loop = self._loops.get(iterator)
+            if loop is None:
+                loop = self._loops[iterator] = _Loop(self._places.here(2))
+                self._idle.discard(iterator)
+                states.begin_pass(loop.place)
+            entered = states.enter(INPUT, loop.place, NEXT)
             began = time.perf_counter()
-            element = advance(iterator)
-            self._note(iterator, began, time.perf_counter(), element)
+            try:
+                element = advance(iterator)
+            except StopIteration:
+                states.end_pass(loop.place)
+                raise
+            finally:
+                if entered:
+                    states.leave()
+            self._note(loop, began, time.perf_counter(), element)
+            if loop.taken in SAMPLED:
+                self._look(iterator)
             return element
 
         return timed
 
-    def _advanced(self, iterator: Any, began: float, ended: float, element: Any) -> None:
-        reading = self._read.get(iterator)
-        if reading is None:
-            reading = self._read[iterator] = _Reading(self._places.here())
-            self._inside.discard(iterator)
+    def _advanced(self, loop: _Loop, began: float, ended: float, element: Any) -> None:
         if sizes := split(element):
-            self.splits.count(reading.place, sizes)
-        self.waited += ended - began
+            self.splits.count(loop.place, sizes)
         steps = self._steps()
-        if reading.taken >= FIRST:
-            numbers = (1, ended - began, ended - reading.last, steps - reading.steps)
-            self.seen.add(reading.place, numbers=numbers)
-        reading.taken, reading.last, reading.steps = reading.taken + 1, ended, steps
+        if loop.taken >= FIRST:
+            self.seen.add(loop.place, numbers=(1, ended - began, ended - loop.last, steps - loop.steps))
+        loop.taken, loop.last, loop.steps = loop.taken + 1, ended, steps
+
+    def _opened(self, iterate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Starting a pipeline, which may fill its buffers."""
+        states = self._states
+
+        @functools.wraps(iterate)
+        def opened(dataset: Any) -> Any:
+            if not states.is_here or states.state in (INPUT, TRACE):
+                return iterate(dataset)
+            states.enter(INPUT, self._places.here(2), OPEN)
+            try:
+                iterator = iterate(dataset)
+            finally:
+                states.leave()
+            self._note_opened(iterator)
+            return iterator
+
+        return opened
+
+    def _finished(self, before: Callable[[Any], None] | None) -> Callable[[Any], None]:
+        """Ending a pipeline, which waits for the elements that it is making."""
+        states = self._states
+
+        def finished(iterator: Any) -> None:
+            if before is not None:
+                before(iterator)
+            entered = states.is_here and states.state != TRACE and states.enter(INPUT, self._places.here(2), CLOSE)
+            try:
+                self._end(iterator)
+            finally:
+                if entered:
+                    states.leave()
+
+        return finished
+
+    def _died(self, iterator: Any) -> None:
+        """An iterator is about to be deleted, as at the end of an epoch."""
+        if self._internals is None:
+            return
+        one, loop = self._inside.pop(id(iterator), None), self._loops.get(iterator)
+        if one is not None:
+            self._query(one, iterator, is_last=True)
+            self._note_stages(one.place, one.model)
+        elif loop is not None and loop.taken:
+            self._note_stages(loop.place, self._internals.iterator_model(iterator))
+        self._internals.release(iterator)
+
+    def _note_stages(self, place: Place | None, model: IteratorModel | None) -> None:
+        """The stages of a pipeline that has ended."""
+        for name, elements, seconds, parallelism in model.stages if model is not None else ():
+            self.stage_times.add(place, name, numbers=(elements, seconds, elements * parallelism))
 
     # ------------------------------------------------------------------ inside a function
 
-    def _noted(self, construct: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(construct)
-        def noted(iterator: Any, *arguments: Any, **keywords: Any) -> None:
-            construct(iterator, *arguments, **keywords)
-            self._keep(iterator, arguments[0] if arguments else keywords.get("dataset"))
+    def _began(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
+        """The training thread calls a function."""
+        if self._internals is None:
+            return
+        self._calling = []
+        for argument in (*arguments, *self._captured.get(name, ())):
+            for iterator in self._internals.owned_iterators(argument):
+                one = self._read_inside(iterator, place)
+                one.calls.append(_Call(time.perf_counter()))
+                self._calling.append(one)
 
-        return noted
+    def _read_inside(self, iterator: Any, place: Place | None) -> _Inside:
+        one = self._inside.get(id(iterator))
+        if one is None or one.iterator() is not iterator:
+            one = self._inside[id(iterator)] = _Inside(iterator, place, self._steps())
+            self._idle.discard(iterator)
+        return one
 
-    def _made(self, iterator: Any, dataset: Any) -> None:
-        if not Internals.is_of_replica(dataset):
-            self._inside.add(iterator)
+    def _look_for_captured(self, name: str, place: Place | None) -> None:
+        """A function has run that got no iterator: it may have captured one that nobody has read before."""
+        self._tried[name] += 1
+        assert self._internals is not None
+        for iterator in list(self._idle):
+            for owned in self._internals.owned_iterators(iterator)[:1]:
+                model = self._internals.iterator_model(owned)
+                if model is not None and model.elements:
+                    self._captured.setdefault(name, weakref.WeakSet()).add(iterator)
+                    self._idle.discard(iterator)
+                    self._read_inside(owned, place).begin(model)
 
-    def stepped(self, place: Place | None, now: float) -> Again:
-        """A training step called at `place` has ended."""
-        if self._window is not None:
-            if self._steps() >= self._window[0] + WINDOW:
-                self._close(place)
-        elif self._inside and now >= self._due:
-            found = [(weakref.ref(iterator), self._given(iterator)) for iterator in list(self._inside)]
-            before = [(iterator, given[0]) for iterator, given in found if given is not None]
-            self._window = (self._steps(), time.perf_counter(), before)
-        if self._window is not None:
-            return Again(step=self._window[0] + WINDOW)
-        return Again(time=max(self._due, now + PAUSE))
+    def traced(self, is_first_run: bool) -> None:
+        """The running function was traced, and asks for its element only now; or its first run has ended, of which
+        nobody knows when it did."""
+        for one in self._calling:
+            if is_first_run:
+                one.calls[-1].is_first = True
+            else:
+                one.calls[-1].began = time.perf_counter()
 
-    def _close(self, place: Place | None) -> None:
-        assert self._window is not None
-        steps, began, before = self._window
-        self._window = None
-        now = time.perf_counter()
-        self._due = now + PAUSE
-        for iterator, count in before:
-            given = self._given(iterator())
-            if given is None:
-                continue
-            taken = given[0] - count
-            if 0 < taken <= len(given[1]):
-                waited = max(now - began - sum(given[1][-taken:]) / 1e6, 0.0)
-                self.seen.add(place, numbers=(taken, waited, now - began, self._steps() - steps))
+    def _ended(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
+        """The call has returned."""
+        for one in self._calling:
+            one.calls[-1].ended = time.perf_counter()
+            if len(one.calls) * one.each >= CALLS or len(one.calls) >= CALLS:
+                self._query(one, one.iterator())
+        if not self._calling and self._idle and self._tried[name] < TRIES:
+            self._look_for_captured(name, place)
+        self._calling = []
 
-    def _given(self, iterator: Any) -> tuple[int, list[int]] | None:
-        """Number of elements an iterator has produced, and the last gaps between them in µs."""
-        return self._internals.iterator_gaps(iterator) if self._internals is not None else None
+    def settle(self) -> None:
+        """A `fit` or the like has ended: its iterators may be deleted at any time, as while a graph is built."""
+        for one in list(self._inside.values()):
+            self._query(one, one.iterator())
+
+    def close(self) -> None:
+        """The watching is over: the last waits."""
+        for one in list(self._inside.values()):
+            self._query(one, one.iterator(), is_last=True)
+            self._note_stages(one.place, one.model)
+        self._inside.clear()
+
+    def _look_at_buffers(self, iterator: Any) -> None:
+        """Those of an iterator that a loop in Python reads."""
+        owned = self._internals.owned_iterators(iterator)[:1] if self._internals is not None else []
+        entered = self._states.enter(OWN)
+        try:
+            for one in owned:
+                if self._internals is not None and (model := self._internals.iterator_model(one)) is not None:
+                    self._hold_buffers(one, model)
+        finally:
+            if entered:
+                self._states.leave()
+
+    def _hold_buffers(self, iterator: Any, model: IteratorModel) -> None:
+        """What the stages of a pipeline keep in the host's memory."""
+        dataset = Internals.dataset_of(iterator)
+        for name, size in model.buffers:
+            self._holders.level(Holder(HOST, "input", self._pipelines.place_of(dataset, name), name), size)
+
+    def _query(self, one: _Inside, iterator: Any, is_last: bool = False) -> None:
+        if iterator is None or self._internals is None:
+            return
+        entered = self._states.enter(OWN)
+        try:
+            model = self._internals.iterator_model(iterator)
+        finally:
+            if entered:
+                self._states.leave()
+        if model is not None:
+            one.model = model
+            self._hold_buffers(iterator, model)
+            waits = one.settle(model.elements, model.gaps, is_last)
+        elif self._internals.is_synchronous(iterator):
+            waits = one.of_generator(self.generators.between)
+        else:
+            one.calls = one.calls[-1:]
+            return
+        steps = self._steps()
+        for began, ended, waited, count in waits:
+            self._states.moves(one.place, INPUT, NEXT, began, ended, waited, count)
+        if waits:
+            seconds = waits[-1][1] - waits[0][0]
+            numbers = sum(count for *_, count in waits), sum(one[2] for one in waits), seconds, steps - one.steps
+            self.seen.add(one.place, numbers=numbers)
+            one.steps = steps
 
 
-class _Reading:
+class _Loop:
     """An iterator read in Python: its line, the number of its elements, and time and step count of the last one."""
 
-    __slots__ = ("last", "place", "steps", "taken")
+    __slots__ = ("__weakref__", "last", "place", "steps", "taken")
 
     def __init__(self, place: Place | None) -> None:
         self.place = place
         self.taken, self.last, self.steps = 0, 0.0, 0
+
+
+class _Call:
+    """A call of a function that reads an iterator. `ended` is 0 if it did not return, as after the last element;
+    `is_first` if it was the first run of a trace."""
+
+    __slots__ = ("began", "ended", "is_first")
+
+    def __init__(self, began: float) -> None:
+        self.began, self.ended, self.is_first = began, 0.0, False
+
+
+class _Inside:
+    """An iterator read inside functions, and the calls that read it whose waits are not known yet."""
+
+    __slots__ = ("calls", "each", "elements", "gaps", "iterator", "model", "place", "remembered", "steps")
+
+    def __init__(self, iterator: Any, place: Place | None, steps: int) -> None:
+        self.iterator, self.place, self.steps = weakref.ref(iterator), place, steps
+        self.calls: list[_Call] = []
+        self.elements = 0
+        self.model: IteratorModel | None = None
+        """The last one."""
+        self.each = 1
+        """Elements that a call reads."""
+        self.gaps: list[float] = []
+        """Gaps of `calls` in seconds."""
+        self.remembered: list[int] = []
+        """The gaps that the iterator remembered at the last query, in µs."""
+
+    def begin(self, model: IteratorModel) -> None:
+        """Nothing is known of the calls so far."""
+        self.elements, self.remembered = model.elements, model.gaps
+
+    def settle(self, elements: int, gaps: list[int], is_last: bool) -> list[tuple[float, float, float, int]]:
+        """The waits of all calls but the last: begin, end, seconds waited, elements. `elements` is the number so far,
+        `gaps` the last ones in µs."""
+        is_first = not self.elements
+        taken, self.elements = elements - self.elements, elements
+        fresh = self.calls if is_first else self.calls[1:]
+        returned = sum(1 for call in fresh if call.ended)
+        if not taken or not returned:
+            self.calls = self.calls[-1:]
+            return []
+        new = [gap / 1e6 for gap in gaps[len(gaps) - _added(self.remembered, gaps) :]]
+        self.remembered = gaps
+        each, rest = divmod(taken, returned)
+        self.each = max(each, 1)
+        self.gaps += new
+        expected = taken - is_first + len(fresh) - returned
+        if rest or not self._complete(expected - len(new)):
+            rows = self._on_average(gaps, taken)
+        else:
+            rows = self._of_each(is_last)
+        self.calls = self.calls[-1:]
+        return rows
+
+    def of_generator(self, between: Callable[[float, float], float]) -> list[tuple[float, float, float, int]]:
+        """The waits of all calls where each lets a generator make its element: Keras switches the model off for a
+        `PyDataset` with workers."""
+        rows = [(one.began, one.ended, between(one.began, one.ended), 1) for one in self.calls if one.ended]
+        self.calls = []
+        return rows
+
+    def _intervals(self) -> list[float]:
+        return [after.began - before.began for before, after in pairwise(self.calls)]
+
+    def _complete(self, missing: int) -> bool:
+        """Puts in gaps that were too long to be recorded. Returns whether all are known then."""
+        intervals = self._intervals()
+        long = [number for number, interval in enumerate(intervals) if interval > LONGEST]
+        if not missing:
+            return True
+        if missing < 0 or self.each > 1 or len(long) < missing:
+            return False
+
+        def filled(chosen: tuple[int, ...]) -> list[float]:
+            left = iter(self.gaps)
+            return [interval if number in chosen else next(left, 0.0) for number, interval in enumerate(intervals)]
+
+        def misfit(chosen: tuple[int, ...]) -> float:
+            return sum(max(0.0, gap - interval) for gap, interval in zip(filled(chosen), intervals))  # noqa: B905
+
+        self.gaps = filled(min(islice(combinations(long, missing), CHOICES), key=misfit))
+        return True
+
+    def _on_average(self, gaps: list[int], taken: int) -> list[tuple[float, float, float, int]]:
+        """The wait of all calls together, from the mean gap: a call may leave its loop, or read more elements than are
+        remembered."""
+        began, ended = self.calls[0].began, self.calls[-1].began
+        self.gaps = []
+        if ended <= began:
+            return []
+        elements = round(taken * (len(self.calls) - 1) / max(len(self.calls), 1))
+        mean = sum(gaps) / max(len(gaps), 1) / 1e6
+        return [(began, ended, max(0.0, ended - began - mean * elements), elements)]
+
+    def _of_each(self, is_last: bool) -> list[tuple[float, float, float, int]]:
+        waits = []
+        for number, interval in enumerate(self._intervals()):
+            spent = sum(self.gaps[number * self.each : (number + 1) * self.each])
+            waits.append(0.0 if self.calls[number].is_first else interval - spent)
+        self.gaps = self.gaps[len(waits) * self.each :]
+        if is_last and waits and self.calls[-1].ended:
+            waits.append(self._last_wait(waits))
+        total, positive = sum(waits), sum(max(0.0, wait) for wait in waits)
+        scale = max(0.0, total) / positive if positive else 0.0
+        return [
+            (call.began, call.began + max(0.0, wait) * scale, max(0.0, wait) * scale, self.each)
+            for call, wait in zip(self.calls, waits)  # noqa: B905
+        ]
+
+    def _last_wait(self, waits: list[float]) -> float:
+        """An estimate for the last call, after which nothing was requested."""
+        last = self.calls[-1]
+        computed = [call.ended - call.began - wait for call, wait in zip(self.calls, waits)]  # noqa: B905
+        return max(0.0, last.ended - last.began - median(computed))
+
+
+def _added(before: list[int], after: list[int]) -> int:
+    """How many gaps were added to those remembered, of which the oldest are forgotten."""
+    for kept in range(min(len(before), len(after)), 0, -1):
+        if before[-kept:] == after[:kept]:
+            return len(after) - kept
+    return len(after)

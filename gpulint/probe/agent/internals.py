@@ -3,8 +3,9 @@
 Tested on 2.16 and 2.21: `op_callbacks` (since 2.4), `context.enable_run_metadata` and `export_run_metadata`, which
 returns each graph once, after its first execution; `context.device_name`, `tf_stack.extract_stack`, the registries of
 kernels and operations, the classes of eager tensors and iterators. Graphs are kept until both `disable_run_metadata`
-and `disable_graph_collection` are called. `IteratorGetModelProto` exists in 2.21, not in 2.16. `lost` lists what a
-release lacks.
+and `disable_graph_collection` are called. `export_run_metadata` waits for the nodes of asynchronous executors and for
+remote devices while it holds the GIL, which those nodes may need. `IteratorGetModelProto` exists in 2.21, not in 2.16.
+`lost` lists what a release lacks.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ from gpulint.probe.capture.evidence import (
     END,
     FIT_WAITS,
     GRAPHS,
+    HOLDERS,
     KERNELS,
+    LAUNCHES,
     LINES,
     OPERATIONS,
-    PACE,
+    PEER_WAITS,
     READS,
     REPLICAS,
     REQUESTED,
     RUNTIME,
+    TRACES,
     WAITS,
 )
 
@@ -39,8 +43,33 @@ class Private(NamedTuple):
     """The evidence that is lost without it."""
 
 
+class IteratorModel(NamedTuple):
+    """What an iterator tells of itself: number of elements that it has produced, the last gaps between requests in µs,
+    and the `ModelProto` with its stages."""
+
+    elements: int
+    gaps: list[int]
+    model: Any
+
+    @property
+    def stages(self) -> list[tuple[str, int, float, float]]:
+        """Name, elements, seconds of work in all, and parallelism of each stage, from the last to the source."""
+        found = []
+        for node in self.model.nodes.values():
+            parallel = [one.value for one in node.parameters if one.name == "parallelism"]
+            seconds = node.processing_time / 1e9
+            found.append((str(node.name), int(node.num_elements), seconds, max(1.0, *parallel) if parallel else 1.0))
+        return found
+
+    @property
+    def buffers(self) -> list[tuple[str, int]]:
+        """Name and buffered bytes of each stage that buffers elements."""
+        return [(str(node.name), int(node.buffered_bytes)) for node in self.model.nodes.values() if node.buffered_bytes]
+
+
 _CONTEXT = "tensorflow.python.eager.context"
 _OPS = "tensorflow.python.framework.ops"
+_EXECUTOR = "tensorflow.python.eager.executor"
 
 PRIVATE = {
     "watch": Private("tensorflow.python.framework.op_callbacks", "add_op_callback", OPERATIONS),
@@ -52,12 +81,16 @@ PRIVATE = {
     "export": Private(_CONTEXT, "export_run_metadata", GRAPHS),
     "drop": Private(_CONTEXT, "context().disable_run_metadata", END),
     "drop_graphs": Private(_CONTEXT, "context().disable_graph_collection", END),
+    "default_async": Private(_CONTEXT, "context()._default_is_async", GRAPHS),
+    "server": Private(_CONTEXT, "context().get_server_def", GRAPHS),
+    "executor": Private(_EXECUTOR, "new_executor", GRAPHS),
     "stack": Private("tensorflow.python.util.tf_stack", "extract_stack", LINES),
     "kernels": Private("tensorflow.python.framework.kernels", "get_registered_kernels_for_op", KERNELS),
     "definitions": Private("tensorflow.python.framework.op_def_registry", "get", KERNELS),
     "tensor": Private(_OPS, "_EagerTensorBase", READS),
     "read": Private(_OPS, "_EagerTensorBase._numpy", READS),
     "dtype": Private(_OPS, "EagerTensor._datatype_enum", ""),
+    "elements": Private(_OPS, "EagerTensor._num_elements", HOLDERS),
     "value": Private(_OPS, "EagerTensor._numpy_internal", ""),
     "owned": Private("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", WAITS),
     "owned_next": Private("tensorflow.python.data.ops.iterator_ops", "OwnedIterator.__next__", WAITS),
@@ -65,16 +98,33 @@ PRIVATE = {
     "distributed_next": Private(
         "tensorflow.python.distribute.input_lib", "DistributedIteratorBase.__next__", DISTRIBUTED_WAITS
     ),
+    "dataset_iter": Private("tensorflow.python.data.ops.dataset_ops", "DatasetV2.__iter__", WAITS),
+    "distributed_iter": Private("tensorflow.python.distribute.input_lib", "DistributedDataset.__iter__", WAITS),
+    "local": Private(
+        "tensorflow.python.distribute.input_lib",
+        "_SingleWorkerOwnedDatasetIterator.get_next_as_optional_list",
+        PEER_WAITS,
+    ),
     "per_replica": Private("tensorflow.python.distribute.values", "PerReplica", REPLICAS),
-    "function": Private("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", PACE),
+    "function": Private(
+        "tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function.__call__", LAUNCHES
+    ),
+    "concrete": Private(
+        "tensorflow.python.eager.polymorphic_function.concrete_function", "ConcreteFunction.__call__", LAUNCHES
+    ),
+    "compilation": Private(
+        "tensorflow.python.eager.polymorphic_function.tracing_compilation", "_create_concrete_function", TRACES
+    ),
+    "runtime": Private("tensorflow.python.pywrap_tfe", "TFE_Py_FastPathExecute", ""),
     # Not `tensorflow.raw_ops`: its path is a second module, which would replace the program's.
     "model": Private("tensorflow.python.ops.gen_experimental_dataset_ops", "IteratorGetModelProto", FIT_WAITS),
     "model_form": Private("tensorflow.core.framework.model_pb2", "ModelProto", FIT_WAITS),
 }
 """All private APIs, each looked up separately. Those without evidence have a slower public replacement."""
 
-_PER_DEVICE = "PerDeviceGenerator"
-"""Suffix of datasets that hold one replica's shard: they are read by a buffer, not by a step."""
+ASYNCHRONOUS = "the program runs operations asynchronously"
+REMOTE = "the program runs operations on remote devices"
+"""Why graphs are not taken."""
 
 
 def look_up(private: Private) -> Any:
@@ -107,6 +157,7 @@ class Internals:
                     self.lost.append((private.evidence, f"{private.module}.{private.name}: {error}"))
         self._context: Callable[[], Any] = getattr(importlib.import_module(_CONTEXT), "context", _no_context)
         self._has_dtype, self._has_device = "dtype" in self._found, "device" in self._found
+        self._has_elements = "elements" in self._found
         self._has_callbacks = "callbacks" in self._found
         self._model_of = self._both("model", "model_form")
         self._read: Any = self._found.get("read")
@@ -114,9 +165,26 @@ class Internals:
         """The class of eager tensors; every read by Python goes through its `_numpy`."""
         self.owned_iterator: Any = self._found.get("owned") if "owned_next" in self._found else None
         """The class of iterators returned by `iter(dataset)`."""
-        distributed = self._found.get("distributed") if "distributed_next" in self._found else None
-        self.iterators: list[Any] = [one for one in (self.owned_iterator, distributed) if one is not None]
+        self.distributed_iterator = self._found.get("distributed") if "distributed_next" in self._found else None
+        """The class of iterators over datasets of a strategy."""
+        self.local_iterator: Any = next(iter(self._owners("local")), None)
+        """The class of the iterators that get one worker's part of a distributed dataset."""
+        iterators = (self.owned_iterator, self.distributed_iterator)
+        self.iterators: list[Any] = [one for one in iterators if one is not None]
         """Classes of iterators that are read with `next()`."""
+
+    @property
+    def executors(self) -> Any:
+        """The module whose `new_executor(enable_async, …)` creates all executors but the default one."""
+        return importlib.import_module(_EXECUTOR) if "executor" in self._found else None
+
+    @property
+    def may_wait(self) -> str:
+        """Why asking for graphs could wait for other operations, as far as the runtime says; "" if it cannot."""
+        context = self._context()
+        if context.get_server_def() is not None:
+            return REMOTE
+        return ASYNCHRONOUS if context._default_is_async else ""
 
     def _both(self, first: str, second: str) -> tuple[Any, Any] | None:
         if first in self._found and second in self._found:
@@ -124,11 +192,32 @@ class Internals:
         return None
 
     @property
-    def function(self) -> Any:
-        """The class of objects that `tf.function` returns."""
-        if "function" not in self._found:
-            return None
-        return importlib.import_module(PRIVATE["function"].module).Function
+    def functions(self) -> list[Any]:
+        """The classes of objects that `tf.function` and `get_concrete_function` return."""
+        return self._owners("function", "concrete")
+
+    @property
+    def compilation(self) -> Any:
+        """The module that traces functions."""
+        return self._module("compilation")
+
+    @property
+    def runtime(self) -> Any:
+        """The module with the entry points of eager operations."""
+        return self._module("runtime")
+
+    @property
+    def iterables(self) -> list[Any]:
+        """The classes of datasets that `iter` takes."""
+        return self._owners("dataset_iter", "distributed_iter")
+
+    def _owners(self, *keys: str) -> list[Any]:
+        """The classes of methods."""
+        found = [PRIVATE[key] for key in keys if key in self._found]
+        return [getattr(importlib.import_module(one.module), one.name.split(".")[0]) for one in found]
+
+    def _module(self, key: str) -> Any:
+        return importlib.import_module(PRIVATE[key].module) if key in self._found else None
 
     @property
     def extract_stack(self) -> Any:
@@ -184,31 +273,26 @@ class Internals:
             return int(tensor._datatype_enum()) if hasattr(tensor, "_datatype_enum") else 0
         return int(getattr(getattr(tensor, "dtype", None), "as_datatype_enum", 0))
 
+    def elements_of(self, tensor: Any) -> int:
+        """Number of elements of an eager tensor, 0 for other values and if that is not told."""
+        return int(tensor._num_elements()) if self._has_elements and hasattr(tensor, "_num_elements") else 0
+
     def value_of(self, tensor: Any) -> Any:
         """An eager tensor's value, not counted as a read by the program."""
         if "value" in self._found:
             return tensor._numpy_internal()
         return self._read(tensor) if self._read is not None else tensor.numpy()
 
-    @staticmethod
-    def is_of_replica(dataset: Any) -> bool:
-        """Whether a dataset is one replica's shard of another."""
-        while dataset is not None:
-            if type(dataset).__name__.endswith(_PER_DEVICE):
-                return True
-            dataset = getattr(dataset, "_input_dataset", None)
-        return False
-
     def keep_graphs(self) -> bool:
         """Starts collecting graphs of functions. Returns whether that worked. Initialises the runtime."""
-        if self._both("keep", "export") is None:
+        if not self._found.keys() >= {"keep", "export", "default_async", "server", "executor"}:
             return False
         self._found["keep"]()
         return True
 
-    def drop_graphs(self) -> None:
-        """Stops collecting graphs and discards those not taken."""
-        for key in ("drop", "drop_graphs", "export"):
+    def drop_graphs(self, *, waits: bool) -> None:
+        """Stops collecting graphs. Discards those not taken, unless that waits for other operations."""
+        for key in ("drop", "drop_graphs", *(() if waits else ("export",))):
             if key in self._found:
                 self._found[key]()
 
@@ -235,15 +319,67 @@ class Internals:
         """Whether iterators report their performance model."""
         return self._model_of is not None
 
-    def iterator_gaps(self, iterator: Any) -> tuple[int, list[int]] | None:
-        """Number of elements an iterator has produced, and the last gaps between requests in µs (`ModelProto`); None
-        if it does not report. Runs an operation."""
+    @staticmethod
+    def is_synchronous(iterator: Any) -> bool:
+        """Whether a pipeline makes an element only when it is asked for one."""
+        left = [getattr(iterator, "_dataset", None)]
+        while left:
+            dataset = left.pop()
+            if dataset is None or any(name in type(dataset).__name__ for name in ("Prefetch", "Parallel")):
+                return False
+            left += dataset._inputs()
+        return True
+
+    @staticmethod
+    def dataset_of(iterator: Any) -> Any:
+        """The dataset that an iterator reads."""
+        return iterator._dataset
+
+    @staticmethod
+    def inputs_of(dataset: Any) -> list[Any]:
+        """The datasets that a dataset reads."""
+        return list(dataset._inputs())
+
+    @staticmethod
+    def undistributed(dataset: Any) -> Any:
+        """The program's own dataset, of one that a strategy divides among its replicas."""
+        return getattr(dataset, "_original_dataset", dataset)
+
+    def release(self, iterator: Any) -> None:
+        """Lets go of what an iterator owns, which ends its pipeline, as it is about to be deleted. An iterator inside a
+        graph owns nothing."""
+        for name in ("_iterator_resource", "_iterators"):
+            owned = vars(iterator).get(name)
+            if isinstance(owned, list) or (self.eager_tensor is not None and isinstance(owned, self.eager_tensor)):
+                del owned
+                delattr(iterator, name)
+
+    def owned_iterators(self, value: Any) -> list[Any]:
+        """The iterators of datasets that an argument of a function stands for: itself, or those of the replicas. Each
+        device of a strategy has a buffer of its own, which a step reads."""
+        if self.owned_iterator is None:
+            return []
+        if isinstance(value, self.owned_iterator):
+            return [value]
+        if self.distributed_iterator is None or not isinstance(value, self.distributed_iterator):
+            return []
+        found: list[Any] = []
+        for worker in getattr(value, "_iterators", None) or ():
+            inner = getattr(worker, "_iterator", None)
+            found += [inner] if isinstance(inner, self.owned_iterator) else getattr(inner, "_device_iterators", ())
+        return [one for one in found if isinstance(one, self.owned_iterator)]
+
+    def iterator_model(self, iterator: Any) -> IteratorModel | None:
+        """What an iterator tells of itself (`ModelProto`), None if it does not. Runs an operation, so not while a graph
+        is built, to which it would belong."""
         if self._model_of is None:
             return None
         get, form = self._model_of
         try:
+            if self.may_wait or not self._context().executing_eagerly():
+                return None
             text = get(iterator=iterator._iterator_resource)
             model = form.FromString(self.value_of(text))
-            return int(model.nodes[model.output].num_elements), list(model.gap_times)
+            return IteratorModel(int(model.nodes[model.output].num_elements), list(model.gap_times), model)
         except Exception:  # an iterator without a model, one over several devices, or one that has ended
             return None

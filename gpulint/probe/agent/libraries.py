@@ -27,9 +27,13 @@ class Libraries:
         if file := getattr(module, "__file__", None):
             self._known += (os.path.join(os.path.dirname(os.path.abspath(file)), ""),)
 
+    def has_added(self, path: str) -> bool:
+        """Whether a file belongs to a module added by hand."""
+        return path.startswith(self._known)
+
     def has(self, path: str) -> bool:
         """Whether a file belongs to an installed package."""
-        if path.startswith(self._known) or not SHARED.isdisjoint(path.split(os.sep)):
+        if self.has_added(path) or not SHARED.isdisjoint(path.split(os.sep)):
             return True
         return any(path.startswith(self._installed(folder)) for folder in sys.path if _is_above(folder, path))
 

@@ -7,17 +7,22 @@ from typing import Any
 
 from gpulint.probe.agent.environment import Environment
 from gpulint.probe.agent.gradients import Gradients
-from gpulint.probe.agent.guard import Fault
+from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inputs import Inputs
 from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.local_input import LocalInput
 from gpulint.probe.agent.models import Models
-from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.pipelines import Pipelines
+from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.reads import Reads
 from gpulint.probe.agent.replicas import Replicas
-from gpulint.probe.agent.steps import Again, OnStep
+from gpulint.probe.agent.saves import OF_KERAS, OF_TENSORFLOW, Saves
+from gpulint.probe.agent.states import States
+from gpulint.probe.agent.steps import OnStep
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import EAGER_STEPS, READS, REPLICAS, WAITS
+from gpulint.probe.capture.evidence import EAGER_STEPS, PEER_WAITS, READS, REPLICAS, WAITS
 
 
 class Observers:
@@ -32,17 +37,25 @@ class Observers:
         places: Places,
         hooks: Hooks,
         fault: Fault,
+        states: States,
         on_step: OnStep,
         on_traced: Callable[[Any], None],
         steps: Callable[[], int],
+        holders: Holders,
     ) -> None:
         self._writer = writer
         self._environment = Environment(writer, hooks)
-        self._models = Models(writer, places, hooks, fault)
-        self._replicas = Replicas(places, hooks, fault)
-        self._reads = Reads(places, hooks, fault)
+        self._models = Models(writer, places, hooks, fault, holders, states)
+        self._replicas = Replicas(places, hooks, fault, states)
+        self._reads = Reads(places, hooks, fault, states, steps)
+        self._local_input = LocalInput(places, hooks, fault)
+        self._saves = Saves(places, hooks, states)
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
-        self._inputs = Inputs(places, hooks, fault, steps)
+        self._pipelines = Pipelines(writer, places, hooks, fault)
+        self._inputs = Inputs(places, hooks, fault, states, steps, self._pipelines, holders)
+        self._models.on_ended = guarded("waits for input", fault, self._inputs.settle)
+        self.function_began, self.function_ended = self._inputs.began, self._inputs.ended
+        self.function_traced = self._inputs.traced
 
     @property
     def calls(self) -> int:
@@ -52,6 +65,7 @@ class Observers:
     def keras_imported(self, keras: Any) -> None:
         """Keras has just been imported."""
         self._models.imported(keras)
+        self._saves.watch(keras, OF_KERAS)
 
     def watch(self, tensorflow: Any, internals: Internals) -> None:
         """TensorFlow has just been imported. Records what cannot be observed as lost."""
@@ -60,7 +74,11 @@ class Observers:
             (REPLICAS, lambda: self._replicas.watch(tensorflow)),
             (EAGER_STEPS, lambda: self._gradients.watch(tensorflow)),
             (READS, lambda: self._reads.watch(internals)),
+            (PEER_WAITS, lambda: self._local_input.watch(internals)),
             (WAITS, lambda: self._inputs.watch(internals)),
+            ("pipelines", lambda: self._pipelines.watch(tensorflow.data.Dataset, internals)),
+            (WAITS, lambda: self._inputs.generators.watch(tensorflow.data.Dataset)),
+            ("saves", lambda: self._saves.watch(tensorflow, OF_TENSORFLOW)),
         )
         for evidence, watch in watches:
             try:
@@ -72,22 +90,22 @@ class Observers:
         """The runtime starts ("runtime"), or the program ends ("end")."""
         self._environment.tell(name)
 
-    def stepped(self, place: Place | None, now: float) -> Again:
-        """A training step called at `place` has ended."""
-        return self._inputs.stepped(place, now)
-
-    @property
-    def waited(self) -> float:
-        """Total seconds that Python has waited for input."""
-        return self._inputs.waited
+    def close(self) -> None:
+        """The watching is over."""
+        self._inputs.close()
 
     def write(self) -> None:
         """Writes the counts since the last time."""
         for tally in (
             self._models.calls,
+            self._models.data,
             self._replicas.calls,
             self._reads.seen,
+            self._reads.steps,
+            self._local_input.seen,
             self._inputs.seen,
+            self._inputs.generators.seen,
+            self._inputs.stage_times,
             self._inputs.splits,
         ):
             tally.write(self._writer)

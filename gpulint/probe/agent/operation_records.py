@@ -17,6 +17,14 @@ GRADIENT = "gradient_tape/"
 
 EAGER_COPY = "EagerCopy"
 
+SHARING = frozenset(
+    {
+        *("ReadVariableOp", "Identity", "IdentityN", "Reshape", "ExpandDims", "Squeeze", "StopGradient", "Snapshot"),
+        *("PreventGradient", "CheckNumerics", "EnsureShape", "Bitcast"),
+    }
+)
+"""Operations whose outputs share the memory of an input."""
+
 
 @lru_cache(maxsize=4096)
 def graph_of(function: str) -> str | None:

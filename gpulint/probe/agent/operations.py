@@ -11,9 +11,19 @@ from typing import Any, TypeAlias
 from gpulint.probe.agent.blocks import Block
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.guard import guarded
+from gpulint.probe.agent.holders import LARGE, Holder, Holders, group_of_tensor
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kept import Kept, Origin
-from gpulint.probe.agent.operation_records import EAGER_COPY, GRADIENT, Copied, Created, Ran, graph_of, is_of_pipeline
+from gpulint.probe.agent.operation_records import (
+    EAGER_COPY,
+    GRADIENT,
+    SHARING,
+    Copied,
+    Created,
+    Ran,
+    graph_of,
+    is_of_pipeline,
+)
 from gpulint.probe.agent.places import INPUT, Place, Places
 from gpulint.probe.agent.steps import OnStep
 
@@ -42,8 +52,9 @@ class Operations:
     """TensorFlow's callback for each eager operation, function call and graph node.
 
     Only counts and looks things up; runs no operation, and raises nothing except what `on_step` raises to end the
-    program. `on_live` is called once the runtime is up; `on_rebuilt` before a graph replaces one of the same name that
-    has run and was not taken yet.
+    program. `on_first_run` is called when a trace has run for the first time, with the function and its line;
+    `containing` gets the names of functions that contain one that XLA compiles. `on_live` is called once the runtime is
+    up; `on_rebuilt` before a graph replaces one of the same name that has run and was not taken yet.
     """
 
     def __init__(
@@ -57,12 +68,18 @@ class Operations:
         on_rebuilt: Callable[[], None],
         on_batch: Callable[[Place | None, int], None],
         on_compiled: Callable[[str], None],
+        on_first_run: Callable[[str, Place | None], None],
+        containing: set[str],
+        holders: Holders,
     ) -> None:
         self._internals = internals
         self._places = places
         self._on_fault, self._on_live, self._on_step, self._on_variable = on_fault, on_live, on_step, on_variable
         self._on_rebuilt = on_rebuilt
         self._on_batch, self._on_compiled = on_batch, on_compiled
+        self._on_first_run = on_first_run
+        self._containing = containing
+        self._holders = holders
         self.several_devices = False
         """Whether the runtime has more than one device, so that copies are possible."""
         self.kept = Kept()
@@ -90,6 +107,8 @@ class Operations:
         """Graph → id of the latest graph of that name."""
         self.traces: dict[str, dict[str, float]] = {}
         """Function → traces that ran → first run of each, in seconds since the epoch."""
+        self.runs: Counter[str] = Counter()
+        """Function → its runs from Python, but for training steps."""
         self.awaited: list[str] = []
         """Functions with a trace that ran and whose graph has not been taken, in order."""
         self.called_at: dict[str, tuple[Place | None, str]] = {}
@@ -190,6 +209,8 @@ class Operations:
             self._on_batch(place, int(self._internals.value_of(outputs[0])))
         requested = short(self._internals.requested_device)
         dtype = self._internals.dtype_of(inputs[0]) if inputs else 0
+        if outputs and self._internals.elements_of(outputs[0]) >= LARGE and op_type not in SHARING:
+            self._hold(op_type, outputs, place)
         copied = []
         if self.several_devices and outputs and device:
             copied = list(self._copies(op_type, inputs, outputs[0].device, place, requested))
@@ -203,6 +224,12 @@ class Operations:
         for block in self.blocks:
             block.add(op_type, device, copied)
         return None
+
+    def _hold(self, op: str, outputs: Any, place: Place | None) -> None:
+        """Large tensors, which live as long as Python refers to them."""
+        for one in outputs:
+            if self._internals.elements_of(one) >= LARGE:
+                self._holders.add(one, Holder(short(one.device), group_of_tensor(op), place, op), _bytes(one))
 
     def _count(self, key: _Key) -> None:
         with self._lock:
@@ -227,13 +254,17 @@ class Operations:
                 yield Copied(place, EAGER_COPY, source, target, op, requested, size, False, mixed)
 
     def _function_ran(self, function: str, trace: str, outputs: Any) -> tuple[str, Place | None, float, float] | None:
+        self.runs[function] += 1
         traces = self.traces.get(function)
         if traces is None or trace not in traces:
             self.traces.setdefault(function, {})[trace] = time.time()
             self.awaited.append(function)
             self.fresh_functions = True
+            self._on_first_run(function, self._places.here(4))
             self.called_at.setdefault(function, (self._places.here(4), _device_of(outputs)))
             self._trains[trace] = function in self._takes
+        if outputs and any(self._internals.elements_of(one) >= LARGE for one in outputs):
+            self._hold(function, outputs, self._places.here(4))
         if not self._trains[trace]:
             return None
         self._steps[trace] = function
@@ -275,6 +306,7 @@ class Operations:
             self._takes.discard(own)
             if own in self.compiled:
                 self._on_compiled(own)
+                self._contains(graph)
             if own in self.awaited:
                 self._on_rebuilt()
         if (own, name) not in self.created:
@@ -288,6 +320,12 @@ class Operations:
         if own in self.compiled and outputs and (device := outputs[0].device) and not device.startswith("/job:"):
             # Handles of variables have full device names; `tf.device` gives partial ones.
             self.inner_devices.add((own, place, short(device)))
+
+    def _contains(self, graph: Any) -> None:
+        """Marks a graph that XLA compiles, and the graphs around it."""
+        while (name := getattr(graph, "name", None)) is not None:
+            self._containing.add(name)
+            graph = getattr(graph, "outer_graph", None)
 
     def _loops(self, graph: Any, place: Place | None) -> None:
         while (name := getattr(graph, "name", None)) is not None and not is_of_pipeline(name):

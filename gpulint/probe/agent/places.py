@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 import re
@@ -24,10 +25,10 @@ MOST_CALLERS = 8
 """Limit of recorded calls in the user's code, innermost first."""
 
 MOST_FRAMES = 5
-"""Limit of the user's frames recorded for an error."""
+"""Limit of the user's frames recorded for an error, and for where a program is."""
 
 _GENERATED = "__autograph_generated_file"
-_GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
+GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
 """The program's own process also runs `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
 REDUCTION, INPUT = "reduction", "tf.data"
 """Parts of a strategy's own work: reduction, which keeps mirrored values equal, and dividing a dataset among
@@ -60,7 +61,7 @@ class Places:
     def __init__(self) -> None:
         paths = sysconfig.get_paths()
         roots = {os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-        self._foreign = (*sorted(roots), _GPULINT, "<")
+        self._foreign = (*sorted(roots), GPULINT, "<")
         self._libraries = Libraries()
         self._is_foreign: dict[str, bool | str] = {}
         """File → whether it is foreign; the part for a file of a strategy's own work."""
@@ -78,7 +79,10 @@ class Places:
     def here_for(self, depth: int = 1) -> tuple[Place | None, str]:
         """The user's line that led to the call of the caller, and the part of a strategy's own work that called it,
         "" for none."""
-        frame: FrameType | None = sys._getframe(depth)
+        try:
+            frame: FrameType | None = sys._getframe(depth)
+        except ValueError:  # a finaliser at the end of the interpreter: nothing called it
+            return None, ""
         known = self._is_foreign  # read several times in each training step
         part = ""
         while frame is not None:
@@ -106,6 +110,22 @@ class Places:
                 found.append(self.at(path, frame.f_lineno))
             frame = frame.f_back
         return found[1:]
+
+    def of_function(self, function: Any) -> Place | None:
+        """The line on which a Python function of the user begins."""
+        code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+        if code is None or self.is_foreign(code.co_filename) or _GENERATED in code.co_filename:
+            return None
+        return self.at(code.co_filename, code.co_firstlineno)
+
+    def of_frame(self, frame: FrameType | None) -> Place | None:
+        """The user's innermost line of a stack."""
+        while frame is not None:
+            path = frame.f_code.co_filename
+            if not self.is_foreign(path) and _GENERATED not in path:
+                return self.at(path, frame.f_lineno)
+            frame = frame.f_back
+        return None
 
     def of(self, error: BaseException) -> Place | None:
         """The line an exception came from: TensorFlow's account of traced code, or the innermost user frame of its
@@ -136,6 +156,16 @@ class Places:
                 found.append((self.at(path, int(row)), function))
         return list(dict.fromkeys(found))[-MOST_FRAMES:]
 
+    def frames_from(self, frame: FrameType | None) -> list[tuple[Place, str]]:
+        """The user frames of a stack whose innermost frame is given, with function names, innermost last."""
+        found: list[tuple[Place, str]] = []
+        while frame is not None and len(found) < MOST_FRAMES:
+            code = frame.f_code
+            if not self.is_foreign(code.co_filename) and _GENERATED not in code.co_filename:
+                found.append((self.at(code.co_filename, frame.f_lineno), code.co_name))
+            frame = frame.f_back
+        return found[::-1]
+
     def modules(self) -> list[str]:
         """Files of imported modules below the program's directory, or its initial working directory."""
         roots = tuple(os.path.join(self._directory, root, "") for root in ("", *sys.path[:1]))
@@ -151,6 +181,10 @@ class Places:
             part = next((part for end, part in _PARTS.items() if path.endswith(end)), None) if known else None
             known = self._is_foreign[path] = part or known
         return bool(known)
+
+    def is_of_tensorflow(self, path: str) -> bool:
+        """Whether a file belongs to TensorFlow or Keras."""
+        return self._libraries.has_added(path)
 
     def is_library(self, module: ModuleType) -> None:
         """A module is none of the user's, wherever it lies."""

@@ -3,39 +3,88 @@
 from __future__ import annotations
 
 import functools
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
-from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.places import GPULINT, Place, Places
+from gpulint.probe.agent.states import PYTHON, States
 from gpulint.probe.agent.tally import Tally
+
+READERS = frozenset(
+    {"numpy", "convert_to_numpy", "get_value", "get_weights", "__array__", "__bool__", "__complex__", "__float__"}
+    | {"__format__", "__index__", "__int__", "__nonzero__", "__repr__", "__str__"}
+)
+"""Functions of TensorFlow and Keras that a program calls to read a tensor."""
+
+READ = "read"
+"""The detail of reads in the time of Python."""
 
 
 class Reads:
-    """Counts `.numpy()`, `float(t)`, `if t`, `print(t)` and similar by line and by the device they wait for.
+    """Counts `.numpy()`, `float(t)`, `if t`, `print(t)` and similar by line and by the device they wait for, and the
+    training steps after which each line reads.
 
-    All of them end in one private method of eager tensors (2.16 and 2.21).
+    All of them end in one private method of eager tensors (2.16 and 2.21). What TensorFlow and Keras read of their own
+    accord (distributed iterators, progress bars) is not the program's doing: only the reads are counted, not the steps.
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault) -> None:
-        self._places, self._hooks = places, hooks
+    def __init__(self, places: Places, hooks: Hooks, fault: Fault, states: States, steps: Callable[[], int]) -> None:
+        """`steps` returns the number of training steps so far."""
+        self._places, self._hooks, self._states, self._steps = places, hooks, states, steps
         self._note = guarded("reads by the host", fault, self._count)
+        self._last: dict[tuple[Place | None, str], int] = {}
+        """The step after which a line last read a device."""
         self.seen = Tally("reads")
+        self.steps = Tally("step reads")
 
     def watch(self, internals: Internals) -> None:
         tensor = internals.eager_tensor
         if tensor is None:
             return
-        original, note = tensor._numpy, self._note
+        self._hooks.replace(tensor, "_numpy", self._timed(tensor._numpy, self._note))
+        self._hooks.replace(tensor, "numpy", self._timed(tensor.numpy, self._find))
+
+    def _timed(self, original: Callable[[Any], Any], place_of: Callable[[Any], Place | None]) -> Callable[[Any], Any]:
+        states = self._states
 
         @functools.wraps(original)
         def read(value: Any) -> Any:
-            note(value)
-            return original(value)
+            entered = states.enter(PYTHON, place_of(value), READ)
+            try:
+                return original(value)
+            finally:
+                if entered:
+                    states.leave()
 
-        self._hooks.replace(tensor, "_numpy", read)
+        return read
 
-    def _count(self, value: Any) -> None:
-        self.seen.count(self._places.here(), short(value.backing_device))
+    def _find(self, value: Any) -> Place | None:
+        """`.numpy()` also copies what the private method returns, which is counted there."""
+        return self._places.here()
+
+    def _count(self, value: Any) -> Place | None:
+        place, device = self._places.here(), short(value.backing_device)
+        self.seen.count(place, device)
+        steps = self._steps()
+        last = self._last.get((place, device), steps - 1)
+        if steps and steps != last and self._is_asked_for(sys._getframe(2)):
+            self._last[place, device] = steps
+            self.steps.add(place, device, numbers=(1, steps - last))
+        return place
+
+    def _is_asked_for(self, frame: FrameType | None) -> bool:
+        """Whether the program itself reads: it calls one of `READERS`, or hands a tensor to another library."""
+        called = None
+        while frame is not None and self._places.is_foreign(frame.f_code.co_filename):
+            if not frame.f_code.co_filename.startswith(GPULINT):  # a wrapper of what the program calls
+                called = frame
+            frame = frame.f_back
+        if frame is None or called is None:
+            return False
+        return called.f_code.co_name in READERS or not self._places.is_of_tensorflow(called.f_code.co_filename)

@@ -8,7 +8,8 @@ from typing import Any
 
 from gpulint.probe.agent.guard import Fault, guarded
 from gpulint.probe.agent.hooks import Hooks
-from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.states import LAUNCH, TRACE, States
 from gpulint.probe.agent.tally import Tally
 
 PER_REPLICA = "PerReplica"
@@ -24,8 +25,8 @@ class Replicas:
     Inside a traced function a call is counted when it is traced; eager calls each time.
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault) -> None:
-        self._places, self._hooks = places, hooks
+    def __init__(self, places: Places, hooks: Hooks, fault: Fault, states: States) -> None:
+        self._places, self._hooks, self._states = places, hooks, states
         self._note = guarded("replicas", fault, self._count)
         self._tensorflow: Any = None
         self.calls = Tally("runs")
@@ -37,16 +38,25 @@ class Replicas:
         self._hooks.replace(base, "run", self._counted(base.run))
 
     def _counted(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        states = self._states
+
         @functools.wraps(run)
         def counted(strategy: Any, fn: Any, args: Any = (), kwargs: Any = None, *rest: Any, **options: Any) -> Any:
-            self._note(strategy, fn, (args, kwargs))
-            return run(strategy, fn, args, kwargs, *rest, **options)
+            place = self._note(strategy, fn, (args, kwargs))
+            if not states.is_here or states.state in (LAUNCH, TRACE):  # inside a function
+                return run(strategy, fn, args, kwargs, *rest, **options)
+            states.enter(LAUNCH, place, "strategy.run")
+            try:
+                return run(strategy, fn, args, kwargs, *rest, **options)
+            finally:
+                states.leave()
 
         return counted
 
-    def _count(self, strategy: Any, fn: Any, given: Any) -> None:
+    def _count(self, strategy: Any, fn: Any, given: Any) -> Place | None:
+        place = self._places.here()
         if strategy.num_replicas_in_sync < 2:
-            return
+            return place
         tensorflow = self._tensorflow
         divided, whole, batch = False, False, None
         for leaf in _leaves(given):
@@ -57,7 +67,7 @@ class Replicas:
                 whole = True
                 batch = batch or _length(leaf)
         self.calls.add(
-            self._places.here(),
+            place,
             str(getattr(fn, "__name__", type(fn).__name__)),
             int(strategy.num_replicas_in_sync),
             not tensorflow.inside_function(),
@@ -66,6 +76,7 @@ class Replicas:
             whole,
             batch,
         )
+        return place
 
 
 def split(element: Any) -> tuple[int, ...]:

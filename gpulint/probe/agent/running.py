@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import builtins
 import contextlib
+import dataclasses
 import faulthandler
 import importlib.machinery
 import json
@@ -26,6 +27,8 @@ def main(arguments: Sequence[str]) -> NoReturn:
     options = Options(**json.loads(arguments[0]))
     mode = arguments[1] if arguments[1] in ("-m", "--kernel") else ""
     target, *given = arguments[2:] if mode else arguments[1:]
+    if mode == "--kernel":
+        options = dataclasses.replace(options, log=False)  # TensorFlow prints it among the output of the cells
     session = Session(options)
     if session.refused():
         sys.exit(2)
@@ -110,7 +113,10 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _leave_stacks(capture: str) -> None:
-    """Writes the stacks of all threads on SIGUSR2, which the parent sends when the program hangs."""
+    """Writes the stacks of all threads on SIGUSR2, which the parent sends when the program hangs, and when it crashes,
+    unless the user has them written elsewhere (PYTHONFAULTHANDLER)."""
     if hasattr(signal, "SIGUSR2"):
         stacks = open(f"{capture}.stacks", "w", encoding="utf-8")  # noqa: SIM115 (as long as the process)
         faulthandler.register(signal.SIGUSR2, file=stacks, all_threads=True)
+        if not faulthandler.is_enabled():
+            faulthandler.enable(file=stacks, all_threads=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -14,31 +15,37 @@ from gpulint.probe.agent import active, models
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.eager_costs import EagerCosts
 from gpulint.probe.agent.forks import Forks
 from gpulint.probe.agent.functions import FunctionWriter
-from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.graphs import Graph
 from gpulint.probe.agent.guard import guarded
 from gpulint.probe.agent.harvest import Harvest
+from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inline import Inline
-from gpulint.probe.agent.internals import Internals
+from gpulint.probe.agent.internals import REMOTE, Internals
 from gpulint.probe.agent.kernels import Kernels
+from gpulint.probe.agent.launches import Launches
 from gpulint.probe.agent.memory_samples import MEASURED, MemoryWriter
 from gpulint.probe.agent.observers import Observers
 from gpulint.probe.agent.operations import Operations
-from gpulint.probe.agent.pace import Pace
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.position import Position
 from gpulint.probe.agent.profile import Profile
+from gpulint.probe.agent.samples import Samples
 from gpulint.probe.agent.self_test import silent
 from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
+from gpulint.probe.agent.states import STATES, States
 from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
+from gpulint.probe.agent.tracing import Tracings
 from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, OPERATIONS, PACE
+from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, LAUNCHES, OPERATIONS, PROFILE, TRACES
+from gpulint.probe.tracing.handover import directory_of
 
 LAST = 2.0
 """Seconds that the end of the program waits for pending writes."""
@@ -49,6 +56,9 @@ INTERVAL = 1.0
 MAX_MODULES = 500
 """Limit of recorded modules of the program."""
 
+LOGGED = frozenset({OPERATIONS, GRAPHS})
+"""Evidence in whose place TensorFlow's placement log can be read."""
+
 BEFORE = "what ran before"
 """Evidence that is lost if watching starts late: earlier variables, traces and graphs."""
 
@@ -56,9 +66,10 @@ BEFORE = "what ran before"
 @dataclass(frozen=True)
 class Options:
     """The parent's options. `steps`: end the program after this number of training steps beyond the warm-up; 0 lets
-    it run. `warmup`: steps of the warm-up. `log`: turn on TensorFlow's placement log, for a parent that reads it.
+    it run. `warmup`: steps of the warm-up. `log`: the parent reads TensorFlow's placement log, which may stand in for
+    evidence that is lost.
     `simulate_gpus`: number of simulated GPUs, 0 for none, with `simulate_memory` bytes each, 0 if unspecified.
-    `profile`: a directory for TensorFlow's profile of `profile_steps` training steps after the warm-up, "" for none."""
+    `profile_steps`: training steps after the warm-up that TensorFlow's profiler traces, 0 for none."""
 
     capture: str
     steps: int = 0
@@ -67,7 +78,6 @@ class Options:
     log: bool = True
     simulate_gpus: int = 0
     simulate_memory: int = 0
-    profile: str = ""
     profile_steps: int = 0
 
 
@@ -92,31 +102,46 @@ class Session:
         self._harvest: Harvest | None = None
         self._memory = MemoryWriter(self._writer)
         self._simulation: Simulation | None = None
+        self._holders = Holders()
         self._steps = Steps()
         self._again = Again(step=0)
         """When the next training step is to be examined."""
         self._last_step = options.warmup + options.steps if options.steps else 0
         """The training step after which the program is ended, 0 for none."""
-        self._pace = Pace()
+        self._states = States()
+        self._launches = Launches(self._places, self._states)
+        self._tracings = Tracings(self._places, self._states, self.fault, self._calls.compiled)
+        self._samples = Samples(self._places, self._states, self.fault)
+        self._eager_costs = EagerCosts(self._states, options.warmup + 1)
         self._observers = Observers(
             self._writer,
             self._places,
             self._hooks,
             self.fault,
+            self._states,
             self._stepped,
             self._takes_gradients,
             lambda: self._steps.taken,
+            self._holders,
         )
-        self._variables = Variables(lambda: self._steps.taken + self._observers.calls, self._variable_made)
-        self._functions = FunctionWriter(self._writer, self._calls, self._pace.called)
+        self._variables = Variables(
+            lambda: self._steps.taken + self._observers.calls, self._variable_made, self._holders
+        )
+        self._functions = FunctionWriter(self._writer, self._calls, self._launches.called)
         self._profile = Profile(
-            options.profile,
+            directory_of(options.capture),
             options.warmup,
             options.profile_steps,
-            lambda reason: self._writer.write("lost", evidence="profile", reason=reason),
+            lambda reason: self._writer.write("lost", evidence=PROFILE, reason=reason),
             self.fault,
+            lambda: (self._steps.taken, self._steps.ended),
         )
+        self._position = Position(self._places)
+        self._profile.places = self._rows_of_nodes
+        self._profile.on_begin, self._profile.on_end = self._begin_spans, self._end_spans
         self._faults: set[tuple[str, str]] = set()
+        self._lost: set[tuple[str, str]] = set()
+        """Evidence that is lost, and why."""
         self._stopped = threading.Event()
         self._inner_told = self._loops_told = 0
         self._forks = Forks(options.capture)
@@ -202,18 +227,24 @@ class Session:
             self.harvest,
             self._batch_found,
             self._calls.traces_compiled,
+            self._tracings.first_run,
+            self._tracings.containing,
+            self._holders,
         )
         self._operations.compiled = self._calls.compiled
-        self._harvest = Harvest(self._internals, self._calls.compiled)
+        self._harvest = harvest = Harvest(self._internals, self._calls.compiled, self._lose_graphs)
         simulation = self._simulation
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
         self._writer.write("tensorflow", tensorflow=tensorflow.__version__, keras=None, cuda=cuda)
         self._placements = PlacedWriter(self._writer, tensorflow, Kernels(self._internals, cuda, simulation))
+        self._lose(*internals.lost)
         observers: tuple[tuple[str, Callable[[], None]], ...] = (
             (OPERATIONS, self._watch_operations),
+            (GRAPHS, lambda: harvest.watch(self._hooks)),
             ("placement log", self._log_placements),
-            ("profile", self._watch_profiler),
-            (PACE, self._watch_functions),
+            (PROFILE, self._watch_profiler),
+            (LAUNCHES, self._watch_functions),
+            (TRACES, self._watch_traces),
             ("calls", lambda: self._lose(*(("calls", name) for name in self._calls.watch(tensorflow)))),
             ("observers", lambda: self._observers.watch(tensorflow, internals)),
         )
@@ -230,7 +261,14 @@ class Session:
 
     def _lose(self, *lost: tuple[str, str]) -> None:
         for evidence, reason in lost:
-            self._writer.write("lost", evidence=evidence, reason=reason)
+            if (evidence, reason) not in self._lost:
+                self._lost.add((evidence, reason))
+                self._writer.write("lost", evidence=evidence, reason=reason)
+
+    def _lose_graphs(self, reason: str) -> None:
+        self._lose((GRAPHS, reason))
+        if reason is REMOTE:
+            self._lose((FUNCTIONS, "TensorFlow does not report those that a coordinator schedules"))
 
     def _watch_operations(self) -> None:
         assert self._internals is not None and self._operations is not None
@@ -240,29 +278,42 @@ class Session:
         self._internals.watch_operations(self._operations)
 
     def _log_placements(self) -> None:
+        """TensorFlow prints a line for each eager operation, which takes as long as half the operation, and cannot
+        stop once the runtime is up."""
         assert self._internals is not None
         if self._internals.is_live:
             self._lose((BEFORE, "TensorFlow was in use when the watching began"))
         elif self._options.log and self._simulation is None:
-            self._tensorflow.debugging.set_log_device_placement(True)
+            if instead := LOGGED.intersection(evidence for evidence, _ in self._lost):
+                self._writer.write("logging", instead_of=sorted(instead))  # before TensorFlow prints the first line
+                self._tensorflow.debugging.set_log_device_placement(True)
 
     def _watch_profiler(self) -> None:
-        if self._options.profile:
+        if self._options.profile_steps:
             self._profile.watch(self._tensorflow.profiler.experimental, self._hooks)
 
     def _watch_functions(self) -> None:
         assert self._internals is not None
-        if self._internals.function is not None:
-            self._pace.watch(self._internals.function, self._hooks)
+        self._launches.watch(self._hooks, *self._internals.functions)
+        self._launches.on_begun += [self._tracings.began, self._observers.function_began]
+        self._tracings.on_traced = guarded("traces", self.fault, self._observers.function_traced)
+        self._launches.on_ended += [self._tracings.ended, self._observers.function_ended]
+        if self._internals.runtime is not None:
+            self._eager_costs.watch(self._internals.runtime)
         if self._internals.tells_operations:
-            self._pace.on_first = guarded(FUNCTIONS, self.fault, self._first_function)
+            self._launches.on_first = guarded(FUNCTIONS, self.fault, self._first_function)
+
+    def _watch_traces(self) -> None:
+        assert self._internals is not None
+        if self._internals.compilation is not None:
+            self._tracings.watch(self._internals.compilation, self._hooks)
 
     def _first_function(self) -> None:
         """A `tf.function` was called, whose trace was seen, or none ever will be."""
         assert self._operations is not None
         if not self._tensorflow.executing_eagerly() or sys.exc_info()[0] is not None:
             return
-        self._pace.on_first = None
+        self._launches.on_first = None
         if not self._operations.traces and not self._tensorflow.config.functions_run_eagerly():
             self._lose((FUNCTIONS, "one was called and not seen"))
 
@@ -291,7 +342,6 @@ class Session:
         if self._operations is not None:
             self._write_operations(self._operations)
             self._steps.write(self._writer)
-            self._pace.write(self._writer)
         self._memory.write()
         self._writer.write("phase", name=phase)
         self._memory.enter(phase)
@@ -311,13 +361,29 @@ class Session:
             if self._steps.taken <= self._options.warmup:
                 self._warms_up(self._steps.taken + 1)
             taken = self._steps.add(function, place, ended, seconds, self._operations.eager)
-            if function != EAGER_STEP:
-                self._pace.add(ended, self._observers.waited)
+            self._states.stepped(self._operations.eager)
         except Exception as error:
             self.fault("steps", error)
             return
         if taken >= self._again.step or ended >= self._again.time:
             self._look(taken, place, ended)
+
+    def _begin_spans(self) -> None:
+        self._states.on_span = lambda state, began, ended: self._profile.spent(STATES[state], began, ended)
+
+    def _end_spans(self) -> None:
+        self._states.on_span = None
+        self._profile.spent(STATES[self._states.state], self._states.since, time.perf_counter())
+
+    def _rows_of_nodes(self) -> dict[str, tuple[int, int]]:
+        """Node → file number and row, where its name is that of one line only; none without a GPU, whose kernels are
+        named after nodes."""
+        places: dict[str, Place | None] = {}
+        if self._operations is not None and self._tensorflow.config.list_physical_devices("GPU"):
+            for (_, name), created in list(self._operations.created.items()):
+                place = created.place
+                places[name] = place if places.get(name, place) == place else None
+        return {name: (self._writer.file(place[0], *place[2:]), place[1]) for name, place in places.items() if place}
 
     def _takes_gradients(self, graph: Any) -> None:
         if self._operations is not None:
@@ -327,6 +393,7 @@ class Session:
         """Step number `taken` has ended, at the latest the first after the warm-up."""
         assert self._operations is not None
         if taken == self._options.warmup + 1:
+            self._samples.start()
             self._enter(MEASURED)
             self._operations.kept.begin(taken)
         elif taken == 1:
@@ -335,12 +402,17 @@ class Session:
     def _look(self, taken: int, place: Place | None, now: float) -> None:
         """A step has ended that is to be examined."""
         assert self._operations is not None
-        again = self._profile.stepped(taken)
+        is_own = self._states.enter(STATES.index("own"))
+        try:
+            again = self._profile.stepped(taken, now)
+        finally:
+            if is_own:
+                self._states.leave()
         try:
             for other in (
-                self._observers.stepped(place, now),
                 self._memory.stepped(taken, now),
                 self._operations.kept.stepped(taken),
+                self._eager_costs.stepped(taken),
             ):
                 again = again.or_(other)
         except Exception as error:
@@ -354,7 +426,9 @@ class Session:
 
     def _write_on(self) -> None:
         while not self._stopped.wait(INTERVAL):
+            self._profile.look(self._operations is not None and bool(self._operations.loops))
             self.write_down()
+            guarded("position", self.fault, self._position.write)(self._writer)
 
     def write_down(self) -> None:
         """Writes the counts since the last time."""
@@ -364,16 +438,24 @@ class Session:
         try:
             self._write_operations(operations)
             self._observers.write()
+            self._forks.after_start.write(self._writer)
             self._steps.write(self._writer)
-            self._pace.write(self._writer)
+            self._write_time()
             self.harvest()
             self._functions.write(operations, self.graphs)
             operations.kept.write(self._writer)
             self._memory.write_on()
+            self._holders.write(self._writer)
             self._write_graphs()
             self.inline.write_down()
         except Exception as error:
             self.fault("writing", error)
+
+    def _write_time(self) -> None:
+        self._states.write(self._writer)
+        self._tracings.write(self._writer)
+        self._eager_costs.write(self._writer)
+        self._samples.write(self._writer)
 
     def _write_operations(self, operations: Operations) -> None:
         assert self._placements is not None
@@ -425,6 +507,8 @@ class Session:
         """This process has forked; the fork is not watched."""
         if self._tensorflow is not None:
             self._forks.tell()
+            if self._internals is not None and self._internals.is_live:
+                self._forks.after_start.count(self._places.here())
 
     def forked(self) -> None:
         """This process is a fork of the watched one."""
@@ -444,6 +528,10 @@ class Session:
         if not self._forks.is_fork:
             self._await_writing(LAST)
             self._profile.end()
+            self._eager_costs.end()
+            self._samples.stop()
+            guarded("waits for input", self.fault, self._observers.close)()
+            self._states.close()
             self.inline.look_again()
             self.write_down()
             guarded("memory", self.fault, self._memory.write)()

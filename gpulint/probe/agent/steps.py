@@ -53,6 +53,8 @@ class Steps:
     def __init__(self) -> None:
         self.taken = 0
         """Steps of all functions so far."""
+        self.ended = 0.0
+        """When the last one did (`time.perf_counter`)."""
         self._fresh: list[tuple[tuple[str, Place | None], float, float, int]] = []
         self._before: dict[tuple[str, Place | None], int] = {}
         self._told = 0
@@ -64,6 +66,7 @@ class Steps:
         with self._lock:
             self._fresh.append(((function, place), ended, seconds, operations))
             self.taken += 1
+            self.ended = ended
             return self.taken
 
     def _summed(self) -> dict[tuple[str, Place | None], _Fresh]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from gpulint.probe.agent.holders import Holder, Holders, group_of_variable
 from gpulint.probe.agent.places import Place
 
 _Key: TypeAlias = "tuple[tuple[Place | None, ...], str]"
@@ -21,8 +22,10 @@ class Variables:
     far.
     """
 
-    def __init__(self, uses: Callable[[], int], on_variable: Callable[[dict[str, Any]], None]) -> None:
-        self._uses, self._on_variable = uses, on_variable
+    def __init__(
+        self, uses: Callable[[], int], on_variable: Callable[[dict[str, Any]], None], holders: Holders
+    ) -> None:
+        self._uses, self._on_variable, self._holders = uses, on_variable, holders
         self._lock = threading.RLock()  # a variable may be collected while another is recorded
         self._living: dict[_Key, Counter[int]] = {}
         """Round → number of its variables that still exist."""
@@ -40,6 +43,7 @@ class Variables:
         for length in sizes:
             size *= length if length is not None else 0
         place, *others = callers or [None]
+        self._holders.add(handle, Holder(device, group_of_variable(), place, "variable"), size)
         now = self._uses()
         self._on_variable(
             {

@@ -12,11 +12,15 @@ from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,
+    Data,
+    EagerCost,
     Execution,
     Frame,
     Function,
     Happened,
+    Holding,
     InnerDevice,
+    Inside,
     Kept,
     Kernel,
     Loop,
@@ -25,18 +29,28 @@ from gpulint.probe.capture.records import (
     Pace,
     Read,
     ReplicaRun,
+    Retrace,
     Sample,
+    Sampled,
+    Segment,
     SourceText,
     Split,
+    Stage,
+    StageWork,
     Stated,
     Steps,
     Strategy,
+    TakenStep,
     Task,
+    Traced,
+    Transformation,
     Variable,
     Wait,
     Where,
+    WindowPeak,
     Worker,
 )
+from gpulint.probe.capture.windows import Window
 
 _TENSORFLOW = re.compile(r"[/\\]tensorflow[/\\]python[/\\]")
 
@@ -67,6 +81,8 @@ class Capture:
     """Where it was raised."""
     error_frames: tuple[tuple[Where, str], ...] = ()
     """The last frames of the program that led there, with function names, innermost last."""
+    position: tuple[tuple[Where, str], ...] = ()
+    """The frames of the program that its main thread was last seen in, with function names, innermost last."""
     lost: list[tuple[str, str]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     simulated: int = 0
@@ -116,9 +132,23 @@ class Capture:
     loops: list[Loop] = field(default_factory=list)
     splits: Counter[Split] = field(default_factory=Counter)
     waits: dict[Where | None, Wait] = field(default_factory=dict)
+    local_input: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
+    """Loop over a distributed dataset → elements of which this process got its part, and the seconds for that."""
     reads: Counter[Read] = field(default_factory=Counter)
+    holdings: list[Holding] = field(default_factory=list)
+    """What Python held on each device when that was most."""
+    window_peaks: list[WindowPeak] = field(default_factory=list)
+    step_reads: dict[Read, tuple[int, int]] = field(default_factory=dict)
+    """Training steps after which the program itself reads there, of the steps from the first to the last of them."""
+    retraces: Counter[Retrace] = field(default_factory=Counter)
+    forks: Counter[Where | None] = field(default_factory=Counter)
+    """Lines that forked the process with TensorFlow's runtime up."""
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
     """Number of calls, and seconds of all together."""
+    data: Counter[Data] = field(default_factory=Counter)
+    """What Keras models were fitted to, by number of calls."""
+    pipelines: dict[Where | None, list[tuple[Transformation, ...]]] = field(default_factory=lambda: defaultdict(list))
+    """By the line that reads them: the stages of each pipeline, last to first."""
     modules: tuple[str, ...] = ()
     """The program's own modules that were imported, as files."""
     environment: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -138,6 +168,23 @@ class Capture:
     """The program's cluster task, None outside a cluster or if unknown."""
     paces: list[Pace] = field(default_factory=list)
     """Steps after the warm-up."""
+    stages: dict[int, Stage] = field(default_factory=dict)
+    """By id."""
+    segments: list[Segment] = field(default_factory=list)
+    """The time of the training thread from its first step on, without gaps."""
+    steps_taken: list[TakenStep] = field(default_factory=list)
+    """The first steps after that one."""
+    inside: list[Inside] = field(default_factory=list)
+    traced: dict[tuple[str, Where | None, str], Traced] = field(default_factory=dict)
+    """By function, line and kind."""
+    eager_cost: EagerCost | None = None
+    generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
+    """Generators that feed datasets: elements and seconds."""
+    stage_times: dict[tuple[Where | None, str], StageWork] = field(default_factory=dict)
+    """(line that reads, name of the stage) → the stage, as tf.data measured it."""
+    samples: Counter[Sampled] = field(default_factory=Counter)
+    window: Window | None = None
+    """The part of the run that TensorFlow's profiler traced."""
     stack: tuple[Frame, ...] = ()
     """The main thread's stack when the program was stopped, innermost frame first."""
     members: tuple[Member, ...] = ()
@@ -176,6 +223,11 @@ class Capture:
         for node, count in self.nodes.items():
             seen[node.assigned] += count
         return seen
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether TensorFlow had a real GPU."""
+        return not self.simulated and any("GPU:" in device for device in self.logical)
 
     @property
     def own_devices(self) -> tuple[str, ...]:

@@ -14,11 +14,15 @@ from gpulint.probe.capture.records import (
     Call,
     Card,
     Copy,
+    Data,
+    EagerCost,
     Execution,
     Frame,
     Function,
     Happened,
+    Holding,
     InnerDevice,
+    Inside,
     Kept,
     Kernel,
     Lines,
@@ -26,20 +30,32 @@ from gpulint.probe.capture.records import (
     ModelCall,
     Node,
     Pace,
+    PeakRow,
     Read,
     ReplicaRun,
+    Retrace,
     Sample,
+    Sampled,
+    Segment,
     SourceText,
     Split,
+    Stage,
+    StageWork,
     Stated,
     Steps,
     Strategy,
+    TakenStep,
     Task,
+    Traced,
+    Transformation,
     Variable,
     Wait,
     Where,
+    WindowPeak,
+    Work,
     Worker,
 )
+from gpulint.probe.capture.windows import Window
 
 VERSION = 1
 """Version of the format; increases when a field is removed or changes its meaning."""
@@ -115,8 +131,16 @@ def _fault(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _exit(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.error, capture.error_at = record["error"] or "", _where(record.get("where"))
+    capture.error_frames = _frames(record)
+
+
+def _position(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.position = _frames(record)
+
+
+def _frames(record: dict[str, Any]) -> tuple[tuple[Where, str], ...]:
     frames = ((_where(place), str(function)) for place, function in record.get("frames", ()))
-    capture.error_frames = tuple((where, function) for where, function in frames if where is not None)
+    return tuple((where, function) for where, function in frames if where is not None)
 
 
 def _devices(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -220,9 +244,34 @@ def _input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         )
 
 
+def _local_input(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, elements, seconds in record["rows"]:
+        where = _place(files, file, row)
+        before = capture.local_input.get(where, (0, 0.0))
+        capture.local_input[where] = before[0] + elements, before[1] + seconds
+
+
 def _reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, device, count in record["rows"]:
         capture.reads[Read(_place(files, file, row), device)] += count
+
+
+def _step_reads(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, device, count, steps in record["rows"]:
+        read = Read(_place(files, file, row), device)
+        before = capture.step_reads.get(read, (0, 0))
+        capture.step_reads[read] = before[0] + count, before[1] + steps
+
+
+def _retraces(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, function, own, cause, argument, example, count in record["rows"]:
+        one = Retrace(_place(files, file, row), function, bool(own), cause, argument, example)
+        capture.retraces[one] += count
+
+
+def _forks(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, count in record["rows"]:
+        capture.forks[_place(files, file, row)] += count
 
 
 def _models(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -230,6 +279,16 @@ def _models(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         call = ModelCall(_place(files, file, row), method)
         made, spent = capture.model_calls.get(call, (0, 0.0))
         capture.model_calls[call] = made + count, spent + seconds
+
+
+def _data(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, kind, workers, batch, count in record["rows"]:
+        capture.data[Data(_place(files, file, row), kind, workers, batch)] += count
+
+
+def _pipeline(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    stages = tuple(Transformation(str(name), _where(place)) for name, place in record["stages"])
+    capture.pipelines[_where(record["where"])].append(stages)
 
 
 def _environment(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -270,6 +329,7 @@ def _function(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         record["device"],
         made=record.get("made", 0),
         graph=bool(record.get("graph", True)),
+        runs=record.get("runs", 0),
     )
     capture.functions[one.name, where] = one
     capture.timeline += [Happened(moment, one) for moment in record.get("at", ())]
@@ -321,6 +381,17 @@ def _kept_tensors(capture: Capture, record: dict[str, Any], files: _Files) -> No
     capture.kept = [Kept(_place(files, file, row), *counted) for file, row, *counted in record["rows"]]
 
 
+def _holders(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.holdings = [Holding(_place(files, file, row), *held) for file, row, *held in record["rows"]]
+
+
+def _peaks(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.window_peaks = [
+        WindowPeak(device, in_use, before, tuple(PeakRow(_place(files, file, row), *held) for file, row, *held in rows))
+        for device, in_use, before, rows in record["rows"]
+    ]
+
+
 def _memory(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = {device: (int(current), int(peak)) for device, (current, peak) in record["devices"].items()}
     capture.memory.append(Sample(record["t"], record["phase"], devices))
@@ -356,6 +427,68 @@ def _pace(capture: Capture, record: dict[str, Any], files: _Files) -> None:
         capture.paces += [Pace(*row) for row in record["rows"]]
 
 
+def _stage(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.stages[record["id"]] = Stage(str(record["name"]), _where(record["where"]))
+
+
+def _time(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    states = record["states"]
+    slow = {ended: tuple(_work(files, row) for row in rows) for ended, rows in record["slow"]}
+    for ended, *seconds, eager in record["each"]:
+        of_state = {name: spent for name, spent in zip(states, seconds, strict=True) if spent}
+        capture.steps_taken.append(TakenStep(ended, of_state, eager, slow.get(ended, ())))
+    began, ended, work = (
+        float(record["began"]),
+        float(record["ended"]),
+        tuple(_work(files, row) for row in record["work"]),
+    )
+    seconds = {str(name): float(spent) for name, spent in record["seconds"].items()}
+    capture.segments.append(Segment(record["stage"], began, ended, record["steps"], seconds, record["eager"], work))
+
+
+def _work(files: _Files, row: list[Any]) -> Work:
+    file, number, state, detail, seconds, times = row
+    return Work(_place(files, file, number), state, detail, seconds, times)
+
+
+def _inside(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, state, detail, began, ended, seconds, times in record["rows"]:
+        work = Work(_place(files, file, row), state, detail, seconds, times)
+        capture.inside.append(Inside(work, began, ended))
+
+
+def _traced(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, name, kind, times, seconds, causes in record["rows"]:
+        capture.traced[name, _place(files, file, row), kind] = Traced(times, seconds, tuple(causes))
+
+
+def _eager(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.eager_cost = EagerCost(record["operations"], record["mean"], record["median"])
+
+
+def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, elements, seconds in record["rows"]:
+        where = _place(files, file, row)
+        before = capture.generators.get(where, (0, 0.0))
+        capture.generators[where] = before[0] + elements, before[1] + seconds
+
+
+def _stage_times(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, name, *numbers in record["rows"]:
+        key = _place(files, file, row), name
+        before = capture.stage_times.get(key, StageWork(0, 0.0, 0.0))
+        capture.stage_times[key] = StageWork(*(one + more for one, more in zip(before, numbers, strict=True)))
+
+
+def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    for file, row, *work, count in record["rows"]:
+        capture.samples[Sampled(_place(files, file, row), *work)] += count
+
+
+def _window(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.window = Window.of(record, lambda file, row: _place(files, file, row))
+
+
 def _stack(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.stack = tuple(Frame(*row) for row in record["frames"])
 
@@ -375,6 +508,7 @@ _HANDLERS = {
     "lost": _lost,
     "fault": _fault,
     "exit": _exit,
+    "position": _position,
     "devices": _devices,
     "simulated": _simulated,
     "refused": _refused,
@@ -391,8 +525,14 @@ _HANDLERS = {
     "loop": _loop,
     "splits": _splits,
     "input": _input,
+    "local input": _local_input,
     "reads": _reads,
+    "step reads": _step_reads,
+    "retraces": _retraces,
+    "forks": _forks,
     "models": _models,
+    "data": _data,
+    "pipeline": _pipeline,
     "environment": _environment,
     "keras": _keras,
     "modules": _modules,
@@ -403,11 +543,22 @@ _HANDLERS = {
     "steps": _steps,
     "kept": _kept_tensors,
     "memory": _memory,
+    "holders": _holders,
+    "peaks": _peaks,
     "host": _host,
     "cards": _cards,
     "source": _source,
     "log": _log,
     "worker": _worker,
     "pace": _pace,
+    "stage": _stage,
+    "time": _time,
+    "inside": _inside,
+    "traced": _traced,
+    "eager": _eager,
+    "generators": _generators,
+    "stages": _stage_times,
+    "samples": _samples,
+    "window": _window,
     "stack": _stack,
 }

@@ -129,6 +129,8 @@ class Function(NamedTuple):
     made: int = 0
     graph: bool = True
     """Whether its nodes were recorded: not for functions that XLA compiles or that were traced before."""
+    runs: int = 0
+    """Runs from Python that are no training steps; the real number may be up to twice as large."""
 
     @property
     def traces_of_each(self) -> float:
@@ -350,6 +352,90 @@ class Wait(NamedTuple):
     steps: int
 
 
+class Stage(NamedTuple):
+    """A stretch of the program: "epoch 2", "evaluation", "prediction", or "loop", one pass over a dataset."""
+
+    name: str
+    where: Where | None
+
+
+class Work(NamedTuple):
+    """Seconds that the training thread spent in a state, on one kind of work of a line: `detail` names the operation,
+    function or callback."""
+
+    where: Where | None
+    state: str
+    detail: str
+    seconds: float
+    times: int
+
+
+class TakenStep(NamedTuple):
+    """One step: when it ended, seconds by state since the one before, and the eager operations meanwhile. `work` is
+    what took longest, of the slowest steps only."""
+
+    ended: float
+    seconds: dict[str, float]
+    eager: int
+    work: tuple[Work, ...] = ()
+
+
+class Segment(NamedTuple):
+    """Consecutive steps of a stage (by its id), or the rest of it after them: seconds by state of the training thread
+    and `own`, the agent's."""
+
+    stage: int
+    began: float
+    ended: float
+    steps: int
+    seconds: dict[str, float]
+    eager: int
+    work: tuple[Work, ...]
+
+
+class StageWork(NamedTuple):
+    """A stage of the pipelines that a line reads: elements, seconds of its own work, and elements times parallelism."""
+
+    elements: int
+    seconds: float
+    parallel: float
+
+
+class Inside(NamedTuple):
+    """Seconds inside a function, between two moments, that belong to another state than "launch"."""
+
+    work: Work
+    began: float
+    ended: float
+
+
+class Traced(NamedTuple):
+    """Traces (`kind` "trace") or compilations by XLA ("xla") of a function, in the whole run. `causes`: what changed
+    since the one before."""
+
+    times: int
+    seconds: float
+    causes: tuple[str, ...]
+
+
+class EagerCost(NamedTuple):
+    """Eager operations that were timed: their number, mean and median seconds."""
+
+    operations: int
+    mean: float
+    median: float
+
+
+class Sampled(NamedTuple):
+    """A line that Python ran while the training thread did some work: in that thread ("training"), or another one of
+    the program ("outside"); of "looked" samples, how often other threads were looked at."""
+
+    where: Where | None
+    state: str
+    detail: str
+    thread: str
+
+
 class Read(NamedTuple):
     """A line where Python reads tensors of a device."""
 
@@ -357,8 +443,69 @@ class Read(NamedTuple):
     device: str
 
 
+class Retrace(NamedTuple):
+    """Why a `tf.function` was traced again, at the line that called it. `own`: it is the program's, not a library's.
+    `cause`: its `argument` differs in "shape", "dtype", "value" (of a Python number or string), "object" (another one)
+    or "structure"; "function": another function object of the same code; "context": the same arguments under another
+    device, strategy or outer function. `example` is the first difference of the kind."""
+
+    where: Where | None
+    function: str
+    own: bool
+    cause: str
+    argument: str
+    example: str
+
+
+class Data(NamedTuple):
+    """What the calls of `fit` on a line are given: "arrays", "dataset", "generator", "PyDataset" or "other"; `workers`
+    of a PyDataset; `batch`, the requested batch size, 0 if the data is in batches."""
+
+    where: Where | None
+    kind: str
+    workers: int
+    batch: int
+
+
+class Transformation(NamedTuple):
+    """A dataset of a pipeline by its class, such as `ParallelMapDataset`, and the line that added it."""
+
+    name: str
+    where: Where | None
+
+
 class ModelCall(NamedTuple):
     """A line that calls a method of a Keras model."""
 
     where: Where | None
     method: str
+
+
+class Holding(NamedTuple):
+    """Bytes at the peak of what Python holds on a device ("" for arrays, which are on the host until TensorFlow copies
+    them): `group` is "weights", "slots", "input" or "python", `what` the operation or method they come from."""
+
+    where: Where | None
+    device: str
+    group: str
+    what: str
+    bytes: int
+
+
+class PeakRow(NamedTuple):
+    """Bytes that were allocated within the traced window and in use at its peak, by line and group."""
+
+    where: Where | None
+    group: str
+    op: str
+    bytes: int
+
+
+class WindowPeak(NamedTuple):
+    """The peak of a device's allocator in the traced window: bytes in use, of these allocated before the window, and
+    what the others were for. The device is a physical one."""
+
+    device: str
+    in_use: int
+    before: int
+    rows: tuple[PeakRow, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures.peer_waits import own_waits
 from gpulint.probe.measures.waiting import HIGH, NEEDED, wait_share
 
 _ID = "input-wait"
@@ -16,7 +17,7 @@ def check(run: Run) -> Iterator[Expectation]:
     """Each loop over a dataset with training steps, by the share of time spent in `next()`."""
     capture = run.capture
     steps = sum(one.taken for one in capture.steps.values())
-    judged = {where: wait_share(wait) for where, wait in capture.waits.items() if wait.steps}
+    judged = {where: wait_share(wait) for where, wait in own_waits(capture).items() if wait.steps}
     for where, one in judged.items():
         if not one.enough:
             continue
@@ -27,7 +28,7 @@ def check(run: Run) -> Iterator[Expectation]:
                 _EXPECTED,
                 one.text,
                 where=where,
-                fix="give the pipeline `num_parallel_calls`, `cache` and `prefetch`, or do less for each element",
+                fix="do less for each element, in parallel (`num_parallel_calls`), or keep the elements (`cache`)",
                 level=Level.WARN,
             )
         elif one.is_noise:

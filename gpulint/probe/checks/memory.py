@@ -121,7 +121,8 @@ def _out_of_memory(capture: Capture) -> Iterator[Expectation]:
         told = f"{in_words(failed.size)} were refused" if failed.size is not None else "a tensor was refused"
         peak = max((max(one.devices.get(failed.device, (0, 0))) for one in capture.memory), default=0)
         in_use = f", with {in_words(peak)} in use at most before" if peak else ""
-        subject = f"memory of {failed.device or 'the device'}"
+        all_of_them = "the simulated GPUs together" if capture.simulated else "the device"
+        subject = f"memory of {failed.device or all_of_them}"
         fix = "use a smaller batch or model, or spread it over more GPUs"
         yield violated(_OUT, subject, expected, told + in_use, where=capture.error_at, fix=fix)
     elif count := out_of_memory.retried(capture):

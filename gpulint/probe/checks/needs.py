@@ -14,6 +14,7 @@ from gpulint.probe.capture.evidence import (
     FUNCTIONS,
     GRAPHS,
     OPERATIONS,
+    READS,
     REPLICAS,
     REQUESTED,
     RUNTIME,
@@ -21,7 +22,9 @@ from gpulint.probe.capture.evidence import (
 )
 from gpulint.probe.expectations.expectation import Expectation, Level, Status
 
-_STEPS = frozenset({"eager-hot-loop", "gpu-idle", "host-growth", "input-wait", "mem-leak", "strategy-spread"})
+_STEPS = frozenset(
+    {"eager-hot-loop", "gpu-idle", "host-growth", "host-reads", "input-wait", "mem-leak", "strategy-spread"}
+)
 _PLACED = frozenset({"copies", "expect-copies", "expect-on", "gpu-idle", "no-cpu-fallback", "scope-placement"})
 _GRAPHS = _PLACED | {"strategy-spread", "variables-mirrored"}
 
@@ -34,6 +37,7 @@ NEEDED = {
     FUNCTIONS: _STEPS | _GRAPHS | {"expect-traces", "retrace"},
     EAGER_STEPS: _STEPS,
     REPLICAS: frozenset({"replica-batch", "replica-inputs"}),
+    READS: frozenset({"host-reads"}),
     WAITS: frozenset({"input-wait"}),
     DISTRIBUTED_WAITS: frozenset({"input-wait", "replica-batch"}),
 }

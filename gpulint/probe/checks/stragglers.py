@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Task
 from gpulint.probe.cluster.worker_text import names
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures.pace import Pace, pace
 
 _ID = "straggler"
 
@@ -23,15 +22,6 @@ SHORT = 0.005
 """Seconds by which the own time must also exceed the median: Python varies by milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Median seconds of one worker per step: in the step function, and in Python between two steps."""
-
-    steps: int
-    inside: float
-    between: float
-
-
 def check(run: Run) -> Iterator[Expectation]:
     """Own time of each worker: time between steps without input waits, plus the time of a step in which nobody waits.
 
@@ -43,7 +33,7 @@ def check(run: Run) -> Iterator[Expectation]:
     trainers = run.capture.trainers
     if len(trainers) < 2 or run.capture.simulated:
         return
-    times = {task: times_of(capture) for task, capture in trainers}
+    times = {task: pace(capture) for task, capture in trainers}
     subject, expected = "own time of each worker for a step", f"at most {SLOW} × the median"
     if min(one.steps for one in times.values()) < NEEDED:
         if any(capture.steps for _, capture in trainers):
@@ -70,32 +60,13 @@ def check(run: Run) -> Iterator[Expectation]:
         yield held(_ID, subject, expected, observed)
 
 
-def own_times(times: dict[Task, Times]) -> dict[Task, float]:
+def own_times(times: dict[Task, Pace]) -> dict[Task, float]:
     """Seconds of each worker per step, without waiting for others."""
     least = min(one.inside for one in times.values())
     return {task: one.between + least for task, one in times.items()}
 
 
-def times_of(capture: Capture) -> Times:
-    """A worker's times for steps after the warm-up; zeros if there are none."""
-    return Times(
-        sum(one.steps for one in capture.paces),
-        _median([(one.inside, one.steps) for one in capture.paces]),
-        _median([(one.between, one.steps) for one in capture.paces]),
-    )
-
-
-def _median(values: Sequence[tuple[float, int]]) -> float:
-    """Median of medians, weighted by steps."""
-    left = sum(count for _, count in values) / 2
-    for value, count in sorted(values):
-        left -= count
-        if left <= 0:
-            return value
-    return 0.0
-
-
-def _told(task: Task, times: Times, own: float) -> str:
+def _told(task: Task, times: Pace, own: float) -> str:
     return (
         f"{task.name}: {own * 1e3:.1f} ms of its own, {times.between * 1e3:.1f} ms of them between steps; "
         f"{times.inside * 1e3:.1f} ms in the step, waiting included"

@@ -5,27 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
+from gpulint.probe.measures.retracing import causes_of, fixes, in_words, is_created_anew
 
 _ID = "retrace"
 
+SHOWN = 4
+"""Limit of causes that are shown."""
+
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each function that ran, by its traces that ran."""
+    """Each function that ran, by its traces that ran, with what differed between them."""
     most = run.settings.probe_max_traces
     for function in run.capture.functions.values():
         subject = f"traces of `{function.name}`"
         expected = f"at most {most}" + (" for each" if function.made > 1 else "")
         several = f", {function.traces_of_each:.3g} for each of {function.made} functions" if function.made > 1 else ""
         observed = f"{function.traces}{several}"
-        if function.traces_of_each > most:
+        causes = causes_of(function.name, run.capture)
+        created_anew = is_created_anew(function, run.capture, most)
+        if function.traces_of_each > most or created_anew:
             yield violated(
                 _ID,
                 subject,
                 expected,
-                observed,
-                code="GPU504",
+                observed + (", each of which ran once or twice" if created_anew else ""),
+                code="GPU505" if created_anew else "GPU504",
                 where=function.where,
-                fix="pass tensors instead of Python values, and make the function once",
+                evidence=tuple(in_words(causes)[:SHOWN]),
+                fix=fixes(causes) or "pass tensors instead of Python values, and create the function once",
                 level=Level.WARN,
             )
         else:

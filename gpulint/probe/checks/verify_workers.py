@@ -11,12 +11,14 @@ from gpulint.probe.capture.records import Task
 from gpulint.probe.checks import (
     devices_alike,
     growth_alike,
+    peer_wait,
     replica_balance,
     stragglers,
     versions_alike,
     worker_balance,
     workers_joined,
 )
+from gpulint.probe.checks.verify import CHECKS as EACH
 from gpulint.probe.checks.verify import in_order, verify
 from gpulint.probe.cluster.worker_text import SHOWN, by_value, names
 from gpulint.probe.expectations.expectation import Expectation, Run, UserExpectation
@@ -30,6 +32,7 @@ CHECKS = (
     worker_balance.check,
     replica_balance.check,
     stragglers.check,
+    peer_wait.check_cluster,
 )
 """The checks of a cluster, in report order."""
 
@@ -39,7 +42,8 @@ def verify_all(
 ) -> list[Expectation]:
     """All expectations of a joined capture: those of the cluster, then those of its workers, with equal ones merged."""
     of_cluster = verify(Run(capture, findings, (), settings), CHECKS)
-    of_workers = [(task, verify(Run(one, findings, requested, settings))) for task, one in capture.trainers]
+    own = [check for check in EACH if check is not peer_wait.check]
+    of_workers = [(task, verify(Run(one, findings, requested, settings), own)) for task, one in capture.trainers]
     return in_order([*of_cluster, *merged(of_workers)])
 
 

@@ -30,6 +30,9 @@ def joined(members: Sequence[Member]) -> Capture:
         tensorflow=next((one.tensorflow for one in captures if one.tensorflow), {}),
         error=error.error if error is not None else "",
         error_at=error.error_at if error is not None else None,
+        error_frames=error.error_frames if error is not None else (),
+        stack=error.stack if error is not None else (),
+        position=error.position if error is not None else (),
         simulated=max((one.simulated for one in captures), default=0),
         simulated_memory=first.simulated_memory,
         refused=next((one.refused for one in captures if one.refused), ""),
@@ -60,7 +63,7 @@ def joined(members: Sequence[Member]) -> Capture:
             cards=[*whole.cards, *(_of_host(card, task.name) for card in one.cards)],
             sources={**one.sources, **whole.sources},
         )
-        for name in ("executions", "nodes", "copies", "eager", "taken", "runs", "reads"):
+        for name in ("executions", "nodes", "copies", "eager", "taken", "runs", "reads", "data", "retraces"):
             counts: Counter[Any] = getattr(whole, name)
             counts.update(getattr(one, name))
         for stream, log in one.logs.items():
@@ -76,6 +79,7 @@ def _end(members: Sequence[Member], blamed: Sequence[Member]) -> dict[str, Any]:
     ends = [one.capture.end for one in blamed if one.capture is not None]
     end = ends[0] if ends else {}
     told = {"status": end.get("status"), "signal": end.get("signal"), "reason": end.get("reason")}
+    told["oom_kills"] = end.get("oom_kills")
     last = next((one.capture.last_line for one in blamed if one.capture is not None), "")
     return {**told, "seconds": seconds, "last": last, "worker": names(one.task for one in blamed)}
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Iterable, Mapping
 
 from gpulint.probe.capture.contents import Capture, Member
 from gpulint.probe.capture.records import Task
+from gpulint.probe.measures.failures import signal_name
 
 SHOWN = 4
 """Limit of workers, or groups of workers, in one line."""
@@ -47,7 +47,7 @@ def how_it_ended(capture: Capture | None) -> str:
     if end.get("reason") == "peer":
         return "stopped with the others"
     if (number := end.get("signal")) is not None:
-        return f"signal {number}{_signal_name(number)}"
+        return f"signal {signal_name(number)}"
     return f"status {end.get('status')}"
 
 
@@ -90,13 +90,6 @@ def _reason(member: Member) -> str:
 def _ended_at(member: Member) -> float:
     """0 if its end is missing: its probe was killed with it, which may be why the others failed."""
     return float(member.capture.end.get("t", 0.0)) if member.capture is not None else 0.0
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return f" ({signal.Signals(number).name})"
-    except ValueError:
-        return ""
 
 
 def _ranges(indices: list[int]) -> str:

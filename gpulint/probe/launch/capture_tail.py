@@ -27,8 +27,8 @@ class CaptureTail:
         """Bytes in use by device."""
         self.resident = 0
         """Resident bytes of the program and its children."""
-        self.shows_log = False
-        """Whether the program itself asked for the placement log."""
+        self.holds_log = False
+        """Whether the agent turned the placement log on, which the program did not ask for."""
         self.pid = 0
         """The watched process, 0 before it has started."""
         self.watches = False
@@ -78,4 +78,6 @@ class CaptureTail:
         elif kind == "lost":
             self.forked |= record["evidence"] == OTHERS
         elif kind == "call" and record["name"].rpartition(".")[2] == _ASKED and record["outcome"] == "ok":
-            self.shows_log = "False" not in record["arguments"].values()
+            self.holds_log &= "False" in record["arguments"].values()
+        elif kind == "logging":
+            self.holds_log = True

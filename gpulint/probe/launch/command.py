@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import psutil
+
 from gpulint.probe import agent
 from gpulint.sources.notebook import SUFFIX
 
@@ -42,23 +44,15 @@ class Simulated:
     def environment(self, own: Mapping[str, str]) -> dict[str, str]:
         """The environment for the program, which may override it. oneDNN is off: its gradient of max-pooling aborts
         on an empty batch, which a replica can get (2.21). With a memory size, the CPU allocator becomes the BFC
-        allocator that GPUs use, limited to the memory of all simulated GPUs (read when the runtime initialises; 2.16
-        and 2.21)."""
+        allocator that GPUs use, which keeps statistics of every tensor. It is limited to the available memory, or to
+        that of all simulated GPUs if they have more (read when the runtime initialises; 2.16 and 2.21)."""
         if not self.gpus:
             return dict(own)
         own = {"TF_ENABLE_ONEDNN_OPTS": "0", **own}
         if not self.memory:
             return own
-        limit = max(1, self.gpus * self.memory >> 20)
+        limit = max(1, self.gpus * self.memory >> 20, psutil.virtual_memory().available >> 20)
         return {**own, "TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit)}
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A TensorFlow profile to record: its directory, "" for none, and the number of steps after the warm-up."""
-
-    directory: str = ""
-    steps: int = 0
 
 
 def command_line(
@@ -68,7 +62,7 @@ def command_line(
     warmup: int,
     no_jit: bool,
     simulated: Simulated = Simulated(),
-    profile: Profile = Profile(),
+    profile_steps: int = 0,
 ) -> list[str]:
     """The command line that runs a program under the agent. Unbuffered, so that log lines stay whole."""
     options = json.dumps(
@@ -79,8 +73,7 @@ def command_line(
             "no_jit": no_jit,
             "simulate_gpus": simulated.gpus,
             "simulate_memory": simulated.memory,
-            "profile": profile.directory,
-            "profile_steps": profile.steps,
+            "profile_steps": profile_steps,
         }
     )
     if target.is_notebook:

@@ -16,18 +16,21 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from gpulint.probe.capture.recorder import Recorder
-from gpulint.probe.capture.records import Worker
+from gpulint.probe.capture.records import Frame, Worker
 from gpulint.probe.launch.blind_spots import lost_evidence
 from gpulint.probe.launch.capture_tail import CaptureTail
 from gpulint.probe.launch.channel import Channel, are_one, standard_error, standard_output
+from gpulint.probe.launch.full_devices import FullDevices
 from gpulint.probe.launch.hang_watch import HangWatch
+from gpulint.probe.launch.kills import kills_for_memory
 from gpulint.probe.launch.peers import Ends, Peers, StopReason
 from gpulint.probe.launch.process_tree import ProcessTree
 from gpulint.probe.launch.progress import ProgressLine
 from gpulint.probe.launch.signals import Relay
-from gpulint.probe.launch.stacks import remove_stacks, stack_in
+from gpulint.probe.launch.stacks import remove_stacks, stack_in, waiting_agent
 from gpulint.probe.launch.start_record import write_start
 from gpulint.probe.launch.stream import Stream
+from gpulint.probe.launch.window import record_window
 from gpulint.probe.measures.cards import Cards
 from gpulint.probe.placement_log.summary import LogRecords, LogSummary, SharedSummary, Summary
 
@@ -45,6 +48,9 @@ WARN_AFTER = 600.0
 
 _GRACE = 5.0
 """Seconds for the program to end after SIGTERM, and for the system to end it after SIGKILL."""
+
+CRASHES = frozenset({signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV})
+"""Signals by which a program ends itself; Python writes its stacks before."""
 
 Reason = Literal["exit", "timeout", "hang", "interrupt", "peer"]
 
@@ -81,20 +87,20 @@ def run(
     timeout: float | None = None,
     hang_after: float | None = None,
     warn_after: float | None = WARN_AFTER,
-    show_log: bool = False,
     progress: ProgressLine | None = None,
     cards: Cards | None = None,
     worker: Worker | None = None,
     peers: Peers | None = None,
+    traces: str = "",
 ) -> Ended:
     """Runs a command to its end. Raises OSError if it cannot be started.
 
     `capture_path` is overwritten. `program` is the command as users know it, for the capture; `environment` defaults to
     ours. The command is stopped after `timeout` seconds, and after `hang_after` seconds without activity; after
-    `warn_after` seconds without activity a warning names the line it is at. TensorFlow's placement log is held back
-    unless `show_log` is set or the program asked for it. `cards` are sampled during the run. `worker` is the cluster
-    task that the program is; with `peers` it is one of several workers that we started, which decide together whether
-    they hang.
+    `warn_after` seconds without activity a warning names the line it is at. TensorFlow's placement log is held back if
+    the agent turned it on and the program did not. `cards` are sampled during the run. `worker` is the cluster task
+    that the program is; with `peers` it is one of several workers that we started, which decide together whether they
+    hang. `traces` is a directory for the traces of TensorFlow's profiler, which are deleted otherwise.
     """
     recorder = Recorder(capture_path, fresh=True)
     remove_stacks(stacks_path(capture_path))
@@ -102,8 +108,10 @@ def run(
     write_start(recorder, program if program is not None else command, environment_of, worker)
     made = None
     try:
-        made = _Run(command, environment, recorder, capture_path, show_log, progress, cards, peers)
-        return made.to_its_end(timeout, hang_after, warn_after)
+        made = _Run(command, environment, recorder, capture_path, progress, cards, peers)
+        ended = made.to_its_end(timeout, hang_after, warn_after)
+        record_window(recorder, capture_path, environment, traces)
+        return ended
     except OSError as error:
         recorder.write("fault", where="start of the program", error=str(error))
         raise
@@ -121,7 +129,6 @@ class _Run:
         environment: Mapping[str, str] | None,
         recorder: Recorder,
         capture_path: str,
-        show_log: bool,
         progress: ProgressLine | None,
         cards: Cards | None,
         peers: Peers | None,
@@ -137,13 +144,14 @@ class _Run:
         self._tail = tail = CaptureTail(capture_path)
         self._process: subprocess.Popen[bytes] | None = None
         self.is_ended_by_us = False
+        self._kills = kills_for_memory()
         self._ended = threading.Event()
         self._relay = Relay(self._send, self._resize)
 
-        def shows_log() -> bool:
-            """The agent records the program's request before TensorFlow prints the first line."""
+        def holds_log() -> bool:
+            """The agent records that it turned the log on before TensorFlow prints the first line."""
             tail.look()
-            return show_log or tail.shows_log
+            return tail.holds_log
 
         output, errors = ends.output, ends.errors
         self._errors = errors
@@ -156,7 +164,7 @@ class _Run:
         self._channels = tuple(summaries)
         self._waits, self._wakes = os.pipe()
         self._streams = [
-            Stream(channel, summary, ended=self._waits, shows_log=shows_log, line=progress)
+            Stream(channel, summary, ended=self._waits, holds_log=holds_log, line=progress)
             for channel, summary in summaries.items()
         ]
         self._logs = [LogRecords(stream.summary, recorder) for stream in self._streams]
@@ -171,7 +179,7 @@ class _Run:
             forced = self._watch(began, tree, timeout, hang_after, warn_after)
             if forced is not None:
                 reason, self.is_ended_by_us = forced, True
-                self._end(tree)
+                self._end(tree, forced)
             elif self._relay.requests:
                 reason = "interrupt"
             for evidence, why in lost_evidence(self._tail, tree, by_itself=reason == "exit"):
@@ -224,6 +232,7 @@ class _Run:
     ) -> StopReason | None:
         """Waits for the end. Returns why the program must be stopped, or None if it has ended."""
         quiet: HangWatch | None = HangWatch(warn_after, began)
+        full = FullDevices()
         worked = 0
         hang = HangWatch(hang_after, began).look if self._peers is None else self._peers.hang
         sampled = float("-inf")
@@ -250,6 +259,9 @@ class _Run:
                 if quiet is not None and quiet.look(now, seen, spent, blocked=blocked):
                     quiet = None
                     self._warn(warn_after or 0.0)
+                for stream in self._streams:
+                    for line in full.look(stream.summary.messages):
+                        self._say(line)
                 for log in self._logs:
                     log.write(now - began)
             if self._progress is not None:
@@ -263,11 +275,15 @@ class _Run:
         self._ask_for_stacks()
         stack = stack_in(self._stacks)
         own = next((frame for frame in stack if frame.own), None)
-        at = f"; it is in `{own.function}`, {own.path}:{own.row}" if own is not None else ""
+        at = f"; it is in {_at(own)}" if own is not None else ""
         inside = f", in {stack[0].path}:{stack[0].row}" if own is not None and stack[0] is not own else ""
-        text = f"gpulint: no sign of life for {seconds:g} s{at}{inside}. --hang-after S stops such a program.\n"
+        agent = waiting_agent(self._stacks)
+        itself = f"; gpulint itself waits for TensorFlow, in {_at(agent)}" if agent is not None else ""
+        self._say(f"no sign of life for {seconds:g} s{at}{inside}{itself}. --hang-after S stops such a program.")
+
+    def _say(self, text: str) -> None:
         if self._errors is not None:
-            os.write(self._errors, text.encode("utf-8", "backslashreplace"))
+            os.write(self._errors, f"gpulint: {text}\n".encode("utf-8", "backslashreplace"))
 
     def _ask_for_stacks(self) -> bool:
         if not os.path.exists(self._stacks):
@@ -276,11 +292,15 @@ class _Run:
         self._ended.wait(_STACKS)
         return True
 
-    def _end(self, tree: ProcessTree) -> None:
+    def _end(self, tree: ProcessTree, reason: StopReason) -> None:
         """Stops the program, after giving it time to write its stacks and to end by itself."""
         tree.look()  # its children can only be found while it lives
         if self._ask_for_stacks():
             self._recorder.write("stack", frames=stack_in(self._stacks))
+            if reason == "hang" and (frame := waiting_agent(self._stacks)) is not None:
+                self._recorder.write(
+                    "fault", where="hang", error=f"gpulint itself waits for TensorFlow, in {_at(frame)}"
+                )
         self._send(signal.SIGTERM)
         self._ended.wait(_GRACE)
         tree.kill()
@@ -310,8 +330,19 @@ class _Run:
             self._recorder.write("fault", where="launch", error=fault)
         status = code if code is not None and code >= 0 else None
         number = -code if code is not None and code < 0 else None
+        if number in CRASHES and not self.is_ended_by_us and (frames := stack_in(self._stacks, of_crash=True)):
+            self._recorder.write("stack", frames=frames)
         last = max(self._streams, key=lambda stream: stream.said_at).last_line
-        self._recorder.write("end", status=status, signal=number, reason=reason, seconds=round(seconds, 3), last=last)
+        kills = kills_for_memory()
+        self._recorder.write(
+            "end",
+            status=status,
+            signal=number,
+            reason=reason,
+            seconds=round(seconds, 3),
+            last=last,
+            oom_kills=kills - self._kills if kills is not None and self._kills is not None else None,
+        )
         if self._recorder.error:
             faults.append(self._recorder.error)
         return Ended(status, number, reason, seconds, tuple(faults))
@@ -323,3 +354,7 @@ class _Run:
     def _resize(self) -> None:
         for channel in self._channels:
             channel.resize()
+
+
+def _at(frame: Frame) -> str:
+    return f"`{frame.function}`, {frame.path}:{frame.row}"

@@ -1,4 +1,5 @@
-"""One output stream of the program: read, parsed for placement log, and passed on without it."""
+"""One output stream of the program: read, parsed for placement log, and passed on, without the log where the agent
+turned it on."""
 
 from __future__ import annotations
 
@@ -47,10 +48,11 @@ class Stream:
         summary: Summary,
         *,
         ended: int,
-        shows_log: Callable[[], bool],
+        holds_log: Callable[[], bool],
         line: ProgressLine | None,
     ) -> None:
-        """`ended` is a descriptor that becomes readable, or reaches its end, once the program has ended."""
+        """`ended` is a descriptor that becomes readable, or reaches its end, once the program has ended. `holds_log`
+        says whether placement log is to be held back from now on."""
         self.summary = summary
         self.fault = ""
         """Our failure, "" if none."""
@@ -65,8 +67,8 @@ class Stream:
         """When it was passed on."""
         self._channel = channel
         self._ended = ended
-        self._asks_for_log = shows_log
-        self._shows_log = False
+        self._asks_to_hold = holds_log
+        self._holds_log = False
         self._line = line if channel.is_terminal else None
         self._parses = True
         self._gives_up_at = 0.0
@@ -127,7 +129,7 @@ class Stream:
     @property
     def _held(self) -> bytes:
         """Text received and not passed on yet."""
-        return b"" if self._shows_log or not self._parses else self.summary.pending
+        return self.summary.pending if self._holds_log and self._parses else b""
 
     def _patience(self, *, ended: bool) -> float | None:
         """Milliseconds to wait for the next output, None for no limit."""
@@ -150,15 +152,12 @@ class Stream:
         if not held or b"\n" in data:
             self._gives_up_at = time.monotonic() + _PATIENCE
         try:
+            holds_log = self._asks_to_hold()
+            if holds_log and not self._holds_log:
+                self.summary.flush()  # already shown
+            self._holds_log = holds_log
             parsed = self.summary.feed(data)
-            if parsed.spans or self._shows_log:
-                shows_log = self._asks_for_log()
-                if self._shows_log and not shows_log:
-                    self.summary.flush()  # already shown
-                    self._shows_log = False
-                    return data
-                self._shows_log = shows_log
-            return held + data if self._shows_log else parsed.text
+            return parsed.text if holds_log else held + data
         except Exception as error:  # a parser error must not cost output
             return self._stop_parsing(error, held + data)
 
@@ -168,7 +167,7 @@ class Stream:
         held = self._held
         try:
             text = self.summary.close().text
-            return b"" if self._shows_log else text
+            return text if self._holds_log else b""
         except Exception as error:
             return self._stop_parsing(error, held)
 

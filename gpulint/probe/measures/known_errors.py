@@ -19,7 +19,7 @@ class Known(NamedTuple):
 _OUT = "out-of-memory"
 
 KNOWN = (
-    Known("OOM when allocating tensor", "The device is full. Use a smaller batch or model, or more GPUs.", _OUT),
+    Known("OOM when allocating", "The device is full. Use a smaller batch or model, or more GPUs.", _OUT),
     Known("Dst tensor is not initialized", "The GPU is full: what the host copied to it found no room.", _OUT),
     Known("CUDA_ERROR_OUT_OF_MEMORY", "The card is full, with other programs on it perhaps.", "mem-foreign"),
     Known("Out of memory", "An allocation was refused. Use a smaller batch or model, or more GPUs.", _OUT),

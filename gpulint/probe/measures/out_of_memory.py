@@ -14,7 +14,9 @@ _TENSOR = re.compile(
     r"(?: on (?P<device>/[\w:/]+:\d+))?"
 )
 _COPY = re.compile(r"Failed copying input tensor from \S+ to (?P<device>/[\w:/]+:\d+) .*Dst tensor is not initialized")
-_BYTES = re.compile(r"Out of memory (?:while )?(?:trying to )?allocat\w+ (?P<bytes>\d+) bytes", re.IGNORECASE)
+_BYTES = re.compile(
+    r"(?:Out of memory|OOM) (?:when |while )?(?:trying to )?allocat\w+ (?P<bytes>\d+) bytes", re.IGNORECASE
+)
 _SIZES = {"half": 2, "bfloat16": 2, "double": 8, "int64": 8, "complex64": 8, "complex128": 16, "bool": 1, "int8": 1}
 """Bytes of an element, by type name in such errors; 4 for others."""
 

@@ -101,6 +101,15 @@ WEAK_HEAD = re.compile(_NAME + rb": \([A-Z_][\w.<>-]*\)")
 TAIL = re.compile(rb"(?:\)(?:: )?| in device )" + _DEVICE + END)
 """The end of a line that was interrupted by other text."""
 
+PROFILER = re.compile(
+    _COLOUR
+    + rb"(?:"
+    + _STAMP
+    + rb"?I [^\s\]]*|I\d{4} \d\d:\d\d:\d+\.\d+ +\d+ )"
+    + rb"(?:profiler_session|save_profile|cupti_tracer|cupti_collector)\.cc:\d+\] "
+)
+"""The beginning of a line in which the profiler reports on itself: it is the probe that started it."""
+
 
 Part: TypeAlias = bytes | tuple[bytes, ...]
 

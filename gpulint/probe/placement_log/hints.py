@@ -52,6 +52,8 @@ _HINTS: tuple[tuple[bytes, HintKind], ...] = (
     (b"Compiled cluster using XLA!", "xla"),
     (b"ran out of memory trying to allocate", "memory"),
     (b"Ignoring device specification", "ignored device"),
+    (b"CUPTI_ERROR", "profiler"),
+    (b"CUPTI could not be loaded", "profiler"),
 )
 
 MARKS = (b"TensorFlow device (", b"Created device ", b"OOM when allocating", *(words for words, _ in _HINTS))

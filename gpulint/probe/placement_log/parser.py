@@ -262,6 +262,9 @@ class PlacementLogParser:
                 self._placements += 1
             self._trusted = True
             return
+        if grammar.PROFILER.match(line):
+            spans.append((offset, offset + len(line)))
+            return
         if _HINTED.search(line):
             records.extend(hints(line))
         torn = self._torn

@@ -64,7 +64,7 @@ class OutOfMemory(NamedTuple):
     allocator: str
 
 
-HintKind = Literal["ignored gpu", "visible gpus", "library", "driver", "xla", "memory", "ignored device"]
+HintKind = Literal["ignored gpu", "visible gpus", "library", "driver", "xla", "memory", "ignored device", "profiler"]
 
 
 class Hint(NamedTuple):

@@ -45,6 +45,10 @@ class Summary(Protocol):
     def records(self) -> list[dict[str, Any]]:
         """The fields of the `log` records, one per stream."""
 
+    @property
+    def messages(self) -> list[str]:
+        """What else TensorFlow says about devices."""
+
 
 class LogSummary:
     """Totals of one stream."""
@@ -88,6 +92,11 @@ class LogSummary:
                 "messages": list(self._messages),
             }
             return [record]
+
+    @property
+    def messages(self) -> list[str]:
+        with self._lock:
+            return list(self._messages)
 
     def _counted(self, parsed: Parsed) -> Parsed:
         self._placements.add(parsed.records)
@@ -139,6 +148,10 @@ class SharedSummary:
         self._output.close()
         self._errors.close()
         return self._parser.close()
+
+    @property
+    def messages(self) -> list[str]:
+        return [*self._output.messages, *self._errors.messages]
 
     def records(self) -> list[dict[str, Any]]:
         return [*self._output.records(), *self._errors.records()]

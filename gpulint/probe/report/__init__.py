@@ -7,30 +7,53 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from gpulint.linting.finding import Finding
+from gpulint.probe.advice.advice import Advice
+from gpulint.probe.advice.advise import advise
+from gpulint.probe.advice.headline import headline
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation
+from gpulint.probe.measures.holders import Held, held
+from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import read_notebook
 
-FORMATS = ("text", "json", "sarif", "junit")
+FORMATS = ("text", "json", "sarif", "junit", "github")
 """Format names; each is a module of this package."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """A run, its expectations in the order of `verify`, and the probe's exit status."""
+    """A run, its expectations in the order of `verify`, the probe's exit status, the time of its steps (None without
+    any), what to change first, and who held each device's memory at its peak."""
 
     capture: Capture
     expectations: Sequence[Expectation]
     status: int
+    time: TimeSpent | None = None
+    advice: Sequence[Advice] = ()
+    held: Sequence[Held] = ()
+
+    @classmethod
+    def of(
+        cls, capture: Capture, expectations: Sequence[Expectation], status: int, findings: Sequence[Finding] = ()
+    ) -> RunReport:
+        """The report of a run, with the findings of `gpulint check` in its files."""
+        time, holders = time_spent(capture), held(capture)
+        return cls(capture, expectations, status, time, advise(capture, findings, time, holders), holders)
+
+    @property
+    def headline(self) -> str:
+        """The run in one sentence."""
+        return headline(self.capture, self.time, self.advice)
 
 
-def render(form: str, report: RunReport, color: bool) -> str:
-    """The report in a format. Raises KeyError for an unknown one."""
+def render(form: str, report: RunReport, color: bool, **look: int) -> str:
+    """The report in a format. `look`: `width` and `verbose` of the text. Raises KeyError for an unknown format."""
     if form not in FORMATS:
         raise KeyError(form)
-    text: str = import_module(f"{__name__}.{form}").render(report, color)
+    text: str = import_module(f"{__name__}.{form}").render(report, color, **(look if form == "text" else {}))
     return text
 
 

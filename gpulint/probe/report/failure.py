@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.measures.known_errors import headline, known
+from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.report import located
 
 LONGEST = 300
@@ -13,14 +13,16 @@ LONGEST = 300
 
 
 def failure(capture: Capture) -> Iterator[str]:
-    """The error, the program's own frames that led to it, innermost last, and its known cause."""
-    if not capture.error:
+    """The error, the program's own frames that led to its end, innermost last, and the known cause. A signal or status
+    is said elsewhere."""
+    found = failure_of(capture)
+    if found is None:
         return
-    text = headline(capture.error)
-    yield f"The program failed: {text if len(text) <= LONGEST else text[:LONGEST] + '…'}"
-    for where, function in capture.error_frames:
-        yield f"  {located(where)} in {function}"
-    if capture.error_at is not None and not capture.error_frames:
-        yield f"  {located(capture.error_at)}"
-    if (explained := known(capture.error)) is not None:
-        yield f"  {explained.means}" + (f" ({explained.code})" if explained.code else "")
+    if capture.error:
+        yield found.text if len(found.text) <= LONGEST else found.text[:LONGEST] + "…"
+    if found.frames and not found.is_exact:
+        yield "  last seen at"
+    for where, function in found.frames:
+        yield f"  {located(where)}" + (f" in {function}" if function else "")
+    if found.means:
+        yield f"  {found.means}" + (f" ({found.code})" if found.code else "")

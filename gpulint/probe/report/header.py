@@ -10,6 +10,7 @@ from gpulint.probe.capture.records import Card
 from gpulint.probe.cluster.worker_text import by_value
 from gpulint.probe.expectations.expectation import Status
 from gpulint.probe.measures.cards import on_bus
+from gpulint.probe.measures.failures import signal_name
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.memory_limits import places
 from gpulint.probe.measures.sizes import in_words
@@ -30,7 +31,7 @@ def header(capture: Capture) -> Iterator[str]:
         yield SIMULATED
     if not version:
         yield "The program did not import TensorFlow."
-        yield from _unseen(capture)
+        yield from unseen(capture)
         return
     strategies = ", ".join(f"{one.cls} of {one.replicas}" for one in capture.strategies) or "no strategy"
     devices = listed(capture.logical) or "not initialised"
@@ -45,10 +46,11 @@ def header(capture: Capture) -> Iterator[str]:
     elif steps:
         seconds = sum(one.seconds for one in capture.steps.values())
         yield f"{steps} training steps, {1000 * seconds / steps:.1f} ms each"
-    yield from _unseen(capture)
+    yield from unseen(capture)
 
 
-def _unseen(capture: Capture) -> Iterator[str]:
+def unseen(capture: Capture) -> Iterator[str]:
+    """Evidence that was lost, and faults of the probe."""
     yield from (f"not seen: {evidence} ({reason})" for evidence, reason in capture.lost)
     yield from (f"fault of the probe: {fault}" for fault in capture.faults)
 
@@ -96,6 +98,14 @@ def _driver(capture: Capture) -> Iterator[str]:
         yield f"the driver has {number}{name} of {in_words(total)}" + (f": {told}" if is_used is not None else "")
 
 
+def unused_cards(capture: Capture) -> Iterator[str]:
+    """Cards that the driver has and TensorFlow does not use."""
+    counts = Counter((card.name, card.total) for card, devices in cards(capture) if devices == ())
+    for (name, total), count in counts.items():
+        number = f"{count} × " if count > 1 else ""
+        yield f"the driver has {number}{name} of {in_words(total)}: no device of TensorFlow"
+
+
 def missing_kernels(capture: Capture) -> Iterator[str]:
     """Operations that would fall back to the CPU on real GPUs, as observed in a simulation."""
     if counts := fallbacks(capture):
@@ -120,7 +130,7 @@ def ending(capture: Capture) -> str:
     if end.get("reason") in ("timeout", "hang"):
         return f"the program was stopped ({end['reason']})"
     if end.get("signal"):
-        return f"the program was ended by signal {end['signal']}"
+        return f"the program was ended by signal {signal_name(int(end['signal']))}"
     if end.get("status"):
         return f"the program ended with status {end['status']}"
     return ""

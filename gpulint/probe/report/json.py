@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
+from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation
+from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.reasons import OPAQUE, reason
+from gpulint.probe.measures.retracing import causes_of
+from gpulint.probe.measures.time_spent import Part, TimeSpent
 from gpulint.probe.report import RunReport, workers
 
-VERSION = 1
+VERSION = 2
 """Version of the format; increases when a field is removed or changes its meaning."""
 
 
@@ -22,10 +27,10 @@ def render(report: RunReport, color: bool = False) -> str:
 
 
 def content(report: RunReport) -> dict[str, Any]:
-    """`run`, `environment`, `devices`, `expectations`, `placements`, `variables`, `copies`, `memory`, `cards`,
-    `functions`, `strategies`, `workers` (null outside a cluster), `steps`, `log`, `faults`, `simulated` (null without
-    simulated GPUs) and the probe's exit `status`. Rows start at 1, sizes are bytes, times seconds; a simulation has no
-    step times.
+    """`run`, `headline`, `time` (null without training steps), `advice`, `environment`, `devices`, `expectations`,
+    `placements`, `variables`, `copies`, `memory`, `cards`, `functions`, `strategies`, `workers` (null outside a
+    cluster), `steps`, `log`, `faults`, `simulated` (null without simulated GPUs) and the probe's exit `status`. Rows
+    start at 1, sizes are bytes, times seconds.
 
     A location in a notebook also has `cell`, the index among all cells, from 0; its row is relative to the cell.
     """
@@ -41,8 +46,12 @@ def content(report: RunReport) -> dict[str, Any]:
             "reason": capture.end.get("reason"),
             "seconds": capture.end.get("seconds"),
             "error": capture.error or None,
+            "failure": _failure(capture),
             "worker": capture.end.get("worker"),
         },
+        "headline": report.headline,
+        "time": _time(report.time) if report.time is not None else None,
+        "advice": [_advice(rank, one) for rank, one in enumerate(report.advice, 1)],
         "environment": {
             "tensorflow": capture.tensorflow.get("tensorflow"),
             "keras": capture.keras or None,
@@ -77,10 +86,21 @@ def content(report: RunReport) -> dict[str, Any]:
             }
             for one, count in sorted(capture.copies.items(), key=str)
         ],
-        "memory": [
-            {"t": one.t, "phase": one.phase, "devices": {name: list(pair) for name, pair in one.devices.items()}}
-            for one in capture.memory
-        ],
+        "memory": {
+            "holders": [
+                {"device": one.device, "group": one.group, **_place(one.where), "bytes": one.bytes}
+                for held in report.held
+                for one in held.holders
+            ],
+            "devices": [
+                {"device": one.device, "peak": one.peak, "allocator": one.allocator, "process": one.process}
+                for one in report.held
+            ],
+            "samples": [
+                {"t": one.t, "phase": one.phase, "devices": {name: list(pair) for name, pair in one.devices.items()}}
+                for one in capture.memory
+            ],
+        },
         "resident": [list(pair) for pair in capture.resident],
         "cards": [one._asdict() for one in capture.cards],
         "strategies": [
@@ -95,6 +115,16 @@ def content(report: RunReport) -> dict[str, Any]:
                 "made": one.made,
                 "jit": one.jit,
                 "device": one.device,
+                "retraces": [
+                    {
+                        **_place(why.where),
+                        "cause": why.cause,
+                        "argument": why.argument or None,
+                        "example": why.example or None,
+                        "count": count,
+                    }
+                    for why, count in causes_of(one.name, capture).most_common()
+                ],
             }
             for one in capture.functions.values()
         ],
@@ -113,6 +143,64 @@ def content(report: RunReport) -> dict[str, Any]:
             for name, log in capture.logs.items()
         },
         "faults": capture.faults,
+    }
+
+
+def _time(time: TimeSpent) -> dict[str, Any]:
+    """The parts add up to `seconds`. `by_line`: what lines of the program spent in a part; `count` times."""
+    return {
+        "seconds": time.seconds,
+        "steps": time.steps,
+        "step": {"median": time.step_median, "p95": time.step_p95},
+        "parts": _parts(time.parts),
+        "devices": {
+            one.device: {"busy_share": one.busy_share, "kernels_per_step": one.kernels_per_step} for one in time.devices
+        },
+        "unknown": time.why_unknown or None,
+        "phases": [
+            {
+                "name": one.name,
+                "began": one.began,
+                "seconds": one.seconds,
+                "steps": one.steps,
+                "parts": _parts(one.parts),
+            }
+            for one in time.phases
+        ],
+        "by_line": [
+            {"part": one.name, **_place(one.where), "seconds": one.seconds, "count": one.count, "detail": one.detail}
+            for one in time.by_line
+        ],
+        "operations_per_step": time.operations_per_step,
+        "launch_cost": time.launch_cost,
+        "tracings": [
+            {
+                "function": one.function,
+                **_place(one.where),
+                "kind": one.kind,
+                "count": one.count,
+                "seconds": one.seconds,
+                "causes": list(one.causes),
+            }
+            for one in time.tracings
+        ],
+    }
+
+
+def _parts(parts: Iterable[Part]) -> list[dict[str, Any]]:
+    return [{"name": one.name, "seconds": one.seconds, "share": one.share} for one in parts]
+
+
+def _advice(rank: int, one: Advice) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "cause": one.cause,
+        "code": one.code,
+        **_place(one.where),
+        "text": one.text,
+        "evidence": one.evidence,
+        "fix": one.fix,
+        "gain": {"seconds": one.seconds, "speedup": one.speedup},
     }
 
 
@@ -166,6 +254,21 @@ def _simulated(capture: Capture) -> dict[str, Any] | None:
         "limits": capture.limits,
         "memory_is_estimate": True,
         "fallbacks": dict(sorted(fallbacks(capture).items())),
+    }
+
+
+def _failure(capture: Capture) -> dict[str, Any] | None:
+    """How the program failed: `frames` are its own, innermost last, and `exact` if they are those of the failure; an
+    error that is known has `means`, and the rule or check about it, `code`."""
+    found = failure_of(capture)
+    if found is None:
+        return None
+    return {
+        "message": found.text,
+        "frames": [{**_place(where), "function": function or None} for where, function in found.frames],
+        "exact": found.is_exact,
+        "means": found.means or None,
+        "code": found.code or None,
     }
 
 

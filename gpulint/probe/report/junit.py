@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from collections.abc import Iterator
 
 from gpulint.output import xml
+from gpulint.probe.advice.words import gain
 from gpulint.probe.expectations.expectation import Expectation, Status
-from gpulint.probe.report import RunReport, row_in_file
+from gpulint.probe.report import RunReport, located, row_in_file
 
 
 def render(report: RunReport, color: bool = False) -> str:
@@ -25,9 +27,9 @@ def render(report: RunReport, color: bool = False) -> str:
         skipped=str(counts[Status.SKIP] + counts[Status.INCONCLUSIVE]),
         time=f"{report.capture.seconds:.3f}",
     )
-    if report.capture.simulated:
-        properties = ElementTree.SubElement(suite, "properties")
-        ElementTree.SubElement(properties, "property", name="simulated", value=str(report.capture.simulated))
+    properties = ElementTree.SubElement(suite, "properties")
+    for name, value in _properties(report):
+        ElementTree.SubElement(properties, "property", name=name, value=value)
     for one in report.expectations:
         suite.append(_case(one))
     program = ElementTree.SubElement(suite, "testcase", classname="program", name="comes to its end")
@@ -35,6 +37,16 @@ def render(report: RunReport, color: bool = False) -> str:
         message = report.capture.error or f"status {end.get('status')}, signal {end.get('signal')}"
         ElementTree.SubElement(program, "error", message=message.split("\n")[0]).text = message
     return xml.document(suite)
+
+
+def _properties(report: RunReport) -> Iterator[tuple[str, str]]:
+    """The answer: the headline, and what to change first."""
+    yield "headline", report.headline
+    if report.capture.simulated:
+        yield "simulated", str(report.capture.simulated)
+    for rank, one in enumerate(report.advice, 1):
+        place = f"{located(one.where)}: " if one.where is not None else ""
+        yield f"advice.{rank}", f"{place}{one.text}: {gain(one, rank == 1)}. {one.evidence} {one.fix}"
 
 
 def _case(one: Expectation) -> ElementTree.Element:

@@ -87,7 +87,7 @@ def events(report: RunReport) -> bytes:
     capture = report.capture
     zero = beginning(capture)
     records.write(Event(wall_time=zero, file_version="brain.Event:2").SerializeToString())
-    points = sorted(scalars(capture), key=lambda point: point.t)
+    points = sorted((*scalars(capture), *_parts(report)), key=lambda point: point.t)
     for one in points:
         summary = scalar_pb(one.tag, one.value, description=one.description or None)
         records.write(Event(wall_time=one.t, step=one.step, summary=summary).SerializeToString())
@@ -120,6 +120,14 @@ def scalars(capture: Capture) -> Iterator[Point]:
             unit = {"share": "From 0 to 1.", "bytes": "In bytes.", "seconds": "In seconds."}.get(metric.kind, "")
             tag, said = _tag(capture, f"run/{metric.name}"), f"{metric.help} {unit}".strip()
             yield Point(tag, zero + capture.seconds, taken[-1], measured.value, said)
+
+
+def _parts(report: RunReport) -> Iterator[Point]:
+    """What the time of each step was spent on."""
+    time = report.time if not report.capture.simulated else None
+    for step in time.each if time is not None else ():
+        for name, seconds in step.parts.items():
+            yield Point(f"time of a step/{name}", step.ended, step.number, seconds, "In seconds.")
 
 
 def texts(report: RunReport) -> Iterator[tuple[str, str]]:

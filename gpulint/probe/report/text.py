@@ -1,160 +1,361 @@
-"""The report for a terminal."""
+"""The report for a terminal: the answer first, the checks on one line."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from io import StringIO
 
-from rich import box
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
-from gpulint.output.escapes import printable
+from gpulint.probe.advice.coverage import is_told
+from gpulint.probe.advice.words import gain, holders
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.curves import curves
+from gpulint.probe.measures.holders import CPU, HOST
+from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.measures.time_spent import TimeSpent
+from gpulint.probe.measures.time_words import duration, percent
 from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.failure import failure
-from gpulint.probe.report.header import header, missing_kernels, verdict
+from gpulint.probe.report.header import SIMULATED, ending, header, listed, missing_kernels, unseen, unused_cards
+from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.sparkline import sparkline
+from gpulint.probe.report.title import title
 from gpulint.probe.report.workers import WORKER_COLUMNS
 
-WIDTH = 120
 MAX_ROWS = 12
 """Rows of a matrix: the most frequent operations."""
-CURVE_WIDTH = 50
-MAX_EVIDENCE = 10
-MAX_HELD = 6
-"""Passed expectations that are listed; the others are counted."""
+CURVE_WIDTH = 40
+BAR_WIDTH = 60
+MAX_UNTOUCHED = 5
+"""Findings that the run did not exercise, by line."""
 
-_STYLES = {
-    Status.FAIL: "bold red",
-    Status.WARN: "yellow",
-    Status.INCONCLUSIVE: "magenta",
-    Status.SKIP: "dim",
-    Status.PASS: "green",
+PARTS = {
+    "gpu": "GPU",
+    "collective": "all-reduce",
+    "copy": "copies",
+    "input": "input",
+    "trace": "trace",
+    "launch": "launch",
+    "python": "Python",
+    "checkpoint": "checkpoint",
+    "other": "other",
 }
+"""Short names of the parts of a step."""
+
+_COLORS = {
+    "gpu": "green",
+    "collective": "cyan",
+    "copy": "blue",
+    "input": "yellow",
+    "trace": "red",
+    "launch": "magenta",
+    "python": "bright_black",
+    "checkpoint": "bright_cyan",
+    "other": "white",
+}
+_SHADES = "█▓▒░"
+"""The longest parts of a step, where there is no color."""
+
+STATUSES = {
+    Status.FAIL: ("failed", "failed", "bold red"),
+    Status.WARN: ("warning", "warnings", "yellow"),
+    Status.INCONCLUSIVE: ("inconclusive", "inconclusive", "magenta"),
+    Status.SKIP: ("not applicable", "not applicable", "dim"),
+    Status.PASS: ("passed", "passed", "green"),
+}
+"""A status in words, of one check and of several, with its style."""
+
+_PLACING = frozenset({"strategy-spread", "variables-mirrored", "scope-placement", "no-cpu-fallback", "gpu-idle"})
+"""Checks whose violation the tables by device explain."""
+
+_GROWING = frozenset({"mem-leak", "host-growth", "mem-headroom", "simulated-memory", "mem-balance"})
+"""Checks whose violation the memory over the run explains."""
 
 
-def render(report: RunReport, color: bool) -> str:
-    """Header, expectations, devices, evidence, and the verdict in one line."""
+def render(report: RunReport, color: bool, width: int = DEFAULT, verbose: bool = False) -> str:
+    """The answer, what to change first, memory and checks; `verbose`: every check and table."""
     written = StringIO()
     console = Console(
-        file=written, width=WIDTH, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
+        file=written, width=width, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
     )
-    for line in header(report.capture):
-        console.print(_safe(line))
-    for line in failure(report.capture):
-        console.print(_safe(line))
-    _expectations(console, report)
-    _workers(console, report.capture)
-    _matrix(console, operations(report.capture))
-    _log(console, report.capture)
-    _matrix(console, variables(report.capture))
-    _memory(console, report.capture)
-    for line in missing_kernels(report.capture):
-        console.print(_safe(line))
-    _evidence(console, report)
-    console.print(f"[bold]{_safe(verdict(report))}[/bold]")
+    for line in _lines(report, width, verbose, color):
+        console.print(line, soft_wrap=True)
     return written.getvalue()
 
 
-def _expectations(console: Console, report: RunReport) -> None:
-    if not report.expectations:
+def _lines(report: RunReport, width: int, verbose: bool, color: bool) -> Iterator[Text]:
+    """The sections, with a blank line between two."""
+    sections = (
+        _answer(report, width, verbose),
+        _step(report, width, color) if report.time is not None else iter(()),
+        _changes(report, width),
+        _workers(report.capture, width),
+        _log(report.capture, width),
+        _tables(report, width, verbose),
+        _closing(report, width, verbose),
+    )
+    is_first = True
+    for section in sections:
+        lines = list(section)
+        if lines and not is_first:
+            yield Text()
+        yield from lines
+        is_first = is_first and not lines
+
+
+# --------------------------------------------------------------------------------------------------- the answer
+
+
+def _answer(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
+    """What ran, the headline, what the probe could not see, and how the program failed."""
+    capture = report.capture
+    if capture.process and (said := title(report)):
+        yield from _plain(said, width, "dim")
+        yield Text()
+    if capture.process or capture.members:
+        for line in block(report.headline, width):
+            yield Text(line, style="bold")
+    if capture.simulated and not verbose:
+        yield from _plain(SIMULATED, width, "dim")
+    details = header(capture) if verbose else (*unused_cards(capture), *unseen(capture))
+    for line in (*details, *failure(capture)):
+        indent = " " * (len(line) - len(line.lstrip()))
+        yield from (Text(text) for text in block(line, width, indent, f"{indent}  "))
+
+
+def _step(report: RunReport, width: int, color: bool) -> Iterator[Text]:
+    """The parts of the mean step as a bar, and in words, longest first."""
+    time = report.time
+    assert time is not None
+    if not time.parts or not time.steps:
         return
-    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
-    for name in ("", "expectation", "expected", "observed", "where"):
-        table.add_column(name, overflow="fold")
-    held = [one for one in report.expectations if one.status is Status.PASS]
-    for one in [*(one for one in report.expectations if one.status is not Status.PASS), *held[:MAX_HELD]]:
-        code = f"{one.code} " if one.code else ""
-        table.add_row(
-            f"[{_STYLES[one.status]}]{one.status.value}[/]",
-            _safe(f"{code}{one.subject}"),
-            _safe(one.expected),
-            _safe(one.observed),
-            _safe(located(one.where)),
-        )
-    console.print(table)
-    if len(held) > MAX_HELD:
-        console.print(f"… and {len(held) - MAX_HELD} more that hold")
+    parts = sorted(time.parts, key=lambda part: -part.seconds)
+    glyphs = {part.name: _SHADES[min(number, len(_SHADES) - 1)] for number, part in enumerate(parts)}
+    label = f"  step {duration(time.seconds / time.steps)}  "
+    line = Text(label)
+    for name, cells in _cells([(part.name, part.share) for part in parts], min(BAR_WIDTH, width - len(label))):
+        line.append(("█" if color else glyphs[name]) * cells, style=_COLORS[name])
+    yield line
+    words = [f"{PARTS[part.name]} {duration(part.seconds / time.steps)} ({percent(part.share)})" for part in parts]
+    if not any(one.name == "gpu" for one in parts) and has_gpu(report.capture) and not report.capture.simulated:
+        words.append(f"GPU not known{f' ({time.why_unknown})' if time.why_unknown else ''}")
+    yield from _listed(words, " " * len(label), width)
+    yield from _plain(_spread(time), width, "dim", " " * len(label))
 
 
-def _workers(console: Console, capture: Capture) -> None:
-    if not capture.members:
+def _cells(shares: Sequence[tuple[str, float]], width: int) -> Iterator[tuple[str, int]]:
+    """Cells of each part of a bar, `width` in all; each part has at least one while there is room."""
+    left, total = width, sum(share for _, share in shares) or 1.0
+    for number, (name, share) in enumerate(shares):
+        others = len(shares) - number - 1
+        cells = left if not others else max(1, min(round(width * share / total), left - others))
+        cells = min(cells, left)
+        if cells > 0:
+            yield name, cells
+        left -= cells
+
+
+def _spread(time: TimeSpent) -> str:
+    """Median and slow steps; the slowest with what it did."""
+    text = f"median {duration(time.step_median)}, 95th percentile {duration(time.step_p95)}"
+    slowest = max(time.each, key=lambda one: one.seconds, default=None)
+    if slowest is None or slowest.seconds < 2 * time.step_median:
+        return text
+    text += f"; slowest: step {slowest.number}, {duration(slowest.seconds)}"
+    if slowest.parts:
+        most = max(slowest.parts, key=lambda name: slowest.parts[name])
+        text += f" ({PARTS[most]} {duration(slowest.parts[most])})"
+    return text
+
+
+def _changes(report: RunReport, width: int) -> Iterator[Text]:
+    if not report.advice:
         return
-    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
-    for name, _ in WORKER_COLUMNS:
-        table.add_column(name, overflow="fold")
-    for one in capture.members:
-        table.add_row(*(_safe(value(one)) for _, value in WORKER_COLUMNS))
-    console.print(table)
+    yield Text("What to change first", style="bold")
+    for number, one in enumerate(report.advice, 1):
+        place, first = located(one.where), f"  {number}  "
+        for line in map(Text, beside(f"{place} {one.text}", gain(one, number == 1), width, first)):
+            line.highlight_words([place] if place else [], "bold")
+            line.highlight_regex(r"(then )?up to [\d.]+ [×%] faster$", "green")
+            yield line
+        said = f"{one.evidence} {one.fix} {one.code or one.cause}"
+        yield from (Text(line, style="dim") for line in block(said, width, "     "))
 
 
-def _log(console: Console, capture: Capture) -> None:
+# ---------------------------------------------------------------------------------------------------- the checks
+
+
+def _closing(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
+    """Memory and checks, and how the program ended."""
+    yield from _memory(report, width)
+    yield from _checks(report, width, verbose)
+    yield from _untouched(report, width, verbose)
+    if report.capture.members and (ended := ending(report.capture)):
+        yield from _plain(f"{ended[0].upper()}{ended[1:]}.", width, "bold")
+
+
+def _memory(report: RunReport, width: int) -> Iterator[Text]:
+    """The peak of each device, and who held it; equal ones share a line."""
+    held = {one.device: holders(one) for one in report.held}
+    told: dict[str, list[str]] = {}
+    aside = ("card ", "CPU:") if report.capture.simulated else ("card ",)
+    for curve in curves(report.capture):
+        if curve.subject == CPU and HOST in held:
+            continue
+        if curve.unit == "bytes" and not curve.subject.startswith(aside) and report.capture.tensorflow:
+            limit = f" of {in_words(curve.limit)}" if curve.limit else ""
+            whose = f": {held[curve.subject]}" if held.get(curve.subject) else ""
+            told.setdefault(f"peak {in_words(curve.peak)}{limit}{whose}", []).append(device_name(curve.subject))
+    parts = [f"{listed(devices)} {text}" for text, devices in told.items()]
+    if parts:
+        yield from _listed(parts, "Memory  ", width)
+
+
+def _checks(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
+    counts = Counter(one.status for one in report.expectations)
+    if not counts:
+        yield Text("Checks  nothing to check")
+        return
+    shown = [
+        one
+        for one in report.expectations
+        if verbose or (one.status in (Status.FAIL, Status.WARN) and not is_told(one, report.advice)) or _is_stated(one)
+    ]
+    said = ", ".join(f"{counts[one]} {STATUSES[one][counts[one] != 1]}" for one in Status if counts[one])
+    folded = "" if len(shown) == len(report.expectations) else " (-v shows them)"
+    yield from _plain(f"{said}{folded}", width, "", "Checks  ")
+    for one in shown:
+        yield from _check(one, width, verbose)
+
+
+def _is_stated(one: Expectation) -> bool:
+    """Whether it is undecided although the user stated it."""
+    return one.status is Status.INCONCLUSIVE and one.id.startswith("expect")
+
+
+def _check(one: Expectation, width: int, verbose: bool) -> Iterator[Text]:
+    word, _, style = STATUSES[one.status]
+    first, rest = f"  {word}  ", " " * 11
+    code = f"{one.code} " if one.code else ""
+    lines = list(beside(f"{code}{one.subject}", located(one.where), width, f"{first:<11}"))
+    yield Text.assemble("  ", (word, style), lines[0][2 + len(word) :])
+    yield from (Text(line) for line in lines[1:])
+    if one.status in (Status.PASS, Status.SKIP):
+        yield from (Text(line, style="dim") for line in block(one.observed, width, rest))
+        return
+    yield from (Text(line) for line in block(f"expected: {one.expected}; observed: {one.observed}", width, rest))
+    for evidence in one.evidence:
+        yield from (Text(line) for line in block(evidence, width, f"{rest}- "))
+    if one.fix:
+        yield from (Text(line) for line in block(f"{one.fix[0].upper()}{one.fix[1:]}.", width, rest))
+
+
+def _untouched(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
+    """Findings that the run neither confirms nor refutes, and those that a program which failed did not reach."""
+    undecided = [one for one in report.expectations if one.id == "prediction" and one.status is Status.INCONCLUSIVE]
+    advised = {one.where for one in report.advice}
+    left = [one for one in undecided if one.where is not None and one.where not in advised]
+    if left and not verbose:
+        names = [f"{located(one.where)} {one.code}" for one in left[:MAX_UNTOUCHED]]
+        more = [f"{len(left) - MAX_UNTOUCHED} more"] if len(left) > MAX_UNTOUCHED else []
+        yield from _plain(", ".join([*names, *more]), width, "dim", "Not exercised by this run  ")
+    if not verbose:
+        for one in undecided:
+            if one.where is None:
+                yield from _plain(f"{one.subject}: {one.observed}", width, "dim")
+
+
+# ---------------------------------------------------------------------------------------------------- the tables
+
+
+def _workers(capture: Capture, width: int) -> Iterator[Text]:
+    if capture.members:
+        rows = [[name for name, _ in WORKER_COLUMNS]]
+        rows += [[clean(value(one)) for _, value in WORKER_COLUMNS] for one in capture.members]
+        yield from _rows(rows, width, frozenset())
+
+
+def _log(capture: Capture, width: int) -> Iterator[Text]:
     """The placement log, as a fallback."""
     if capture.executions or capture.nodes or (capture.process and not capture.tensorflow):
         return
     for name, log in capture.logs.items():
         if log.lines:
             torn = f", {log.torn} torn" if log.torn else ""
-            console.print(_safe(f"{name}: {log.lines} lines, {log.placements} of them placements{torn}"))
-        _matrix(console, logged(log, capture))
+            yield from _plain(f"{name}: {log.lines} lines, {log.placements} of them placements{torn}", width)
+        yield from _matrix(logged(log, capture), width)
         for message in log.messages:
-            console.print(_safe(message))
+            yield from _plain(message, width)
 
 
-def _matrix(console: Console, matrix: Matrix) -> None:
+def _tables(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
+    """Operations and variables by device, and memory over the run, where a check needs them as evidence."""
+    capture = report.capture
+    broken = {one.id for one in report.expectations if one.status in (Status.FAIL, Status.WARN)}
+    if verbose or broken & _PLACING:
+        yield from _matrix(operations(capture), width)
+        yield from _matrix(variables(capture), width)
+    if verbose or broken & _GROWING:
+        yield from _curves(capture, width)
+    for line in missing_kernels(capture):
+        yield from _plain(line, width)
+
+
+def _matrix(matrix: Matrix, width: int) -> Iterator[Text]:
     if not matrix.rows:
         return
-    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
-    table.add_column(matrix.title, overflow="fold")
-    for device in matrix.devices:
-        table.add_column(_safe(device_name(device)), justify="right")
-    shown_rows = [(_safe(name), counts) for name, counts in matrix.rows[:MAX_ROWS]]
+    shown = [(clean(name), counts) for name, counts in matrix.rows[:MAX_ROWS]]
     if (others := len(matrix.rows) - MAX_ROWS) > 0:
-        shown_rows.append((f"{others} others", matrix.beyond(MAX_ROWS)))
-    for name, counts in shown_rows:
-        table.add_row(name, *(f"{counts[device]:,}" if counts[device] else "" for device in matrix.devices))
-    console.print(table)
+        shown.append((f"{others} others", matrix.beyond(MAX_ROWS)))
+    rows = [[matrix.title, *(clean(device_name(device)) for device in matrix.devices)]]
+    rows += [
+        [name, *(f"{counts[device]:,}" if counts[device] else "" for device in matrix.devices)]
+        for name, counts in shown
+    ]
+    yield from _rows(rows, width, frozenset(range(1, len(rows[0]))))
 
 
-def _memory(console: Console, capture: Capture) -> None:
+def _curves(capture: Capture, width: int) -> Iterator[Text]:
     """A line for each device, card and the host, all over the whole run."""
     seen = [curve for curve in curves(capture) if curve.unit == "bytes"]
     if not seen or not capture.tensorflow:
         return
-    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
-    table.add_column("memory", overflow="fold")
-    table.add_column("over the run")
-    for name in ("at the end", "peak", "limit"):
-        table.add_column(name, justify="right")
+    rows = [["memory", "over the run", "at the end", "peak", "limit"]]
     for curve in seen:
         line = sparkline([value for _, value in curve.lines[0][1]], CURVE_WIDTH, low=0)
         limit = in_words(curve.limit) if curve.limit else ""
-        table.add_row(_safe(device_name(curve.subject)), line, in_words(curve.last), in_words(curve.peak), limit)
-    console.print(table)
+        rows.append([clean(device_name(curve.subject)), line, in_words(curve.last), in_words(curve.peak), limit])
+    yield from _rows(rows, width, frozenset({2, 3, 4}))
 
 
-def _evidence(console: Console, report: RunReport) -> None:
-    broken = [one for one in report.expectations if one.status in (Status.FAIL, Status.WARN)]
-    for one in broken[:MAX_EVIDENCE]:
-        place = f"{located(one.where)}: " if one.where is not None else ""
-        console.print(_safe(place + _told(one)))
-    if len(broken) > MAX_EVIDENCE:
-        console.print(f"… and {len(broken) - MAX_EVIDENCE} more")
+def _rows(rows: Sequence[Sequence[str]], width: int, numbers: frozenset[int]) -> Iterator[Text]:
+    for number, line in enumerate(columns(rows, width, numbers)):
+        yield Text(line, style="bold" if number == 0 else "")
 
 
-def _told(one: Expectation) -> str:
-    text = f"{one.code} {one.subject}: {one.observed}".strip()
-    if one.evidence:
-        text += f" ({'; '.join(one.evidence)})"
-    return f"{text}. {one.fix[0].upper()}{one.fix[1:]}." if one.fix else text
+# ---------------------------------------------------------------------------------------------------- the lines
 
 
-def _safe(text: str) -> str:
-    """One line of text without control characters or rich markup."""
-    return escape(printable(" ".join(text.split())))
+def _plain(text: str, width: int, style: str = "", first: str = "") -> Iterator[Text]:
+    for line in block(text, width, first):
+        yield Text(line, style=style)
+
+
+def _listed(parts: Sequence[str], first: str, width: int) -> Iterator[Text]:
+    """Short texts with dots between them; a text stays on one line if it fits."""
+    room = width - len(first)
+    lines: list[str] = []
+    for part in map(clean, parts):
+        if lines and len(lines[-1]) + 3 + len(part) <= room:
+            lines[-1] += f" · {part}"
+        else:
+            lines.append(part)
+    for number, line in enumerate(lines):
+        yield from _plain(line, width, "", first if number == 0 else " " * len(first))

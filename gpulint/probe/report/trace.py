@@ -12,6 +12,7 @@ from gpulint.output.escapes import encodable
 from gpulint.probe.capture.records import Call, Copy, Function, Happened, Steps, Strategy, Where
 from gpulint.probe.measures.curves import Curve, beginning, curves, ending, phases
 from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.measures.time_spent import StepTime
 from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.header import SIMULATED, cards, verdict
 
@@ -22,6 +23,10 @@ _COPY = 1.0
 """Drawn duration of a copy in µs: an arrow needs slices to connect, and copies have no recorded duration."""
 
 _CONFIGURATION, _TRACES, _PHASES, _COPIES = "configuration", "traces of functions", "phases", "copies"
+_PARTS = "where the time of steps went"
+
+_IN_STEP = ("python", "checkpoint", "input", "trace", "launch", "copy", "collective", "gpu", "other")
+"""The order in which the parts of a step are drawn; the records have their sums."""
 
 
 def render(report: RunReport, color: bool = False) -> str:
@@ -64,6 +69,8 @@ class _Drawing:
             self._curve(curve)
         for span in phases(capture):
             self._slice(PROGRAM, _PHASES, span.phase, span.begin * 1e6, span.end * 1e6, {})
+        for step in report.time.each if report.time is not None and not capture.simulated else ():
+            self._parts(step)
         self._taken: Counter[tuple[str, Where | None]] = Counter()
         self._traced: Counter[tuple[str, Where | None]] = Counter()
         for one in sorted(capture.timeline, key=lambda one: one.t):
@@ -159,6 +166,13 @@ class _Drawing:
         if one.number > 1:
             about["mean ms"] = round(1000 * one.seconds / one.number, 3)
         self._slice(PROGRAM, thread, name, begin, end, about)
+
+    def _parts(self, step: StepTime) -> None:
+        begin = max(0.0, (step.ended - step.seconds - self._zero) * 1e6)
+        for name in sorted(step.parts, key=_IN_STEP.index):
+            end = begin + step.parts[name] * 1e6
+            self._slice(PROGRAM, _PARTS, name, begin, end, {"step": step.number})
+            begin = end
 
     def _trace(self, function: Function, t: float) -> None:
         """Several functions of one name each have a first trace."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.capture.contents import Capture, Member
-from gpulint.probe.checks.stragglers import times_of
 from gpulint.probe.cluster.worker_text import SHOWN, culprits, how_it_ended, last_words
+from gpulint.probe.measures.pace import pace
 from gpulint.probe.report import located
 
 
@@ -22,7 +22,7 @@ def _steps(member: Member) -> str:
 def _milliseconds(member: Member, name: str) -> str:
     if member.capture is None or member.capture.simulated:
         return ""
-    times = times_of(member.capture)
+    times = pace(member.capture)
     return f"{1000 * getattr(times, name):.1f} ms" if times.steps else ""
 
 
@@ -66,7 +66,7 @@ def _content(member: Member) -> dict[str, Any]:
     capture = member.capture
     if capture is None:
         return {"job": member.task.job, "index": member.task.index, "capture": False}
-    times = times_of(capture)
+    times = pace(capture)
     place = capture.stopped_at
     known = bool(times.steps) and not capture.simulated
     return {

@@ -5,12 +5,13 @@ from __future__ import annotations
 from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.measures import waiting
+from gpulint.probe.measures.peer_waits import own_waits
 from gpulint.probe.verdicts.evidence import Judge, Verdict
 
 
 def _waits(finding: Finding, capture: Capture) -> Verdict | None:
     """Uses the loop that waits most: findings are about pipelines and do not say which loop reads them."""
-    judged = [one for one in map(waiting.wait_share, capture.waits.values()) if one.enough]
+    judged = [one for one in map(waiting.wait_share, own_waits(capture).values()) if one.enough]
     if not judged:
         return None
     worst = max(judged, key=lambda one: one.share)

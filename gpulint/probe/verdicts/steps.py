@@ -5,10 +5,14 @@ from __future__ import annotations
 from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.measures.reasons import is_bookkeeping
+from gpulint.probe.measures.retracing import causes_of, in_words
 from gpulint.probe.verdicts.evidence import MANY, STEP, Judge, Verdict, is_in, is_near
 
 ROUNDS = 3
 """Calls on one line that indicate a loop."""
+
+SHOWN = 2
+"""Limit of the causes of retraces that are named."""
 
 EAGER = 100
 """Eager operations of a step in a short run."""
@@ -21,7 +25,8 @@ def _traces(finding: Finding, capture: Capture) -> Verdict | None:
     if not found:
         return None
     most = max(found, key=lambda one: one.traces)
-    return Verdict(most.traces > 2, f"`{most.name}` was traced {most.traces} times")
+    told = "".join(f", {text}" for text in in_words(causes_of(most.name, capture))[:SHOWN])
+    return Verdict(most.traces > 2, f"`{most.name}` was traced {most.traces} times{told}")
 
 
 def _eager_here(finding: Finding, capture: Capture) -> Verdict | None:

@@ -104,7 +104,7 @@ class MarkedTests:
         said = marked(item)
         if said is None:
             return (yield)
-        with Watch(self._settings, said.expressions, checks=STATED) as run:
+        with Watch(self._settings, said.expressions, checks=STATED, profile_steps=0) as run:
             result = yield
         item.user_properties.append((_PROPERTY, "\n".join(_summary(run.expectations))))
         if run.broken:

@@ -24,9 +24,13 @@ from gpulint.probe.expectations.expectation import Expectation, Level, Run, Stat
 from gpulint.probe.expectations.requested import requested_expectations
 from gpulint.probe.launch.process_tree import ProcessTree
 from gpulint.probe.launch.start_record import write_start
+from gpulint.probe.launch.window import record_window
 from gpulint.probe.measures.cards import Cards
 from gpulint.probe.report import RunReport, located, render
 from gpulint.settings import Settings, SettingsFinder
+
+PROFILED = 20
+"""Training steps that are traced, as of `gpulint probe`."""
 
 _SAMPLE = 1.0
 """Seconds between two samples of the process and the cards."""
@@ -54,8 +58,8 @@ def watch(
     `capture` is a file to keep for `gpulint probe --replay`.
 
     TensorFlow may already be imported. If it is in use, earlier activity is not observed, and expectations that depend
-    on it are inconclusive. The placement log is never read here. When the block ends all hooks are removed. Raises
-    gpulint.settings.SettingsError for an unreadable expression or setting.
+    on it are inconclusive. When the block ends all hooks are removed. Raises gpulint.settings.SettingsError for an
+    unreadable expression or setting.
     """
     settings = SettingsFinder().of_directory(".")
     return Watch(settings, expect, warmup=warmup, strict=strict, capture=capture)
@@ -73,14 +77,17 @@ class Watch:
         strict: bool | None = None,
         capture: str | os.PathLike[str] | None = None,
         checks: Iterable[Check] = CHECKS,
+        profile_steps: int = PROFILED,
     ) -> None:
-        """Raises SettingsError."""
+        """`profile_steps`: training steps after the warm-up that TensorFlow's profiler traces, 0 for none. Raises
+        SettingsError."""
         levels.validate(settings)
         self._settings = settings
         self._requested = requested_expectations(Settings(), expect, "expect")
         self._checks = tuple(checks)
         self._warmup = settings.probe_warmup if warmup is None else warmup
         self._strict = settings.probe_strict if strict is None else strict
+        self._profile_steps = profile_steps
         self._path = os.path.abspath(capture) if capture is not None else ""
         self._session: Session | None = None
         self._sampler: _Sampler | None = None
@@ -100,10 +107,10 @@ class Watch:
             self._path = os.path.join(self._folder.name, "capture.jsonl")
         self._recorder = recorder = Recorder(self._path, fresh=True)
         write_start(recorder, sys.argv, os.environ)
-        self._session = session = Session(Options(self._path, warmup=self._warmup, log=False))
+        options = Options(self._path, warmup=self._warmup, log=False, profile_steps=self._profile_steps)
+        self._session = session = Session(options)
         session.started("")  # sys.argv may belong to pytest, or to a notebook's kernel
         self._finders = arm(session.awaited, session.not_imported)
-        recorder.write("lost", evidence="placement log", reason="`gpulint probe` reads it, a watch cannot")
         self._sampler = _Sampler(recorder)
         return self
 
@@ -125,6 +132,7 @@ class Watch:
         sampler.stop()
         seconds = round(time.monotonic() - self._began, 6)
         recorder.write("end", status=int(error is not None), signal=None, reason="exit", seconds=seconds)
+        record_window(recorder, self._path)
         recorder.close()
         if recorder.error:
             self._capture = Capture(faults=[recorder.error])
@@ -171,7 +179,7 @@ class Watch:
     def report(self, color: bool = False) -> str:
         """The report of `gpulint probe`, for a terminal."""
         status = exit_status(self.expectations, self.capture.end, self._strict, self.capture.faults)
-        return render("text", RunReport(self.capture, self.expectations, status), color)
+        return render("text", RunReport.of(self.capture, self.expectations, status), color)
 
     def __str__(self) -> str:
         return self.report() if self.is_over else repr(self)

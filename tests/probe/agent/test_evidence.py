@@ -195,10 +195,25 @@ def test_keras_and_the_calls_of_its_models_are_seen(tmp_path: Path) -> None:
         DEVICES
         + "model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1)])\n"
         + "for _ in range(3):\n    model.predict(tf.ones((1, 2)), verbose=0)  # predict\n"
+        + "model.compile(loss='mse')\n"
+        + "model.fit(tf.ones((4, 2)), tf.ones((4, 1)), batch_size=2, verbose=0)  # arrays\n"
+        + "class Loader(tf.keras.utils.PyDataset):\n"
+        + "    def __len__(self):\n        return 1\n"
+        + "    def __getitem__(self, index):\n        return tf.ones((4, 2)), tf.ones((4, 1))\n"
+        + "model.fit(Loader(workers=3), verbose=0)  # loader\n"
+        + "model.fit(iter(Loader()), verbose=0)  # generator\n"
+        + "model.fit(tf.data.Dataset.from_tensors((tf.ones((4, 2)), tf.ones((4, 1)))), verbose=0)  # dataset\n"
     )
     _, capture = probed(tmp_path, text)
     assert capture.keras.split(".")[0] in ("2", "3")
-    ((call, (count, seconds)),) = capture.model_calls.items()
+    (call, (count, seconds)), *_ = capture.model_calls.items()
+    kinds = {one.where: (one.kind, one.workers, one.batch) for one in capture.data}
+    assert kinds == {
+        where(tmp_path, text, "# arrays"): ("arrays", 0, 2),
+        where(tmp_path, text, "# loader"): ("PyDataset", 3, 0),
+        where(tmp_path, text, "# generator"): ("generator", 0, 0),
+        where(tmp_path, text, "# dataset"): ("dataset", 0, 0),
+    }
     assert (call.method, call.where, count) == ("predict", where(tmp_path, text, "# predict"), 3)
     assert seconds > 0
 

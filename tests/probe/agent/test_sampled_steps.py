@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import Any
-from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.kept import Kept, Origin
-from gpulint.probe.agent.profile import Profile
 from gpulint.probe.agent.steps import Again
 
 STEPS = 200
@@ -60,28 +55,3 @@ def test_tensors_that_steps_leave_behind(leaves: list[bool], began: int) -> None
     told = left_behind(leaves, began, each=False)
     assert told == left_behind(leaves, began, each=True)
     assert told
-
-
-@given(st.integers(0, 50), st.integers(1, 50))
-def test_a_profile_of_some_steps(first: int, steps: int) -> None:
-    moments: list[tuple[str, int]] = []
-    taken = 0
-
-    def start(directory: str) -> None:
-        moments.append(("start", taken))
-
-    def stop() -> None:
-        moments.append(("stop", taken))
-
-    hooks = Hooks()
-    profile = Profile("logs", first, steps, lambda reason: None, lambda where, error: None)
-    profiler = ModuleType(start.__module__)
-    vars(profiler).update(start=start, stop=stop)
-    with patch.dict(sys.modules, {start.__module__: profiler}):
-        profile.watch(profiler, hooks)
-    again = Again(step=0)
-    for taken in range(1, STEPS + 1):
-        if taken >= again.step:
-            again = profile.stepped(taken)
-    first = max(first, 1)
-    assert moments == [("start", first), ("stop", first + steps)]

@@ -21,7 +21,9 @@ from gpulint.probe.capture.records import (
     InnerDevice,
     Kept,
     Node,
+    Read,
     ReplicaRun,
+    Retrace,
     Sample,
     Split,
     Steps,
@@ -358,7 +360,7 @@ def test_memory_of_a_gpu_that_no_step_used_says_nothing_of_growth() -> None:
         ),
         (
             "ResourceExhaustedError: Out of memory while trying to allocate 2147483648 bytes.",
-            "memory of the device",
+            "memory of the simulated GPUs together",
             "2 GiB were refused",
         ),
     ],
@@ -372,7 +374,7 @@ def test_a_program_that_ran_out_of_memory_fails_for_it(error: str, subject: str,
         ("out-of-memory", subject, observed, USED)
     ]
     kept_out = [one.subject for one in verify(Run(capture)) if one.id == "simulated-memory"]
-    assert bool(kept_out) is (subject == "memory of the device")
+    assert bool(kept_out) is (subject == "memory of the simulated GPUs together")
 
 
 def test_allocations_that_fail_over_and_over_are_told_of() -> None:
@@ -726,3 +728,62 @@ def test_what_a_replica_gets_of_a_batch_is_told(size: int, status: Status | None
     capture.batches.append(Batch(USED, size))
     found = said(capture).get("replica-batch")
     assert (found[0] if found else None) is status
+
+
+def test_findings_that_a_program_which_failed_did_not_reach_are_one_line() -> None:
+    capture = Capture(
+        error="ValueError: no", error_at=Where("/p/a.py", 9), error_frames=((Where("/p/a.py", 9), "<module>"),)
+    )
+    findings = [finding("GPU501", row) for row in (4, 20, 30)]
+    before, after = [one for one in verify(Run(capture, findings)) if one.id == "prediction"]
+    assert before.where == Where("/p/a.py", 4)
+    assert (after.subject, after.observed) == (
+        "2 findings after the failure",
+        "not reached: a.py:20 GPU501, a.py:30 GPU501",
+    )
+    assert after.status is Status.INCONCLUSIVE
+    capture.error = ""
+    assert len([one for one in verify(Run(capture, findings)) if one.id == "prediction"]) == 3
+
+
+def retraced(cause: str, argument: str, example: str = "", own: bool = True) -> Retrace:
+    return Retrace(USED, "step", own, cause, argument, example)
+
+
+def test_a_function_that_is_created_for_each_call_is_found_though_each_is_traced_once() -> None:
+    function = Function("step", USED, 40, False, "GPU:0", made=40, runs=40)
+    capture = Capture(functions={("step", USED): function}, retraces=Counter({retraced("function", ""): 39}))
+    assert said(capture)["retrace"] == (Status.WARN, "GPU505")
+    capture.functions["step", USED] = function._replace(runs=4000)  # as of 40 layers
+    assert said(capture)["retrace"] == (Status.PASS, "")
+    capture.functions["step", USED] = function._replace(runs=0)
+    assert said(capture)["retrace"] == (Status.PASS, "")
+
+
+def test_shapes_of_batches_in_fit_are_for_the_pipeline_to_fix() -> None:
+    capture = Capture(functions={("step", USED): Function("step", USED, 9, False, "GPU:0", made=1)})
+    capture.retraces = Counter({retraced("shape", "data[0]", "(4, 2) → (5, 2)", own=False): 8})
+    (one,) = [one for one in verify(Run(capture)) if one.id == "retrace"]
+    assert one.evidence == ("8 ×: the shape of `data[0]` changed, first (4, 2) → (5, 2)",)
+    assert "drop_remainder" in one.fix and "input_signature" not in one.fix
+
+
+def test_reads_that_a_finding_covers_are_told_of_once() -> None:
+    capture = Capture(steps=stepped(30), step_reads={Read(USED, "CPU:0"): (30, 30), Read(MADE, "CPU:0"): (3, 30)})
+    assert said(capture)["host-reads"] == (Status.WARN, "GPU501")
+    assert "host-reads" not in said(capture, finding("GPU501", USED.row))
+    capture.logical = ("CPU:0", "GPU:0")
+    assert said(capture)["host-reads"] == (Status.PASS, "")
+
+
+def test_what_a_worker_waits_for_the_others_is_no_waiting_for_input() -> None:
+    several = Strategy(1, "MultiWorkerMirroredStrategy", ("GPU:0",), 2, Where("/p/a.py", 2))
+    waits = {USED: Wait(100, 9.0, 10.0, 100)}
+    capture = Capture(strategies=[several], steps=stepped(100), waits=waits, local_input={USED: (102, 0.102)})
+    found = said(capture)
+    assert (found["input-wait"][0], found["peer-wait"][0]) == (Status.PASS, Status.WARN)
+    capture.local_input = {USED: (102, 9.18)}
+    found = said(capture)
+    assert found["input-wait"][0] is Status.WARN and "peer-wait" not in found
+    capture.strategies, capture.local_input = [several._replace(replicas=1)], {USED: (102, 0.102)}
+    assert said(capture)["input-wait"][0] is Status.WARN

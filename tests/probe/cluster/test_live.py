@@ -34,16 +34,16 @@ def step(x):
     strategy.run(forward, (x,))
 
 
-data = tf.data.Dataset.from_tensor_slices(tf.ones((480, 4))).batch(8 * strategy.num_replicas_in_sync)
+data = tf.data.Dataset.from_tensor_slices(tf.ones((480, 4))).repeat(2).batch(8 * strategy.num_replicas_in_sync)
 for number, x in enumerate(strategy.experimental_distribute_dataset(data)):
     if index == 1 and number == 8:
         if "dies" in sys.argv:
             os.kill(os.getpid(), signal.SIGKILL)
         if "sleeps" in sys.argv:
             time.sleep(600)
+    step(x)
     if index == 1 and "late" in sys.argv:
         time.sleep(0.05)
-    step(x)
 """
 
 
@@ -69,11 +69,15 @@ def said(report: dict[str, Any], id: str) -> list[tuple[str, str, str]]:
 def test_two_workers_train_together_and_the_late_one_is_named(tmp_path: Path) -> None:
     status, report = probe(tmp_path, "--local-workers", "2", "--capture", "seen", "train.py", "late")
     assert status == 0
-    assert said(report, "worker-joined") == [("pass", "worker 0, 1", "30 steps")]
+    assert said(report, "worker-joined") == [("pass", "worker 0, 1", "60 steps")]
     assert said(report, "devices-alike") == [("pass", "devices of each worker", "1 × CPU")]
     assert next((one[0], one[2]) for one in said(report, "replica-balance")) == ("pass", "136 bytes")
     ((late, subject, _),) = said(report, "straggler")
     assert (late, subject) == ("warn", "own time of each worker for a step: worker 1")
+    ((waits, subject, _),) = said(report, "peer-wait")
+    assert (waits, subject) == ("warn", "worker 0 waits for worker 1")
+    assert not [one for one in said(report, "input-wait") if one[0] == "warn"]
+    assert [one[0] for one in said(report, "host-reads")] == ["pass"]
     (strategy,) = report["strategies"]
     assert strategy["devices"] == [f"/job:worker/task:{index}/CPU:0" for index in range(2)]
     assert [one["devices"] for one in report["workers"]] == [["CPU:0"], ["CPU:0"]]

@@ -28,6 +28,12 @@ RAN = (
 )
 
 
+def turning_the_log_on(folder: Path) -> str:
+    """Code that stands for the agent's, which records that it turned the placement log on."""
+    record = json.dumps({"kind": "logging", "t": 0, "instead_of": ["operations"]})
+    return f"open({str(folder / 'run.jsonl')!r}, 'a').write({record!r} + chr(10))"
+
+
 def records(launched: Launched, kind: str) -> list[dict[str, Any]]:
     found = (json.loads(line) for line in launched.capture_path.read_text().splitlines())
     return [record for record in found if record["kind"] == kind]
@@ -63,6 +69,7 @@ class TestOutput:
     def test_much_output_among_placement_log(self, tmp_path: Path) -> None:
         source = f"""if True:
             import sys
+            {turning_the_log_on(tmp_path)}
             for number in range(100_000):
                 sys.stdout.write("line %d\\n" % number)
                 sys.stdout.write({PLACED!r})
@@ -81,11 +88,13 @@ class TestOutput:
         assert logs["stdout"].placed == {("MatMul", "CPU:1"): 100_000} and logs["stdout"].lines == 200_000
         assert logs["stderr"].ran == {("MatMul", "CPU:0"): 10_000} and logs["stderr"].torn == 0
 
-    def test_log_that_is_wanted_comes_out(self, tmp_path: Path) -> None:
-        source = f"import sys; sys.stdout.write('a\\n' + {PLACED!r} + 'b\\n')"
-        launched = Launched(tmp_path, source, options={"show_log": True})
-        assert launched.finish()[0].decode() == f"a\n{PLACED}b\n"
-        assert launched.capture.logs["stdout"].placements == 1
+    @pytest.mark.parametrize("command", [["-u"], []])
+    def test_the_programs_own_placement_log_comes_out(self, tmp_path: Path, command: list[str]) -> None:
+        source = f"import sys; sys.stdout.write('a\\n' + {PLACED!r} + {PLACED[:20]!r}); sys.stderr.write({RAN!r})"
+        options = {"command": [sys.executable, *command, str(tmp_path / "program.py")]}
+        launched = Launched(tmp_path, source, options=options)
+        assert launched.finish() == (f"a\n{PLACED}{PLACED[:20]}".encode(), RAN.encode())
+        assert launched.capture.logs["stdout"].placements == launched.capture.logs["stderr"].placements == 1
 
     @pytest.mark.parametrize(("enabled", "shown"), [("True", True), ("False", False)])
     def test_log_that_the_program_asked_for_comes_out(self, tmp_path: Path, enabled: str, shown: bool) -> None:
@@ -93,6 +102,7 @@ class TestOutput:
         asked |= {"arguments": {"enabled": enabled}, "outcome": "ok"}
         source = f"""if True:
             import sys
+            {turning_the_log_on(tmp_path)}
             sys.stdout.write({PLACED!r})
             with open({str(tmp_path / "run.jsonl")!r}, "a") as capture:
                 capture.write({json.dumps(asked)!r} + chr(10))
@@ -160,6 +170,7 @@ class TestOutput:
     def test_streams_that_go_to_one_place_stay_in_order(self, tmp_path: Path) -> None:
         source = f"""if True:
             import sys
+            {turning_the_log_on(tmp_path)}
             for number in range(3000):
                 sys.stdout.write("out %d\\n" % number + {PLACED!r})
                 sys.stderr.write("err %d\\n" % number + {RAN + RAN.split("Executing")[0] + PLACED!r})
@@ -244,6 +255,22 @@ class TestEnd:
         assert launched.finish()[0] == b"begun\n"
         assert (launched.ended["signal"], launched.ended["reason"]) == (signal.SIGTERM, "hang")
 
+    def test_a_hang_of_the_agent_is_said_to_be_one(self, tmp_path: Path) -> None:
+        source = f"""if True:
+            import faulthandler, signal, threading, time
+            from gpulint.probe.agent import internals
+            faulthandler.register(signal.SIGUSR2, open({str(tmp_path / "run.jsonl.stacks")!r}, "w"), all_threads=True)
+            exec(compile("def graphs(): time.sleep(600)", internals.__file__, "exec"))
+            threading.Thread(target=graphs, daemon=True).start()
+            time.sleep(600)
+        """
+        launched = Launched(tmp_path, source, options={"hang_after": 2.0, "warn_after": 1.0})
+        _, errors = launched.finish()
+        assert b"; gpulint itself waits for TensorFlow, in `graphs`, " in errors
+        (fault,) = launched.capture.faults
+        assert fault.startswith("hang: gpulint itself waits for TensorFlow, in `graphs`, ")
+        assert fault.endswith("internals.py:1")
+
     @pytest.mark.parametrize(
         "work",
         ["sum(range(20_000)), time.sleep(0.02)", "print('.', end=''), time.sleep(0.3)"],
@@ -253,6 +280,25 @@ class TestEnd:
         launched = Launched(tmp_path, source, options={"hang_after": 1.5})
         launched.finish()
         assert (launched.ended["status"], launched.ended["reason"]) == (0, "exit")
+
+    def test_a_full_device_is_told_of_once(self, tmp_path: Path) -> None:
+        line = (
+            "W0000 00:00:1795691774.667838   14788 bfc_allocator.cc:502] Allocator (GPU_0_bfc) ran out of memory try"
+            "ing to allocate 1.53GiB (rounded to 1641022208)requested by op \n"
+        )
+        source = f"""if True:
+            import sys, time
+            for number in range(3):
+                sys.stderr.write({line!r})
+                sys.stderr.flush()
+                time.sleep(1.2)
+        """
+        _, errors = Launched(tmp_path, source).finish()
+        said = [text for text in errors.decode().splitlines() if text.startswith("gpulint: ")]
+        assert said == [
+            "gpulint: GPU:0 could not allocate 1.53GiB. TensorFlow retries each failed allocation for 10 s, so the "
+            "program may look hung."
+        ]
 
     def test_silence_is_told_of_and_the_program_goes_on(self, tmp_path: Path) -> None:
         source = """if True:

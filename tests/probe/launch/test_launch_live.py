@@ -1,48 +1,96 @@
-"""Launching programs that use the installed TensorFlow, with all of its placement log."""
+"""Launching programs that use the installed TensorFlow: their output, and TensorFlow's placement log."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from gpulint.probe.launch.command import Target, command_line
 from tests.probe.launch.launched import Launched
 
-PROGRAM = """
+pytestmark = [
+    pytest.mark.tensorflow,
+    pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="TensorFlow is not installed"),
+]
+
+ENVIRONMENT = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "0"}
+
+OWN_LOG = """
 import sys
 import tensorflow as tf
 
-tf.debugging.set_log_device_placement(True)
+with tf.Graph().as_default():
+    product = tf.matmul(tf.ones((2, 2)), tf.ones((2, 2)), name="product")
+    with tf.compat.v1.Session(config=tf.compat.v1.ConfigProto(log_device_placement=True)) as session:
+        print(session.run(product)[0, 0], end=" is all")
+"""
+
+EAGER = """
+import sys
+import tensorflow as tf
 
 @tf.function
 def step(x):
     return tf.reduce_sum(tf.linalg.matmul(x, x))
 
 x = tf.ones([4, 4])
-for number in range(15_000):
+for number in range(500):
     x = tf.nn.relu(x) * 0.5
-    if number % 1000 == 0:
-        print("step", number, float(step(x)))
+    if number % 100 == 0:
+        tf.print("step", number, step(x))
         print("warned", number, file=sys.stderr)
 """
 
+BLIND = """
+import sys
+from gpulint.probe.agent import internals, running
 
-@pytest.mark.tensorflow
-@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="TensorFlow is not installed")
-class TestLive:
-    def test_log_is_counted_and_only_the_programs_output_comes_out(self, tmp_path: Path) -> None:
-        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "0"}
-        command = [sys.executable, "-u", str(tmp_path / "program.py")]
-        launched = Launched(tmp_path, PROGRAM, options={"command": command, "environment": environment})
-        output, errors = launched.finish()
-        assert output.count(b"step") == len(output.splitlines()) == 15
-        assert [line for line in errors.splitlines() if b"warned" in line] == [
-            b"warned %d" % number for number in range(0, 15_000, 1000)
-        ]
-        assert b"/job:localhost" not in output + errors
-        logs = launched.capture.logs
-        assert sum(logs["stderr"].ran.values()) >= 30_000 and logs["stderr"].torn == logs["stdout"].torn == 0
-        assert any(op == "MatMul" for op, _ in logs["stdout"].placed)
+internals.PRIVATE["watch"] = internals.PRIVATE["watch"]._replace(name="removed")
+running.main(sys.argv[1:])
+"""
+"""Runs the agent with a TensorFlow that does not report operations."""
+
+
+def without_times(text: bytes) -> list[bytes]:
+    """Lines without the headers of TensorFlow's log, which have the time and the thread."""
+    return [re.sub(rb"^[IWE]\d{4} [\d:. ]+", b"", line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("source", [OWN_LOG, EAGER], ids=["its own log", "no log"])
+def test_the_output_is_that_of_the_program_alone(tmp_path: Path, source: str) -> None:
+    line = command_line(Target(str(tmp_path / "program.py")), str(tmp_path / "run.jsonl"), 0, 3, False)
+    launched = Launched(tmp_path, source, options={"command": line, "environment": ENVIRONMENT})
+    output, errors = launched.finish()
+    alone = subprocess.run([sys.executable, launched.script], env=ENVIRONMENT, capture_output=True, check=True)
+    assert output == alone.stdout
+    assert without_times(errors) == without_times(alone.stderr)
+    assert (b"/job:localhost" in output + errors) is (source is OWN_LOG)
+    logs = launched.capture.logs
+    assert (("MatMul", "CPU:0") in logs["stderr"].placed) is (source is OWN_LOG)
+    assert not launched.capture.lost
+
+
+def test_the_log_stands_in_for_operations_and_is_held_back(tmp_path: Path) -> None:
+    (tmp_path / "blind.py").write_text(BLIND)
+    program = str(tmp_path / "program.py")
+    arguments = command_line(Target(program), str(tmp_path / "run.jsonl"), 0, 3, False)[3:]
+    command = [sys.executable, "-u", str(tmp_path / "blind.py"), *arguments]
+    launched = Launched(tmp_path, EAGER, options={"command": command, "environment": ENVIRONMENT})
+    output, errors = launched.finish()
+    assert output == b""
+    said = [line for line in errors.splitlines() if line.startswith((b"step", b"warned"))]
+    assert [line.split()[1] for line in said] == [b"%d" % number for number in range(0, 500, 100) for _ in range(2)]
+    assert b"/job:localhost" not in errors
+    capture = launched.capture
+    assert not capture.executions and [evidence for evidence, _ in capture.lost] == ["operations"]
+    assert capture.logs["stderr"].ran["Relu", "CPU:0"] == 500 and capture.logs["stderr"].torn == 0
+    assert ("MatMul", "CPU:0") in capture.logs["stdout"].placed
+    (record,) = (json.loads(line) for line in launched.capture_path.read_text().splitlines() if '"logging"' in line)
+    assert record["instead_of"] == ["operations"]

@@ -63,24 +63,28 @@ class TestTail:
         assert tail.resident == 3
 
     @pytest.mark.parametrize(
-        ("name", "enabled", "outcome", "shows"),
+        ("name", "enabled", "outcome", "holds"),
         [
-            ("set_log_device_placement", "True", "ok", True),
-            ("tf.debugging.set_log_device_placement", "True", "ok", True),
-            ("set_log_device_placement", "False", "ok", False),
-            ("set_log_device_placement", "True", "RuntimeError: too late", False),
-            ("set_memory_growth", "True", "ok", False),
+            ("set_log_device_placement", "True", "ok", False),
+            ("tf.debugging.set_log_device_placement", "True", "ok", False),
+            ("set_log_device_placement", "False", "ok", True),
+            ("set_log_device_placement", "True", "RuntimeError: too late", True),
+            ("set_memory_growth", "True", "ok", True),
         ],
     )
-    def test_wish_for_the_placement_log(
-        self, tmp_path: Path, name: str, enabled: str, outcome: str, shows: bool
+    def test_the_placement_log_is_held_back_unless_the_program_asks_for_it(
+        self, tmp_path: Path, name: str, enabled: str, outcome: str, holds: bool
     ) -> None:
         path = tmp_path / "run"
+        tail = CaptureTail(str(path))
+        assert not tail.holds_log
+        append(path, {"kind": "logging", "instead_of": ["operations"]})
+        tail.look()
+        assert tail.holds_log
         call = {"kind": "call", "name": name, "arguments": {"enabled": enabled}, "outcome": outcome, "where": None}
         append(path, call)
-        tail = CaptureTail(str(path))
         tail.look()
-        assert tail.shows_log is shows
+        assert tail.holds_log is holds
 
 
 class TestDescription:

@@ -95,7 +95,7 @@ def test_the_header_has_the_devices_of_both_sides() -> None:
 
 
 def test_the_text_has_a_curve_for_each() -> None:
-    text = render("text", RunReport(ran(), [], 0), False)
+    text = render("text", RunReport(ran(), [], 0), False, verbose=True)
     (line,) = [line for line in text.splitlines() if line.startswith("GPU:0")]
     assert line.split() == ["GPU:0", "▁▂▃▄▅▆▇█", "7", "GiB", "7", "GiB", "8", "GiB"]
     assert "busy" not in text

@@ -207,6 +207,21 @@ def test_what_users_print_passes_through(text: str) -> None:
     assert not parse(stream).records
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I0000 00:00:1795723973.344465   13866 profiler_session.cc:117] Profiler session initializing.\n",
+        "I0000 00:00:1795723973.658863   13866 save_profile.cc:150] Collecting XSpace to repository: a/vm.xplane.pb\n",
+        "2026-11-26 20:18:56.183104: I external/local_tsl/tsl/profiler/lib/profiler_session.cc:104] Profiler session\n",
+        "2026-11-26 20:18:56.887513: I external/local_tsl/tsl/profiler/rpc/client/save_profile.cc:144] Collecting\n",
+        "I0000 00:00:1795691768.295834   13866 cupti_collector.cc:534]  GpuTracer has collected 12 callback api\n",
+    ],
+)
+def test_what_the_profiler_says_of_itself_is_taken_out(line: str) -> None:
+    assert parse(f"before\n{line}behind\n".encode()).text == b"before\nbehind\n"
+    assert parse(line.replace("I0000", "E0000").replace(": I ", ": E ").encode()).text
+
+
 def test_a_device_that_may_go_on_is_not_recorded() -> None:
     assert parse(f"x: (Add): {GPU1}".encode()).records == []
     assert parse(f"x: (Add): {GPU1}2\n".encode()).records == [Placement("x", "Add", f"{GPU1}2")]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from gpulint.linting import pack
+from gpulint.linting.finding import Finding, Severity
+from gpulint.places import Span
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import Where
+from gpulint.probe.capture.records import Frame, Where
+from gpulint.probe.checks.verify import verify
+from gpulint.probe.expectations.expectation import Run
 from gpulint.probe.expectations.levels import IDS
+from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.measures.known_errors import KNOWN, headline, known
 from gpulint.probe.report import RunReport, render
 from gpulint.probe.report.failure import failure
@@ -63,4 +70,55 @@ def test_a_report_has_the_programs_own_frames_and_the_cure() -> None:
     report = RunReport(capture, [], 4)
     assert "train.py:4 in f" in render("text", report, False)
     assert "Use a smaller batch or model" in page(report)
+    told = json.loads(render("json", report, False))["run"]["failure"]
+    assert (told["means"], told["code"], told["exact"]) == (
+        lines[3].strip()[: -len(" (out-of-memory)")],
+        "out-of-memory",
+        True,
+    )
+    assert told["frames"][-1] == {"filename": "/p/train.py", "row": 4, "function": "f"}
     assert not list(failure(Capture()))
+
+
+def test_a_program_that_was_killed_was_last_seen_somewhere() -> None:
+    position = ((Where("/p/train.py", 6), "<module>"), (Where("/p/train.py", 4), "f"))
+    end = {"status": None, "signal": 9, "reason": "exit", "oom_kills": 1}
+    start = {"memory": {"host": 16 << 30, "CPU": None}}
+    capture = Capture(process={"pid": 1}, start=start, end=end, position=position, resident=[(1.0, 15 << 30)])
+    lines = [line.strip() for line in failure(capture)]
+    assert lines[0] == "last seen at"
+    assert lines[2].endswith("train.py:4 in f")
+    assert lines[3] == (
+        "The kernel killed a process for want of memory meanwhile. It had 15 GiB of 16 GiB. (host-growth)"
+    )
+    capture.end["oom_kills"] = 0
+    assert "killed from outside" in list(failure(capture))[-1]
+    report = RunReport(capture, [], 4)
+    assert json.loads(render("json", report, False))["run"]["failure"]["exact"] is False
+    assert "last seen at" in page(report) and "last seen at" in render("text", report, False)
+
+
+def test_the_stack_of_a_crash_is_exact() -> None:
+    stack = (
+        Frame("/lib/tf.py", 1, "run", False),
+        Frame("/p/train.py", 4, "f", True),
+        Frame("/p/train.py", 6, "m", True),
+    )
+    capture = Capture(end={"status": None, "signal": 6}, stack=stack, position=((Where("/p/train.py", 2), "old"),))
+    found = failure_of(capture)
+    assert found is not None and found.is_exact
+    assert found.frames == ((Where("/p/train.py", 6), "m"), (Where("/p/train.py", 4), "f"))
+    assert failure_of(Capture(end={"status": 0, "signal": None})) is None
+
+
+def test_findings_that_were_not_reached_are_one_line_in_every_form() -> None:
+    span = [Span("/p/train.py", row, 1, row, 9) for row in (30, 40)]
+    findings = [Finding("GPU501", "host-sync-in-loop", Severity.WARNING, one, "a tensor is read") for one in span]
+    capture = Capture(process={"pid": 1}, end={"status": 1}, error="ValueError: no", error_at=Where("/p/train.py", 4))
+    report = RunReport(capture, verify(Run(capture, findings)), 4)
+    told = "2 findings after the failure"
+    assert render("text", report, False).count("not reached: train.py:30 GPU501, train.py:40 GPU501") == 1
+    assert [
+        one["observed"] for one in json.loads(render("json", report, False))["expectations"] if one["subject"] == told
+    ]
+    assert page(report).count("not reached: train.py:30 GPU501, train.py:40 GPU501") == 1

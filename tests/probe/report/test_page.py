@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import socket
@@ -9,11 +10,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture, Log
 from gpulint.probe.capture.records import (
     Call,
@@ -30,6 +33,16 @@ from gpulint.probe.capture.records import (
     Where,
 )
 from gpulint.probe.expectations.expectation import Expectation, Level, Status
+from gpulint.probe.measures.holders import Held, Holder
+from gpulint.probe.measures.time_spent import (
+    DeviceTime,
+    PartAt,
+    PhaseTime,
+    StepTime,
+    TimeSpent,
+    Tracing,
+    parts_of,
+)
 from gpulint.probe.report import RunReport, page
 from gpulint.probe.report.json import content
 from gpulint.probe.report.page import devices
@@ -52,7 +65,7 @@ SOURCE = [
     "y = x" + " + x" * 120,
 ]
 GIB = 1 << 30
-SECTIONS = ["verdict", "source", "devices", "memory", "copies", "environment", "raw"]
+SECTIONS = ["summary", "time", "memory", "source", "devices", "checks", "environment"]
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +119,53 @@ def report(path: str, hostile: str = HOSTILE) -> RunReport:
         Expectation("b", Status.INCONCLUSIVE, Level.WARN, hostile, hostile, hostile, "", Where(path, 9999)),
         Expectation("c", Status.PASS, Level.ERROR, hostile, hostile, hostile, "", Where("/not/there.py", 3)),
     ]
-    return RunReport(capture, expectations, 1)
+    return RunReport(
+        capture,
+        expectations,
+        1,
+        spent(places, hostile),
+        [
+            Advice("input-bound", "GPU404", places[1], hostile, hostile, hostile, 4.5, 18.0),
+            Advice("launch-bound", None, None, hostile, hostile, hostile, 0.2, 4.0),
+        ],
+        [
+            Held(
+                "GPU:0",
+                5 * GIB,
+                6 * GIB,
+                None,
+                None,
+                (Holder("GPU:0", "activations", places[0], 4 * GIB), Holder("GPU:0", "other", None, GIB)),
+            )
+        ],
+    )
+
+
+def spent(places: list[Where], hostile: str) -> TimeSpent:
+    """300 steps of 100 ms, nine tenths of which they waited for input; the slowest is step 149."""
+    lasts = [0.2 if number == 148 else 0.1 for number in range(300)]
+    ends = list(accumulate(lasts, initial=1000.0))[1:]
+    each = tuple(
+        StepTime(number, end, seconds, {"input": 0.9 * seconds, "launch": 0.1 * seconds})
+        for number, (end, seconds) in enumerate(zip(ends, lasts, strict=True), 1)
+    )
+    seconds = sum(lasts)
+    parts = parts_of({"input": 0.9 * seconds, "launch": 0.1 * seconds}, seconds)
+    return TimeSpent(
+        seconds=seconds,
+        steps=len(each),
+        step_median=0.1,
+        step_p95=0.1,
+        parts=parts,
+        by_line=(PartAt("input", places[1], 0.9 * seconds, 300, hostile), PartAt("launch", None, 1.0, 3, "")),
+        each=each,
+        phases=(PhaseTime(hostile, 1000.0, 15.0, 150, parts), PhaseTime("epoch 2", 1015.0, 15.1, 150, parts)),
+        devices=(DeviceTime("GPU:0", 0.008, 34.0, "tracer"), DeviceTime("GPU:1", None, None, "nvml")),
+        operations_per_step=900.0,
+        launch_cost=5e-6,
+        tracings=(Tracing(hostile, places[2], "xla", 3, 0.9, (hostile,)),),
+        why_unknown="",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +197,7 @@ def test_nothing_of_the_program_runs_and_nothing_is_asked_for(browser: Any, host
 
 def test_what_is_hostile_is_read_as_it_is(browser: Any, hostile_page: Path) -> None:
     with opened(browser, hostile_page) as seen:
-        cells = seen.page.locator("#verdict tbody tr").first.locator("td")
+        cells = seen.page.locator("#checks tbody tr").first.locator("td")
         shown = cells.nth(3).text_content()
         assert shown == HOSTILE.replace("`", "").translate({27: "�", 0: "�", 0x85: "�"})
         rows = seen.page.locator("#source .file .row .code").all_text_contents()
@@ -147,7 +206,8 @@ def test_what_is_hostile_is_read_as_it_is(browser: Any, hostile_page: Path) -> N
         assert rows[2] == "ADMIN = 'abcU+202EU+2066dcbaU+2028ε'  # U+001B[31m red"
         assert rows[3] == SOURCE[3]
         assert len([row for row in rows if row.startswith("filler_")]) == 60
-        told = json.loads(seen.page.locator("#json").text_content())
+        address = seen.page.locator("a[download]").get_attribute("href") or ""
+        told = json.loads(base64.b64decode(address.partition(",")[2]))
         assert told["expectations"][0]["observed"] == HOSTILE
 
 
@@ -198,19 +258,19 @@ def test_each_cell_of_a_notebook_has_its_own_rows(tmp_path: Path) -> None:
 
 def test_sections_are_tabs(browser: Any, hostile_page: Path) -> None:
     with opened(browser, hostile_page) as seen:
-        assert visible_sections(seen) == ["verdict"]
+        assert visible_sections(seen) == ["summary"]
         for name in SECTIONS:
             seen.page.click(f"nav a[href='#{name}']")
             assert visible_sections(seen) == [name]
             assert seen.page.evaluate("location.hash") == f"#{name}"
         seen.page.keyboard.press("ArrowRight")
-        assert visible_sections(seen) == ["verdict"]
+        assert visible_sections(seen) == ["summary"]
         seen.page.keyboard.press("ArrowLeft")
-        assert visible_sections(seen) == ["raw"]
+        assert visible_sections(seen) == ["environment"]
         seen.page.keyboard.press("Home")
         seen.page.keyboard.press("ArrowRight")
-        assert visible_sections(seen) == ["source"]
-        assert seen.page.evaluate("document.activeElement.textContent") == "Source"
+        assert visible_sections(seen) == ["time"]
+        assert seen.page.evaluate("document.activeElement.textContent") == "Time"
         assert seen.page.locator("nav [role=tab][aria-selected=true]").count() == 1
         assert seen.complaints == []
 
@@ -230,12 +290,13 @@ def test_a_place_in_a_file_that_is_not_shown_leads_nowhere(browser: Any, hostile
         ids = set(seen.page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)"))
         links = seen.page.evaluate("[...document.querySelectorAll('a')].map((one) => one.getAttribute('href'))")
         assert len(links) > len(SECTIONS)
-        assert {link.removeprefix("#") for link in links} <= ids
+        assert {link.removeprefix("#") for link in links if not link.startswith("data:")} <= ids
 
 
 def test_a_place_leads_to_its_row_wherever_it_is_folded(browser: Any, hostile_page: Path) -> None:
     with opened(browser, hostile_page) as seen:
-        seen.page.click("#verdict tbody tr:nth-child(2) a")
+        seen.page.click("nav a[href='#checks']")
+        seen.page.click("#checks tbody tr:nth-child(2) a")
         assert visible_sections(seen) == ["source"]
         assert seen.page.evaluate("document.querySelector(':target').id") == f"file0-row{len(SOURCE)}"
     with opened(browser, hostile_page) as seen:
@@ -245,7 +306,7 @@ def test_a_place_leads_to_its_row_wherever_it_is_folded(browser: Any, hostile_pa
         assert visible_sections(seen) == ["source"]
 
 
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("width", [1400, 700, 400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_is_wider_than_the_window(browser: Any, hostile_page: Path, width: int, scheme: str) -> None:
     with opened(browser, hostile_page, width=width, color_scheme=scheme) as seen:
@@ -289,10 +350,11 @@ def test_text_can_be_read_in_both_schemes(browser: Any, hostile_page: Path, sche
             )
         for selector in (
             "h1",
+            ".title",
             ".lines li",
             *(f".badge.{status}" for status in ("fail", "warn", "inconclusive", "pass")),
             *(f".count.{status}" for status in ("fail", "warn", "inconclusive", "pass")),
-            "#verdict a",
+            "#checks a",
             "nav a[aria-selected=false]",
             *(f".source .{name}" for name in "kscn"),
             *(f".chip.hue{number}" for number in range(9)),
@@ -304,7 +366,7 @@ def test_text_can_be_read_in_both_schemes(browser: Any, hostile_page: Path, sche
 def test_on_paper_every_section_is_there(browser: Any, hostile_page: Path) -> None:
     with opened(browser, hostile_page) as seen:
         seen.page.emulate_media(media="print")
-        assert visible_sections(seen) == SECTIONS[:-1]
+        assert visible_sections(seen) == SECTIONS
         assert not seen.page.locator("nav").is_visible()
         assert seen.page.pdf()[:5] == b"%PDF-"
 
@@ -312,13 +374,77 @@ def test_on_paper_every_section_is_there(browser: Any, hostile_page: Path) -> No
 def test_a_curve_is_read_with_the_keyboard_and_the_pointer(browser: Any, hostile_page: Path) -> None:
     with opened(browser, hostile_page) as seen:
         seen.page.click("nav a[href='#memory']")
-        figure = seen.page.locator("figure").first
+        figure = seen.page.locator("#memory figure:has(svg[data-reads])").first
         figure.locator("svg").focus()
         seen.page.keyboard.press("End")
-        assert figure.locator("output").text_content() == "90.0 s: in use 89.0 MiB, peak of the phase 178 MiB"
+        assert figure.locator("output").text_content() == "90.0 s: in use 89 MiB, peak of the phase 178 MiB"
         figure.locator("svg").hover()
         assert "s: in use" in (figure.locator("output").text_content() or "")
         assert seen.complaints == []
+
+
+def test_the_summary_has_the_answer(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page) as seen:
+        summary = seen.page.locator("#summary")
+        shares = [float(one.get_attribute("width") or 0) for one in summary.locator(".bar rect").all()]
+        assert shares == [900, 100]
+        legend = summary.locator(".legend li").all_text_contents()
+        assert legend[0].startswith("Input 90.0 % · 90")
+        assert legend[-1] == "a step of 100 ms, mean of 300; median 100 ms, 95th percentile 100 ms"
+        assert summary.locator(".gain").all_text_contents() == ["up to 18 × faster", "then up to 4.0 × faster"]
+        assert summary.locator(".treemap text").all_text_contents()[0] == "activations"
+        assert summary.locator(".count").all_text_contents() == ["1 failed", "1 warning", "1 inconclusive", "1 passed"]
+        summary.locator(".count a").first.click()
+        seen.page.wait_for_function("document.getElementById('checks').offsetParent !== null")
+
+
+def test_a_step_is_read_with_the_keyboard_and_the_pointer(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page) as seen:
+        figure = seen.page.locator("#summary figure:has(svg[data-reads])")
+        figure.locator("svg").focus()
+        seen.page.keyboard.press("Home")
+        assert figure.locator("output").text_content() == (
+            "steps 1 to 3, 100 ms each: Input 90.0 ms, Launching operations 10.0 ms; slowest: step 1, 100 ms"
+        )
+        figure.locator("svg").hover()
+        assert "slowest: step 149, 200 ms" in (figure.locator("output").text_content() or "")
+
+
+def test_tables_are_sorted_and_filtered(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    call = [Call(f"tf.call_{number}", {}, "" if number % 2 else "refused", None) for number in range(30)]
+    file.write_text(page.render(RunReport(Capture(calls=call), [], 0)), encoding="utf-8")
+    with opened(browser, file) as seen:
+        seen.page.click("nav a[href='#environment']")
+        table = seen.page.locator("#environment .data")
+        first = table.locator("tbody tr").first
+        assert table.locator("tbody tr:visible").count() == 20
+        seen.page.click("#environment th button >> nth=0")
+        assert first.locator("td").first.text_content() == "tf.call_0()"
+        seen.page.click("#environment th button >> nth=0")
+        assert first.locator("td").first.text_content() == "tf.call_29()"
+        assert table.locator("tbody tr:visible").count() == 30
+        seen.page.fill("#environment input", "refused")
+        assert table.locator("tbody tr:visible").count() == 15
+
+
+def test_times_are_sorted_by_what_they_mean(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page) as seen:
+        seen.page.click("nav a[href='#time']")
+        lines = seen.page.locator("#time .data", has=seen.page.locator("th:has-text('each')"))
+        lines.locator("th button", has_text="in all").click()
+        assert lines.locator("tbody td:nth-child(6)").all_text_contents() == ["1.0 s", "27.1 s"]
+
+
+def test_equal_devices_share_a_chip(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("x = 1\n")
+    executions = Counter({Execution(Where(str(path), 1), "MatMul", "", f"GPU:{number}"): 5 for number in range(8)})
+    file = tmp_path / "report.html"
+    capture = Capture(executions=executions, process={"main": str(path)})
+    file.write_text(page.render(RunReport(capture, [], 0)), encoding="utf-8")
+    with opened(browser, file) as seen:
+        assert seen.page.locator("#source .gutter .chip").all_text_contents() == ["GPU:0–7 5"]
 
 
 def test_a_placement_log_and_a_run_without_tensorflow_have_a_page(browser: Any, tmp_path: Path) -> None:

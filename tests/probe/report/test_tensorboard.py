@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import Happened, Sample, Steps
+from gpulint.probe.capture.reader import read as capture_in
+from gpulint.probe.capture.records import Happened, Sample, Segment, Steps, TakenStep
 from gpulint.probe.expectations.expectation import Expectation, Level, Status
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.tensorboard import check_directory, write
@@ -64,6 +65,15 @@ def test_scalars_have_the_training_step_and_the_time(tmp_path: Path) -> None:
     assert seen["step time/step"] == [(105.0, 2, 1.0), (106.0, 3, 1.0), (110.0, 6, 1.0)]
     assert seen["run/ops.on_gpu"] == [(120.0, 6, 1.0)]
     assert plugin_of(tmp_path, "memory/GPU:0/in use") == "scalars"
+
+
+def test_the_parts_of_steps_are_scalars(tmp_path: Path) -> None:
+    steps = [TakenStep(105.0 + n, {"input": 0.25, "launch": 0.75}, 0) for n in range(2)]
+    segments = [Segment(0, 104.0, 106.0, 2, {"input": 0.5, "launch": 1.5}, 0, ())]
+    write(str(tmp_path), RunReport.of(ran(steps_taken=steps, segments=segments), [], 0))
+    seen = read(tmp_path)
+    assert seen["time of a step/input"] == [(105.0, 2, 0.25), (106.0, 3, 0.25)]
+    assert seen["time of a step/launch"] == [(105.0, 2, 0.75), (106.0, 3, 0.75)]
 
 
 def test_the_verdict_and_the_expectations_are_texts(tmp_path: Path) -> None:
@@ -168,8 +178,14 @@ def test_it_is_written_without_tensorflow(tmp_path: Path) -> None:
 @pytest.mark.tensorflow
 def test_a_run_is_profiled_and_read_back(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TRAINED)
-    done = probe(tmp_path, "--tensorboard", "logs", "--profile-steps", "5", "train.py")
+    done = probe(tmp_path, "--tensorboard", "logs", "--profile-steps", "5", "--capture", "run.jsonl", "train.py")
     assert done.returncode == 0, done.stderr
+    assert "profiler" not in done.stderr.lower()
+    window = capture_in(str(tmp_path / "run.jsonl")).window
+    assert window is not None
+    assert (window.steps, window.devices) == (5, ())
+    assert 0 < window.seconds < 2
+    assert not list(tmp_path.glob("run.jsonl.*"))
     seen = read(tmp_path / "logs")
     assert [step for _, step, _ in seen["step time/step"]] == list(range(2, 41))
     assert seen["run/steps"][0][2] == 40

@@ -20,8 +20,10 @@ from gpulint.probe.capture.records import (
     Function,
     Happened,
     Sample,
+    Segment,
     Steps,
     Strategy,
+    TakenStep,
     Variable,
     Where,
 )
@@ -117,6 +119,24 @@ def test_perfetto_has_the_phases_steps_calls_traces_and_the_end(tmp_path: Path) 
         ("trace of step", 4000.0, 0.0),
         ("retrace of step", 5000.0, 0.0),
         ("retrace of step", 6000.0, 0.0),
+    ]
+
+
+def test_perfetto_has_the_parts_of_each_step(tmp_path: Path) -> None:
+    steps = [TakenStep(105.0 + n, {"input": 0.25, "launch": 0.5, "python": 0.25}, 0) for n in range(2)]
+    segments = [Segment(0, 104.0, 106.0, 2, {"input": 0.5, "launch": 1.0, "python": 0.5}, 0, ())]
+    capture = ran(steps_taken=steps, segments=segments)
+    path = tmp_path / "run.trace.json"
+    path.write_text(render(RunReport.of(capture, [], 0)), encoding="utf-8")
+    with loaded(path) as query:
+        drawn = slices(query, "thread.name = 'where the time of steps went'")
+    assert [one[2:] for one in drawn] == [
+        ("python", 4000.0, 250.0),
+        ("input", 4250.0, 250.0),
+        ("launch", 4500.0, 500.0),
+        ("python", 5000.0, 250.0),
+        ("input", 5250.0, 250.0),
+        ("launch", 5500.0, 500.0),
     ]
 
 

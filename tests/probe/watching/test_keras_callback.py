@@ -49,7 +49,7 @@ print(json.dumps([first, second, len(printed), printed[0], gpulint.expect.is_pro
     assert first == [["steps", "pass"], ["ops.on_cpu", "pass"]]
     assert second == [["steps", "inconclusive"], ["ops.on_cpu", "inconclusive"]]  # it was traced before
     assert reports == 2
-    assert "16 training steps" in report
+    assert "16 steps" in report
     assert not probed
     assert faults == []
 

@@ -58,7 +58,6 @@ print(json.dumps([broken, repr(run), str(run), run._repr_html_()]))
     assert broken == [True, "fail: traces.max: expected <= 1, observed 2: `step`: 2", 1]
     assert short.startswith("<gpulint.watch: 1 fail, ")
     assert "TensorFlow 2." in report
-    assert "not seen: placement log" in report
     assert page.startswith("<pre>TensorFlow 2.")
     assert "&lt;= 1" in page
 
@@ -264,7 +263,7 @@ print(json.dumps([before, [one.status.value for one in run.expectations], run.ca
     before, statuses, lost = said(tmp_path, text)
     assert not before
     assert statuses == ["pass", "pass"]
-    assert [one[0] for one in lost] == ["placement log"]
+    assert lost == []
 
 
 def test_without_tensorflow_everything_is_inconclusive(tmp_path: Path) -> None:
@@ -284,7 +283,7 @@ print(json.dumps([sorted([one.subject, one.status.value] for one in run.expectat
         ["the program", "inconclusive"],
         ["this block", "inconclusive"],
     ]
-    assert report.startswith("The program did not import TensorFlow.")
+    assert "The program did not import TensorFlow." in report.splitlines()
 
 
 def test_an_expression_that_cannot_be_read_is_said_before_the_block(tmp_path: Path) -> None:
@@ -316,7 +315,7 @@ def test_the_capture_can_be_kept_and_replayed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gpulint", "probe", "--isolated", "--replay", "kept.jsonl"]
     replayed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert replayed.returncode == 0, replayed.stderr
-    assert replayed.stdout.startswith("The program did not import TensorFlow.")
+    assert "The program did not import TensorFlow." in replayed.stdout.splitlines()
 
 
 def test_places_are_the_users_own(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
@@ -27,6 +27,6 @@ def effects_within(effects: Iterable[Effect], path: Path) -> tuple[Effect, ...]:
     return tuple(effect._replace(path=effect.path - path) for effect in effects)
 
 
-def effects_on(effects: Iterable[Effect], path: Path) -> Iterator[Effect]:
+def effects_on(effects: Iterable[Effect], path: Path) -> list[Effect]:
     """The same effects, occurring on another path."""
-    return (effect._replace(path=effect.path | path) for effect in effects)
+    return [effect._replace(path=effect.path | path) for effect in effects]

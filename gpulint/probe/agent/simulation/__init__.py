@@ -44,7 +44,7 @@ class Simulation:
             self._kernels = kernels = Kernels(_registry(pieces) if self.built_with_cuda else None)
             ledger = Ledger()
             buffers = Buffers(pieces)
-            capacity = Capacity(self._names, ledger, buffers, pieces)
+            capacity = Capacity(self._names, ledger, buffers, pieces, self._gpus * (self._memory or 0))
             self._placing = placing = Placing(self._names, kernels, pieces)
             self._listing = Listing(self._gpus, self._memory, self._names, placing, ledger, capacity, pieces)
             self._listing.install()

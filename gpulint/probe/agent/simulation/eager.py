@@ -6,10 +6,11 @@ import threading
 import weakref
 from typing import Any, NamedTuple
 
+from gpulint.probe.agent.operation_records import SHARING
 from gpulint.probe.agent.simulation.buffers import LARGE, Buffers
 from gpulint.probe.agent.simulation.capacity import HOSTED, Capacity
 from gpulint.probe.agent.simulation.kernels import Types
-from gpulint.probe.agent.simulation.ledger import ALIASES, Ledger
+from gpulint.probe.agent.simulation.ledger import Ledger
 from gpulint.probe.agent.simulation.names import Names
 from gpulint.probe.agent.simulation.pieces import Pieces
 from gpulint.probe.agent.simulation.placing import CallTypes, Placement, Placing
@@ -89,6 +90,7 @@ class Eager:
                 state.device_name = current
                 call.asked, call.real = before
             self._note(op, placed, result, arguments[:inputs], arguments[inputs:])
+            self._capacity.check_total(op)
             return result
 
         return fast
@@ -105,6 +107,7 @@ class Eager:
             placed = self._placing.place(name, types, device or "")
             result = execute(handle, placed.device or device, op, inputs, attributes, *rest)
             self._note(name, placed, result, inputs, attributes or ())
+            self._capacity.check_total(name)
             return result
 
         return slow
@@ -144,7 +147,7 @@ class Eager:
         """Counts what an operation left on a simulated GPU."""
         if self._call.fresh is not None:
             self._variable(self._call.fresh, inputs[1] if op == _ASSIGN else None)
-        if result is None or (op in ALIASES and self._shares(inputs, result)):
+        if result is None or (op in SHARING and self._shares(inputs, result)):
             return
         if op == _VARIABLE:
             handle = result if isinstance(result, self._tensor) else result[0]

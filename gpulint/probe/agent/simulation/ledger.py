@@ -10,14 +10,6 @@ import threading
 import weakref
 from typing import Any, NamedTuple
 
-ALIASES = frozenset(
-    {
-        *("ReadVariableOp", "Identity", "IdentityN", "Reshape", "ExpandDims", "Squeeze", "StopGradient", "Snapshot"),
-        *("PreventGradient", "CheckNumerics", "EnsureShape", "Bitcast"),
-    }
-)
-"""Operations whose outputs share the memory of an input."""
-
 
 class _Entry(NamedTuple):
     reference: weakref.ref[Any]

@@ -190,7 +190,9 @@ class Listing:
             return usage(handle, device) if gpu is None else ledger.usage(gpu)
 
         def reset_of(handle: Any, device: str) -> Any:
-            gpu = names.gpu(device)
-            return reset(handle, device) if gpu is None else ledger.reset_peak(gpu)
+            if (gpu := names.gpu(device)) is not None:
+                return ledger.reset_peak(gpu)
+            self._capacity.note_peak(handle)
+            return reset(handle, device)
 
         tfe.TFE_GetMemoryInfo, tfe.TFE_ResetMemoryStats = usage_of, reset_of

@@ -1,4 +1,4 @@
-"""The sections Devices and Copies: operations by device, and transfers between devices."""
+"""The section Devices: operations and variables by device, and transfers between devices."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gpulint.probe.report.page.places import Places
 from gpulint.probe.report.workers import WORKER_COLUMNS
 
 
-def section(report: RunReport, places: Places) -> Iterator[Child]:
-    """Devices, workers, cards, strategies, functions and steps, then counts by device."""
+def section(report: RunReport, transfers: Sequence[Mapping[str, Any]], places: Places) -> Iterator[Child]:
+    """Devices, workers, cards, strategies, functions, steps, counts by device; `transfers` as in the JSON report."""
     capture = report.capture
     devices = list(dict.fromkeys((*capture.logical, *(name for name in capture.operations if name))))
     if devices:
@@ -72,6 +72,8 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
             yield tag("h3", title)
             yield matrix(seen)
     yield from (tag("p", line, class_="hint") for line in missing_kernels(capture))
+    yield tag("h3", "Copies between devices")
+    yield from copies(report, transfers, places)
 
 
 def copies(report: RunReport, told: Sequence[Mapping[str, Any]], places: Places) -> Iterator[Child]:

@@ -1,13 +1,14 @@
-"""The sections Environment and Raw."""
+"""The section Environment, with the JSON report as a download."""
 
 from __future__ import annotations
 
+import base64
 import json
-import re
 import shlex
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from gpulint.probe.measures.curves import beginning
 from gpulint.probe.report import RunReport
@@ -16,10 +17,9 @@ from gpulint.probe.report.page.parts import code, link, table
 from gpulint.probe.report.page.places import Places
 
 _YES = {"True": "yes", "False": "no"}
-_UNSEEN = re.compile(r"[^\x20-\x7e\n]")
 
 
-def section(report: RunReport, places: Places) -> Iterator[Child]:
+def section(report: RunReport, written: Mapping[str, Any], places: Places) -> Iterator[Child]:
     """Machine, configuration, lost evidence, and TensorFlow's own messages."""
     capture = report.capture
     facts = [
@@ -58,23 +58,30 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         if log.messages:
             yield tag("h3", f"TensorFlow's messages on {name}")
             yield tag("ul", (tag("li", code(message)) for message in log.messages))
+    yield tag("h3", "Raw data")
+    yield _download(written)
 
 
-def raw(content: Mapping[str, Any]) -> Iterator[Child]:
-    """The JSON report. Special characters are JSON escapes, so that everything is visible and can be copied."""
-    yield tag("p", "The report as `--output-format json` writes it.", class_="hint")
-    text = json.dumps(content, indent=1, ensure_ascii=False)
-    yield tag("pre", _UNSEEN.sub(_escaped, text), tabindex=0, aria_label="JSON", id="json")
+def _download(written: Mapping[str, Any]) -> Element:
+    """The JSON report, inside its own address."""
+    text = base64.b64encode(json.dumps(written, ensure_ascii=True).encode()).decode()
+    return tag(
+        "p",
+        tag(
+            "a",
+            "Download the JSON report",
+            href=f"data:application/json;base64,{text}",
+            download="gpulint.json",
+            class_="download",
+        ),
+        ", as `--output-format json` writes it.".replace("`", ""),
+        class_="hint",
+    )
 
 
 def command(report: RunReport) -> str:
     """The command line as users know it, "" if there is none."""
     return shlex.join(report.capture.start.get("command", ()))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    char = found[0]
-    return char if char.isprintable() else json.dumps(char)[1:-1]
 
 
 def _moment(seconds: float) -> str:

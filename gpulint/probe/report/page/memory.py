@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
-import json
-import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.measures.curves import Curve, Points, Span, curves, phases
+from gpulint.probe.measures.holders import GROUP_NAMES, Held, Holder
 from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.measures.time_words import percent
 from gpulint.probe.report import RunReport
+from gpulint.probe.report.page.figures import HEIGHT, TICKS, WIDTH, Reading, plot, rounded
 from gpulint.probe.report.page.markup import Child, tag
-
-WIDTH, HEIGHT = 1000, 200
-"""Size of a drawing, which is stretched to the page's width; labels are outside it."""
+from gpulint.probe.report.page.parts import chip, link, sortable, table
+from gpulint.probe.report.page.places import Places
+from gpulint.probe.report.page.treemap import Box, squarified
 
 MOST = 500
 """Points of a line; more are not visible."""
 
-TICKS = 4
-"""Parts of each scale."""
+MAP_WIDTH, MAP_HEIGHT = 560, 200
+"""Size of a treemap, which keeps its proportions."""
+
+BOXES = 12
+"""Holders with a box of their own; the others share one."""
 
 
-_STEPS = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
-"""Readable parts of a scale, times a power of ten."""
-
-
-def section(report: RunReport) -> Iterator[Child]:
-    """The phases, and a drawing for each device, card, and the host."""
+def section(report: RunReport, places: Places) -> Iterator[Child]:
+    """Who held each device's memory at its peak; then the phases, and a curve for each device, card, and the host."""
+    known = [one for one in report.held if one.holders]
+    if known:
+        yield tag("div", (treemap(one, places) for one in known), class_="figures")
+        yield table(
+            ("device", "held by", "bytes", "share", "line"),
+            (
+                [
+                    chip(one.device),
+                    GROUP_NAMES[holder.group],
+                    sortable(in_words(holder.bytes), holder.bytes),
+                    sortable(percent(holder.bytes / one.peak), holder.bytes),
+                    link(places, holder.where),
+                ]
+                for one in known
+                for holder in one.holders
+            ),
+            numbers={2, 3},
+        )
     seen = curves(report.capture)
     if not seen:
         yield tag("p", "No memory was sampled.", class_="empty")
         return
     spans = phases(report.capture)
-    end = _round(max(point[0] for curve in seen for _, points in curve.lines for point in points))
+    end = rounded(max(0.4, *(point[0] for curve in seen for _, points in curve.lines for point in points)))
     if spans:
         yield tag(
             "ul",
@@ -47,51 +66,108 @@ def section(report: RunReport) -> Iterator[Child]:
     yield tag("div", (_figure(curve, spans, end) for curve in seen), class_="figures")
 
 
+def treemap(held: Held, places: Places) -> Element:
+    """Who held a device's memory at its peak: areas are proportional to bytes."""
+    ordered = sorted((one for one in held.holders if one.bytes), key=lambda one: -one.bytes)
+    shown = ordered[:BOXES]
+    rest = sum(one.bytes for one in ordered[BOXES:])
+    if rest:
+        shown.append(Holder(held.device, "other", None, rest))
+        shown.sort(key=lambda one: -one.bytes)
+    boxes = squarified([one.bytes for one in shown], Box(0, 0, MAP_WIDTH, MAP_HEIGHT))
+    said = ", ".join(_amounts(held))
+    largest = ", ".join(f"{GROUP_NAMES[one.group]} {in_words(one.bytes)}" for one in shown[:3])
+    return tag(
+        "figure",
+        tag("figcaption", tag("b", f"{held.device} memory"), " ", tag("span", said, class_="aside")),
+        tag(
+            "svg",
+            (_box(one, box, places) for one, box in zip(shown, boxes, strict=True)),
+            viewBox=f"0 0 {MAP_WIDTH} {MAP_HEIGHT}",
+            class_="treemap",
+            role="img",
+            aria_label=f"{held.device} memory, {said}: {largest}",
+        ),
+    )
+
+
+def _amounts(held: Held) -> Iterator[str]:
+    """The peak, and what it is easily confused with."""
+    yield f"peak {in_words(held.allocator or held.peak)}"
+    if held.first is not None and held.first > (held.allocator or held.peak):
+        yield f"{in_words(held.first)} in the first steps"
+    if held.process is not None and held.device.startswith("GPU"):
+        yield f"the process holds {in_words(held.process)}"
+
+
+def _box(one: Holder, box: Box, places: Places) -> Element:
+    lines = [GROUP_NAMES[one.group], in_words(one.bytes)]
+    if one.where is not None:
+        lines[1] += f" · {places.located(one.where)}"
+    fitting = [text for number, text in enumerate(lines, 1) if box.height >= 8 + 17 * number]
+    return tag(
+        "g",
+        tag("title", ", ".join(lines)),
+        tag(
+            "rect",
+            x=f"{box.x:.1f}",
+            y=f"{box.y:.1f}",
+            width=f"{box.width:.1f}",
+            height=f"{box.height:.1f}",
+            class_=f"group-{one.group}",
+        ),
+        (
+            tag("text", shown, x=f"{box.x + 8:.1f}", y=f"{box.y + 4 + 17 * number:.1f}")
+            for number, text in enumerate(fitting, 1)
+            if (shown := _cut(text, box.width - 14))
+        ),
+    )
+
+
+def _cut(text: str, width: float) -> str:
+    """As much of a text as fits, "" if next to nothing does. Letters are about 6.6 units wide."""
+    fits = int(width / 6.6)
+    return text if len(text) <= fits else f"{text[: fits - 1]}…" if fits >= 6 else ""
+
+
 def _figure(curve: Curve, spans: Sequence[Span], end: float) -> Element:
     top = _top(curve)
     said = f"{_value(curve, curve.last)} at the end, at most {_value(curve, curve.peak)}"
     if curve.limit and curve.unit == "bytes":
         said += f", limit {in_words(curve.limit)}"
     lines = [(name, _thinned(points)) for name, points in curve.lines]
-    times = [f"{end * part / TICKS:.3g} s" for part in range(TICKS + 1)]
-    ticks = [_value(curve, top * part / TICKS) for part in range(TICKS, -1, -1)]
-    return tag(
-        "figure",
-        tag("figcaption", tag("b", curve.subject), " ", tag("span", said, class_="aside")),
-        tag(
-            "div",
-            tag("div", (tag("span", tick) for tick in ticks), class_="y", aria_hidden="true"),
-            tag(
-                "svg",
-                (_area(span, end) for span in spans),
-                (_rule(part) for part in range(1, TICKS)),
-                (_line(points, end, top, number) for number, (_, points) in enumerate(lines)),
-                _limit(curve, top),
-                tag("line", y1=0, y2=HEIGHT, class_="cursor", visibility="hidden"),
-                viewBox=f"0 0 {WIDTH} {HEIGHT}",
-                preserveAspectRatio="none",
-                role="img",
-                tabindex=0,
-                aria_label=f"{curve.subject}: {said}",
-                data_lines=json.dumps([[name, points] for name, points in lines]),
-                data_unit=curve.unit,
-                data_end=f"{end:.3f}",
-            ),
-            tag("div", class_="corner"),
-            tag("div", (tag("span", time) for time in times), class_="x", aria_hidden="true"),
-            class_="plot",
-        ),
-        tag(
-            "p",
-            (
-                tag("span", tag("span", "", class_=f"stroke line{number}"), name)
-                for number, (name, _) in enumerate(lines)
-                if len(lines) > 1
-            ),
-            tag("output", class_="aside"),
-            class_="legend",
-        ),
+    names = [
+        tag("span", tag("span", "", class_=f"stroke line{number}"), name)
+        for number, (name, _) in enumerate(lines)
+        if len(lines) > 1
+    ]
+    return plot(
+        [tag("b", curve.subject), " ", tag("span", said, class_="aside"), tag("span", names, class_="strokes")],
+        [
+            *(_area(span, end) for span in spans),
+            *(_line(points, end, top, number) for number, (_, points) in enumerate(lines)),
+            _limit(curve, top),
+        ],
+        _reads(curve, lines, end),
+        [f"{end * part / TICKS:.3g} s" for part in range(TICKS + 1)],
+        [_value(curve, top * part / TICKS) for part in range(TICKS, -1, -1)],
+        f"{curve.subject}: {said}",
     )
+
+
+def _reads(curve: Curve, lines: Sequence[tuple[str, Points]], end: float) -> list[Reading]:
+    """The values of all lines at each point of the first."""
+    reads = []
+    for t, _ in lines[0][1]:
+        values = [f"{name} {_value(curve, _at(points, t))}" for name, points in lines]
+        reads.append(Reading(WIDTH * t / end, f"{t:.1f} s: {', '.join(values)}"))
+    return reads
+
+
+def _at(points: Points, t: float) -> float:
+    """The value of a line at the point nearest to a time."""
+    after = bisect_left(points, (t,))
+    return min(points[max(after - 1, 0) : after + 1], key=lambda point: abs(point[0] - t))[1]
 
 
 def _top(curve: Curve) -> float:
@@ -102,15 +178,7 @@ def _top(curve: Curve) -> float:
     peak = max(curve.peak, TICKS)
     while peak / TICKS / unit >= 1000:
         unit *= 1024
-    return _round(peak / unit) * unit
-
-
-def _round(greatest: float) -> float:
-    """End of a scale: TICKS times a round number, so that every tick is round."""
-    part = max(greatest, 0.4) / TICKS
-    power = 10 ** math.floor(math.log10(part))
-    step = next(step for step in _STEPS if part <= step * power * (1 + 1e-9))
-    return float(TICKS * power * step)
+    return rounded(peak / unit) * unit
 
 
 def _line(points: Sequence[tuple[float, float]], end: float, top: float, number: int) -> list[Element]:
@@ -139,11 +207,6 @@ def _area(span: Span, end: float) -> Element:
     return tag("rect", x=f"{x:.1f}", y=0, width=f"{max(width, 0):.1f}", height=HEIGHT, class_=_phase(span))
 
 
-def _rule(part: int) -> Element:
-    y = HEIGHT * part / TICKS
-    return tag("line", x1=0, x2=WIDTH, y1=y, y2=y, class_="rule")
-
-
 def _phase(span: Span) -> str:
     return {"build": "phase0", "warm-up": "phase1", "steps": "phase2"}.get(span.phase, "phase0")
 
@@ -156,11 +219,11 @@ def _value(curve: Curve, value: float) -> str:
     return in_words(value) if curve.unit == "bytes" else f"{value:.0f} %"
 
 
-def _thinned(points: Points) -> list[tuple[float, float]]:
+def _thinned(points: Points) -> Points:
     """At most MOST points, each the maximum of its neighbours, so that peaks survive."""
     if len(points) <= MOST:
         chosen = list(points)
     else:
         edges = [len(points) * number // MOST for number in range(MOST + 1)]
         chosen = [max(points[first:behind], key=lambda point: point[1]) for first, behind in pairwise(edges)]
-    return [(round(t, 3), value) for t, value in chosen]
+    return tuple((round(t, 3), value) for t, value in chosen)

@@ -1,5 +1,5 @@
 "use strict";
-// Without this script the sections stand one below the other, and everything can be read.
+// Without this script the sections follow one another, and everything can be read.
 (() => {
   const links = [...document.querySelectorAll("nav a")];
   const sections = links.map((link) => document.querySelector(link.hash));
@@ -57,50 +57,80 @@
   window.addEventListener("hashchange", follow);
   follow();
 
-  // ------------------------------------------------------------------ reading the curves
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const inWords = (value, unit) => {
-    if (unit === "percent") return value.toFixed(0) + " %";
-    let step = 0;
-    for (; value >= 1000 && step + 1 < units.length; step++) value /= 1024;
-    return (step === 0 || value >= 100 ? value.toFixed(0) : value.toFixed(1)) + " " + units[step];
-  };
-  for (const drawing of document.querySelectorAll("svg[data-lines]")) {
-    const lines = JSON.parse(drawing.dataset.lines);
-    const end = Number(drawing.dataset.end);
+  // ------------------------------------------------------------------ reading the drawings
+  for (const drawing of document.querySelectorAll("svg[data-reads]")) {
+    const reads = JSON.parse(drawing.dataset.reads);
     const cursor = drawing.querySelector(".cursor");
     const output = drawing.closest("figure").querySelector("output");
     const width = drawing.viewBox.baseVal.width;
     let place = 0;
     const read = (number) => {
-      const times = lines[0][1];
-      place = Math.min(times.length - 1, Math.max(0, number));
-      const t = times[place][0];
-      const x = (width * t) / end;
-      cursor.setAttribute("x1", x);
-      cursor.setAttribute("x2", x);
+      place = Math.min(reads.length - 1, Math.max(0, number));
+      cursor.setAttribute("x1", reads[place][0]);
+      cursor.setAttribute("x2", reads[place][0]);
       cursor.setAttribute("visibility", "visible");
-      const values = lines.map(([name, points]) => {
-        const nearest = points.reduce((best, one) => (Math.abs(one[0] - t) < Math.abs(best[0] - t) ? one : best));
-        return name + " " + inWords(nearest[1], drawing.dataset.unit);
-      });
-      output.textContent = t.toFixed(1) + " s: " + values.join(", ");
+      output.textContent = reads[place][1];
     };
     drawing.addEventListener("pointermove", (event) => {
       const box = drawing.getBoundingClientRect();
-      const t = ((event.clientX - box.left) / box.width) * end;
-      const times = lines[0][1].map((point) => Math.abs(point[0] - t));
-      read(times.indexOf(Math.min(...times)));
+      const x = ((event.clientX - box.left) / box.width) * width;
+      const apart = reads.map(([at]) => Math.abs(at - x));
+      read(apart.indexOf(Math.min(...apart)));
     });
     drawing.addEventListener("pointerleave", () => {
       cursor.setAttribute("visibility", "hidden");
       output.textContent = "";
     });
     drawing.addEventListener("keydown", (event) => {
-      const steps = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: lines[0][1].length };
+      const steps = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: reads.length - 1 };
       if (!(event.key in steps)) return;
       event.preventDefault();
       read(steps[event.key]);
     });
+  }
+
+  // ------------------------------------------------------------------ sorting and filtering the tables
+  const value = (row, column) => {
+    const cell = row.cells[column];
+    const text = cell?.querySelector("[data-sort]")?.dataset.sort ?? cell?.textContent ?? "";
+    const number = Number(text.replaceAll(",", ""));
+    return text.trim() !== "" && !Number.isNaN(number) ? number : text;
+  };
+  const compare = (a, b) =>
+    typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+
+  for (const area of document.querySelectorAll(".data")) {
+    const body = area.querySelector("tbody");
+    const gather = () => {
+      const more = area.querySelector(".more");
+      if (!more) return;
+      body.append(...more.querySelectorAll("tbody > tr"));
+      more.remove();
+    };
+    area.querySelectorAll("thead th").forEach((head, column) => {
+      if (head.textContent === "") return;
+      const button = document.createElement("button");
+      button.textContent = head.textContent;
+      head.replaceChildren(button);
+      button.addEventListener("click", () => {
+        gather();
+        const down = head.getAttribute("aria-sort") === "ascending";
+        for (const other of area.querySelectorAll("thead th")) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const rows = [...body.rows].sort((a, b) => compare(value(a, column), value(b, column)) * (down ? -1 : 1));
+        body.append(...rows);
+      });
+    });
+    if (area.querySelectorAll("tbody > tr").length < 10) continue;
+    const filter = document.createElement("input");
+    filter.type = "search";
+    filter.placeholder = "Filter rows";
+    filter.setAttribute("aria-label", "Filter rows");
+    filter.addEventListener("input", () => {
+      gather();
+      const wanted = filter.value.toLowerCase();
+      for (const row of body.rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+    });
+    area.prepend(filter);
   }
 })();

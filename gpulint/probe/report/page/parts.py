@@ -26,6 +26,12 @@ def code(text: str) -> Element:
     return tag("code", text)
 
 
+def breakable(path: str) -> Element:
+    """A path that may break after a slash."""
+    parts = path.split("/")
+    return tag("code", ([part, "/", tag("wbr")] for part in parts[:-1]), parts[-1])
+
+
 def prose(text: str) -> list[Child]:
     """A message with `names` of code in backticks."""
     parts = text.split("`")
@@ -47,8 +53,8 @@ def chip(device: str, note: str = "") -> Element:
 
 
 def hue(device: str) -> int:
-    """Number of a device's colour."""
-    kind, _, number = device.rpartition(":")
+    """Number of a device's colour; of a range of devices, that of the first."""
+    kind, _, number = device.partition("–")[0].rpartition(":")
     if number.isdecimal():
         return HUES if kind.endswith("CPU") and int(number) == 0 else int(number) % HUES
     return zlib.crc32(device.encode("utf-8", "backslashreplace")) % HUES
@@ -58,13 +64,15 @@ def link(places: Places, where: Where | None) -> Child:
     """A location, linked to its row if its file is shown."""
     if where is None:
         return None
-    name = code(places.located(where))
+    name = breakable(places.located(where))
     return tag("a", name, href=f"#{places.anchor(where)}") if (where.path, where.cell) in places.files else name
 
 
-def table(names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set[int] = frozenset()) -> Element:
-    """A table; on narrow screens each row becomes a block whose cells show their column heading. `numbers` are
-    right-aligned columns. Rows beyond ROWS are collapsed into a table below."""
+def table(
+    names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set[int] = frozenset(), narrow: bool = False
+) -> Element:
+    """A table; on narrow screens each row becomes a block whose cells show their column heading, unless the table is
+    `narrow`. `numbers` are right-aligned columns. Rows beyond ROWS are collapsed into a table below."""
     made = [
         tag(
             "tr",
@@ -78,16 +86,15 @@ def table(names: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Set
     head = [
         tag("th", name, scope="col", class_="number" if place in numbers else None) for place, name in enumerate(names)
     ]
-    first = tag("table", tag("thead", tag("tr", head)), tag("tbody", made[:ROWS]))
-    if len(made) <= ROWS:
-        return tag("div", first, class_="scroll")
-    rest = tag("table", tag("tbody", made[ROWS:]))
-    return tag(
-        "div",
-        first,
-        tag("details", tag("summary", f"{len(made) - ROWS} more"), rest, class_="more"),
-        class_="scroll",
-    )
+    first = tag("table", tag("thead", tag("tr", head)), tag("tbody", made[:ROWS]), class_="narrow" if narrow else None)
+    rest = tag("table", tag("tbody", made[ROWS:])) if len(made) > ROWS else None
+    more = tag("details", tag("summary", f"{len(made) - ROWS} more"), rest, class_="more") if rest is not None else None
+    return tag("div", first, more, class_="scroll data")
+
+
+def sortable(text: str, key: float) -> Element:
+    """The content of a table's cell that is sorted by a number."""
+    return tag("span", text, data_sort=f"{key:.9g}")
 
 
 def matrix(seen: Matrix) -> Child:

@@ -38,7 +38,10 @@ class RowNotes:
 class Places:
     """Annotated rows of all files, and their anchors."""
 
-    def __init__(self, report: RunReport, placements: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, report: RunReport, placements: Iterable[Mapping[str, Any]], lines: Iterable[Where | None] = ()
+    ) -> None:
+        """`lines` are further rows that other sections refer to."""
         self.files: dict[_File, dict[int, RowNotes]] = {}
         """File → row → annotations: the main file first, then files with most annotations."""
         found: defaultdict[_File, defaultdict[int, RowNotes]] = defaultdict(lambda: defaultdict(RowNotes))
@@ -49,6 +52,9 @@ class Places:
             if expectation.where is not None:
                 path, row, cell = expectation.where
                 found[path, cell][row].expectations.append(expectation)
+        for where in lines:
+            if where is not None:
+                found[where.path, where.cell].setdefault(where.row, RowNotes())
         main = main_file(report)
         is_there = main in report.capture.sources or os.path.isfile(main)
         if main and is_there and not main.endswith(SUFFIX):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Status
+from gpulint.probe.measures.time_spent import TimeSpent
+from gpulint.probe.measures.time_words import duration, percent
 from gpulint.probe.report import RunReport
+from gpulint.probe.report.header import listed
 from gpulint.probe.report.page.highlight import highlighted
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import badge, chip, code, prose, table
@@ -22,18 +26,22 @@ CONTEXT = 4
 """Rows that stay visible on each side."""
 
 CHIPS = 3
-"""Devices named in the gutter of a row; others are counted."""
+"""Chips in the gutter of a row: devices, or ranges of devices with equal counts; others are counted."""
+
+HOT = 0.1
+"""Share of the training time from which a row's time stands out."""
 
 
 def section(report: RunReport, places: Places) -> Iterator[Child]:
     """A block for each file; for a notebook, for each cell."""
+    times = _times(report.time)
     if not places.files:
         yield tag("p", "Nothing is known of lines of source.", class_="empty")
         return
     yield tag(
         "p",
-        "The gutter has the devices on which the operations of a row ran, or to which its graph nodes were assigned, "
-        "with their number. Open a row for its operations, what it asked for and why.",
+        "Beside a row: its share of the training time and the time in a step, and the devices on which its operations "
+        "ran, with their number. Open a row to see each operation, the device it requested, and the reason.",
         class_="hint",
     )
     for (path, cell), rows in places.files.items():
@@ -41,40 +49,70 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         top = Where(path, 0, cell)
         body: Child
         if file.rows is None:
-            body = [_unseen(places, top._replace(row=row), notes) for row, notes in sorted(rows.items())]
+            body = [_unseen(places, top._replace(row=row), notes, times) for row, notes in sorted(rows.items())]
         else:
             lines = [
-                _row(places, top._replace(row=number), children, rows.get(number))
+                _row(places, top._replace(row=number), children, rows.get(number), times)
                 for number, children in enumerate(highlighted(file.rows), 1)
             ]
             kept = {number for number in rows if number <= len(lines)}
             body = [
                 *_folded(lines, kept),
-                *(_unseen(places, top._replace(row=row), rows[row]) for row in sorted(set(rows) - kept)),
+                *(_unseen(places, top._replace(row=row), rows[row], times) for row in sorted(set(rows) - kept)),
             ]
         yield tag(
             "details",
             tag("summary", code(places.located(top)[: -len(":0")]), _sum(rows.values())),
             tag("p", file.note, class_="note") if file.note else None,
-            tag("div", body, class_="source"),
+            tag("div", body, class_="source timed" if times else "source"),
             class_="file",
-            open=True,
+            open=file.rows is not None,
         )
 
 
 def _sum(rows: Collection[RowNotes]) -> Element:
     operations = sum(sum(notes.devices.values()) for notes in rows)
     worst = [one for notes in rows for one in broken(notes.expectations)]
-    said = f"{operations:,} operations and nodes"
+    said = [f"{operations:,} operations"] if operations else []
     if worst:
-        said += f", {len(worst)} to look at"
-    return tag("span", said, class_="aside")
+        said.append(f"{len(worst)} to look at")
+    return tag("span", ", ".join(said), class_="aside")
 
 
-def _row(places: Places, where: Where, children: list[Child], notes: RowNotes | None) -> list[Element]:
+def _times(spent: TimeSpent | None) -> dict[Where, tuple[float, float]]:
+    """Seconds of a step, and share of the training time, by line."""
+    if spent is None or not spent.steps or not spent.seconds:
+        return {}
+    seconds: defaultdict[Where, float] = defaultdict(float)
+    for one in spent.by_line:
+        if one.where is not None:
+            seconds[one.where] += one.seconds
+    waited = spent.seconds_of("input")
+    working = sum(one.threads for one in spent.input_stages if one.where is not None)
+    for stage in spent.input_stages:  # the training waits in one line for what others do
+        if stage.where is not None and working:
+            seconds[stage.where] += waited * stage.threads / max(working, 1.0)
+    return {where: (each / spent.steps, each / spent.seconds) for where, each in seconds.items()}
+
+
+def _row(
+    places: Places,
+    where: Where,
+    children: list[Child],
+    notes: RowNotes | None,
+    times: Mapping[Where, tuple[float, float]],
+) -> list[Element]:
     anchor = places.anchor(where)
+    each, share = times.get(where, (0.0, 0.0))
     cells = [
         tag("span", str(where.row), class_="number"),
+        tag(
+            "span",
+            f"{duration(each)} · {percent(share)}" if each else None,
+            class_="hot time" if share >= HOT else "time",
+        )
+        if times
+        else None,
         tag("span", _chips(notes) if notes else None, class_="gutter"),
         tag("span", children or "\n", class_="code"),
     ]
@@ -88,19 +126,28 @@ def _row(places: Places, where: Where, children: list[Child], notes: RowNotes | 
     return [row, *(_annotation(one) for one in notes.expectations if one.status is not Status.PASS)]
 
 
-def _unseen(places: Places, where: Where, notes: RowNotes) -> list[Element]:
+def _unseen(places: Places, where: Where, notes: RowNotes, times: Mapping[Where, tuple[float, float]]) -> list[Element]:
     """A row whose text is unavailable."""
-    return _row(places, where, [tag("i", "(no text)")], notes)
+    return _row(places, where, [tag("i", "(no text)")], notes, times)
 
 
 def _chips(notes: RowNotes) -> Iterator[Child]:
-    devices = notes.devices.most_common()
-    for device, count in devices[:CHIPS]:
-        yield chip(device, _short(count))
-    if len(devices) > CHIPS:
-        yield tag("span", f"+{len(devices) - CHIPS}", class_="chip")
+    devices = notes.devices
+    alike: dict[int, list[str]] = {}
+    for device in sorted(devices, key=_numbered):
+        alike.setdefault(devices[device], []).append(device)
+    groups = [(name, count) for count, some in alike.items() for name in listed(some).split(", ")]
+    for name, count in groups[:CHIPS]:
+        yield chip(name, _short(count))
+    if len(groups) > CHIPS:
+        yield tag("span", f"+{len(groups) - CHIPS}", class_="chip")
     if notes.placements and not devices:
         yield tag("span", "bookkeeping", class_="chip quiet")
+
+
+def _numbered(device: str) -> tuple[str, int]:
+    kind, _, number = device.rpartition(":")
+    return kind, int(number) if number.isdecimal() else 0
 
 
 def _short(count: int) -> str:

@@ -1,0 +1,73 @@
+"""A piece of advice, and what causes are looked for in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpulint.linting.finding import Finding
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.holders import Held
+from gpulint.probe.measures.time_spent import TimeSpent
+
+CAUSES = (
+    "input-bound",
+    "launch-bound",
+    "eager-step",
+    "retracing",
+    "recompiling",
+    "host-reads",
+    "checkpoints",
+    "copies",
+    "straggler",
+    "idle-device",
+    "out-of-memory",
+    "precision",
+)
+"""The causes, as in the JSON report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A change that the run would have gained from.
+
+    `text` says what is wrong, on one line without a full stop; `evidence` of this run and `fix` are sentences.
+    `seconds` and `speedup` are upper bounds of what it gains after the advice before it. Advice without which the
+    program does not run gains 0 seconds.
+    """
+
+    cause: str
+    code: str | None
+    where: Where | None
+    text: str
+    evidence: str
+    fix: str
+    seconds: float
+    speedup: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Advice before its gain is known. `cures`: the seconds of each part of the time that the change can save at
+    most; `is_urgent`: the program does not run without it."""
+
+    cause: str
+    where: Where | None
+    text: str
+    evidence: str
+    fix: str
+    cures: Mapping[str, float] = field(default_factory=dict)
+    code: str | None = None
+    is_urgent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The input of the causes: a run with the times of its steps, the findings of `gpulint check`, and who held the
+    memory."""
+
+    capture: Capture
+    time: TimeSpent
+    findings: Sequence[Finding] = ()
+    held: Sequence[Held] = ()

@@ -1,0 +1,39 @@
+"""The causes of lost time, one module each, with a function that yields candidates for advice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from gpulint.probe.advice.advice import Candidate, Observed
+from gpulint.probe.advice.causes import (
+    checkpoints,
+    copies,
+    eager_step,
+    host_reads,
+    idle_device,
+    input_bound,
+    launch_bound,
+    out_of_memory,
+    precision,
+    recompiling,
+    retracing,
+    straggler,
+)
+
+Cause = Callable[[Observed], Iterator[Candidate]]
+
+CAUSES: tuple[Cause, ...] = (
+    out_of_memory.candidates,
+    input_bound.candidates,
+    eager_step.candidates,
+    launch_bound.candidates,
+    retracing.candidates,
+    recompiling.candidates,
+    host_reads.candidates,
+    checkpoints.candidates,
+    copies.candidates,
+    straggler.candidates,
+    idle_device.candidates,
+    precision.candidates,
+)
+"""Every cause."""

@@ -1,0 +1,106 @@
+"""Steps wait for their input: advice for its kind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import product
+
+from gpulint.linting.finding import Finding
+from gpulint.probe.advice.advice import Candidate, Observed
+from gpulint.probe.advice.causes.eager_step import CODE
+from gpulint.probe.advice.causes.retracing import OF_PIPELINES
+from gpulint.probe.advice.matching import finding_at, place_of, sentence
+from gpulint.probe.advice.pipelines import CACHE, GENERATOR, INTERLEAVE, MAP, stages
+from gpulint.probe.agent.models import ARRAYS, DATASET, LOADER
+from gpulint.probe.agent.models import GENERATOR as KERAS_GENERATOR
+from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.time_spent import PartAt
+from gpulint.probe.measures.time_words import duration
+from gpulint.probe.verdicts.evidence import NEAR
+
+MANY = 3
+"""Calls of `fit` on one line that are a loop."""
+
+PARALLEL = "num_parallel_calls=tf.data.AUTOTUNE"
+
+RULES = ("GPU404", "GPU402")
+"""Rules about slow stages. Those about `prefetch` are not: TensorFlow prefetches by itself."""
+
+
+def candidates(observed: Observed) -> Iterator[Candidate]:
+    """Each line that waits for an input."""
+    lines: dict[Where | None, list[PartAt]] = defaultdict(list)
+    for one in observed.time.by_line:
+        if one.name == "input":
+            lines[one.where].append(one)
+    for where, waits in lines.items():
+        seconds, count = sum(one.seconds for one in waits), sum(one.count for one in waits)
+        if (calls := sum(number for one, number in observed.capture.data.items() if one.where == where)) >= MANY:
+            yield _rebuilt(observed, where, calls, seconds)
+            continue
+        steps = observed.time.steps
+        evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / max(count, 1))} each."
+        at, text, fix, code = _stage(observed, where)
+        yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
+
+
+def _rebuilt(observed: Observed, where: Where | None, calls: int, waited: float) -> Candidate:
+    """A loop that calls `fit`: most of the wait is for pipelines that are built."""
+    at_line = [one for one in observed.time.by_line if one.where == where]
+    traced = sum(one.seconds for one in at_line if one.name == "trace" and one.detail.startswith(OF_PIPELINES))
+    python = sum(one.seconds for one in at_line if (one.name, one.detail) == ("python", CODE))
+    return Candidate(
+        "input-bound",
+        where,
+        f"each of {calls:,} calls of `fit` builds a pipeline of its own",
+        f"Building and waiting took {duration((waited + traced + python) / calls)} per call.",
+        "Call `fit` once with all data, or `train_on_batch` for each batch.",
+        {"input": waited, "trace": traced, "python": python},
+    )
+
+
+def _stage(observed: Observed, where: Where | None) -> tuple[Where | None, str, str, str | None]:
+    """What the line waits for: its place, what is wrong with it, the fix, and the rule that found it."""
+    given = next((one for one in observed.capture.data if one.where == where), None)
+    if given is not None and given.kind == LOADER:
+        if given.workers > 1:
+            text = f"{given.workers} workers of the `PyDataset` cannot keep up with training"
+            return where, text, "Give it more `workers`, or do less for each batch.", None
+        text = "the `PyDataset` loads one batch after the other"
+        return where, text, "Pass `workers=8` to its constructor; `use_multiprocessing=True` for work in Python.", None
+    if given is not None and given.kind == KERAS_GENERATOR:
+        text = "a Python generator makes one batch after the other"
+        return where, text, "Make it a `PyDataset` with `workers=8`, or a `tf.data` pipeline.", None
+    if given is not None and given.kind == ARRAYS:
+        batch = f" of {given.batch}" if given.batch else ""
+        text = f"batches{batch} are cut out of arrays"
+        return where, text, "Use a larger `batch_size`, or arrays of fewer bytes (float32, uint8).", None
+    return _of_pipeline(observed, where)
+
+
+def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None, str, str, str | None]:
+    pipelines = stages(observed.capture, where)
+    for pipeline, rows, rule in product(pipelines, (0, NEAR), RULES):
+        for stage in pipeline:
+            finding = finding_at(observed, (rule,), stage.where, (rows,))
+            if finding is not None:
+                return place_of(finding), finding.message, _fix(finding), finding.code
+    for pipeline in pipelines:
+        by_kind = {one.kind: one.where for one in reversed(pipeline)}
+        if GENERATOR in by_kind:
+            text = "`from_generator` takes its elements from Python, one after the other"
+            return by_kind[GENERATOR], text, "Yield whole batches, or prepare the data beforehand (TFRecord).", None
+        for kind, method in ((MAP, "map"), (INTERLEAVE, "interleave")):
+            if kind in by_kind:
+                return by_kind[kind], f"`{method}` prepares one element after the other", f"Give it `{PARALLEL}`.", None
+    is_fit = any(one.where == where and one.kind == DATASET for one in observed.capture.data)
+    fix = "Do less for each element, or prepare the data beforehand."
+    if not any(stage.kind == CACHE for pipeline in pipelines for stage in pipeline):
+        fix = "Keep what does not change between epochs with `cache()`, or do less for each element."
+    return where, f"the dataset{' that `fit` reads' if is_fit else ''} is slower than the step", fix, None
+
+
+def _fix(finding: Finding) -> str:
+    in_map = finding.code == "GPU404" and "generator" not in finding.message
+    return f"Give `map` `{PARALLEL}`, or use TensorFlow operations." if in_map else sentence(finding.instead)

@@ -1,0 +1,48 @@
+"""A device has no memory left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.probe.advice.advice import Candidate, Observed
+from gpulint.probe.advice.words import holders
+from gpulint.probe.measures.holders import Held
+from gpulint.probe.measures.out_of_memory import refused, retried
+from gpulint.probe.measures.sizes import in_words
+
+RETRY = 10
+"""Seconds for which TensorFlow retries a failed allocation."""
+
+
+def candidates(observed: Observed) -> Iterator[Candidate]:
+    """The allocation that ended the program, or those that TensorFlow repeated."""
+    capture = observed.capture
+    failed, repeated = refused(capture), retried(capture)
+    waited = f"TensorFlow retried {repeated:,} allocations for up to {RETRY} s each." if repeated else ""
+    held = "".join(f"{one.device} holds {holders(one)}. " for one in _at(observed, failed.device if failed else ""))
+    if failed is not None:
+        size = f" for {in_words(failed.size)}" if failed.size else ""
+        yield Candidate(
+            "out-of-memory",
+            capture.error_at,
+            f"{failed.device or 'the device'} has no room{size}",
+            f"{held}{waited}".strip() or "The program ended with this error.",
+            "Use a smaller batch or model, or spread it over more devices.",
+            is_urgent=True,
+        )
+    elif repeated:
+        yield Candidate(
+            "out-of-memory",
+            None,
+            "allocations of memory fail and are retried",
+            f"{held}{waited}",
+            "Use a smaller batch or model, or spread it over more devices.",
+            {"launch": float(RETRY * repeated)},
+            is_urgent=not observed.time.steps,
+        )
+
+
+def _at(observed: Observed, device: str) -> list[Held]:
+    """Who holds the memory of the device, or of all GPUs if it is not known."""
+    known = [one for one in observed.held if one.holders]
+    return [one for one in known if one.device == device or (not device and one.device.startswith("GPU"))]

@@ -1,0 +1,30 @@
+"""XLA compiles functions again and again, or longer than all steps take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.probe.advice.advice import Candidate, Observed
+from gpulint.probe.advice.causes.retracing import lost_to
+from gpulint.probe.measures.time_words import duration
+
+
+def candidates(observed: Observed) -> Iterator[Candidate]:
+    """Each compiled function. A single compilation is needed, unless the steps are over before it pays."""
+    time = observed.time
+    for one in time.tracings:
+        if one.kind != "xla":
+            continue
+        is_fit = any(each.where == one.where for each in observed.capture.data)
+        name = "its step" if is_fit else f"`{one.function}`"
+        evidence = f"Compiling took {duration(one.seconds)}, the whole training {duration(time.seconds)}."
+        without = "`jit_compile=False` in `compile`" if is_fit else "`jit_compile=False`"
+        if one.count > 1:
+            changed = f": {', '.join(one.causes)}" if one.causes else ""
+            text = f"XLA compiles {name} {one.count:,} times{changed}"
+            fix = f"Pad the batches to a few shapes, or pass {without}."
+            yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": lost_to(time, one)})
+        elif one.seconds > time.seconds / 2:
+            text = f"XLA compiles {name} for longer than all its steps take"
+            fix = f"Pass {without} where a run is this short."
+            yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": one.seconds})

@@ -1,0 +1,133 @@
+"""The run in one sentence of two facts: how busy the devices were, and what took most of the rest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from gpulint.probe.advice.advice import Advice
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.measures.failures import signal_name
+from gpulint.probe.measures.out_of_memory import refused, retried
+from gpulint.probe.measures.reasons import has_gpu
+from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.measures.time_spent import DeviceTime, TimeSpent
+from gpulint.probe.measures.time_words import percent
+
+BUSY = 0.9
+"""Share of the time in steps from which nothing is said to be in the way."""
+
+_CAUSES = {
+    "input-bound": "training waits for its input",
+    "launch-bound": "training waits for operations to be launched",
+    "eager-step": "Python runs its steps one operation at a time",
+    "retracing": "training waits for functions that are traced again",
+    "recompiling": "training waits for XLA to compile",
+    "host-reads": "training waits for Python to read tensors",
+    "checkpoints": "training waits for files to be written",
+    "copies": "training waits for copies between devices",
+    "straggler": "workers wait for one of them",
+    "idle-device": "not every GPU has work",
+    "out-of-memory": "it ran out of memory",
+    "precision": "its numbers are more precise than they need to be",
+}
+"""What stands in the way, by the cause of the first advice."""
+
+_PARTS = {
+    "collective": "the all-reduce",
+    "copy": "copying",
+    "input": "the wait for input",
+    "trace": "tracing and compiling",
+    "launch": "launching operations",
+    "python": "Python between steps",
+    "checkpoint": "writing files",
+    "other": "work of unknown kind",
+}
+
+
+def headline(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice]) -> str:
+    """For example "GPU:0 computed 0.8 % of the time. Training waits for its input."."""
+    if (without := _without_steps(capture, time)) is not None:
+        return without
+    assert time is not None
+    first, second = _where(capture, time), _second(capture, time, advice)
+    return f"{first}: {second}." if first.startswith(_REHEARSED) else f"{first}. {_capital(second)}."
+
+
+_REHEARSED = "Rehearsed"
+
+
+def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
+    """What comes before all figures of steps: that there are none, or how the program failed."""
+    failed = refused(capture)
+    if failed is not None:
+        size = f" for {in_words(failed.size)}" if failed.size else ""
+        at = capture.error_at
+        line = f" at {os.path.basename(at.path)}:{at.row}" if at is not None else ""
+        return f"{failed.device or 'A device'} has no memory left{size}{line}."
+    if capture.members:
+        return None if time is not None else f"{len(capture.members)} workers; no training step was seen."
+    if capture.end.get("reason") in ("timeout", "hang") and retried(capture):
+        return f"A device has no memory left: TensorFlow retried, and was stopped ({capture.end['reason']})."
+    if capture.end.get("reason") in ("timeout", "hang"):
+        return f"The program was stopped ({capture.end['reason']})."
+    if capture.end.get("signal"):
+        return f"The program was ended by signal {signal_name(capture.end['signal'])}."
+    if capture.error:
+        kind = capture.error.partition(":")[0]
+        return f"The program failed with {kind}." if kind.isidentifier() else "The program failed."
+    if capture.end.get("status"):
+        return f"The program failed with status {capture.end['status']}."
+    if capture.process and not capture.tensorflow:
+        return "The program did not import TensorFlow."
+    if time is None and retried(capture):
+        return "A device has no memory left: allocations fail and are retried."
+    return None if time is not None else "No training was seen."
+
+
+def _where(capture: Capture, time: TimeSpent) -> str:
+    """How busy the devices were, or which they were."""
+    if capture.simulated:
+        return f"{_REHEARSED} on {_counted(capture.simulated, 'simulated GPU')}"
+    known = [one for one in time.devices if one.busy_share is not None]
+    if known:
+        return _busy(known)
+    if has_gpu(capture):
+        return "How busy the GPUs were is not known"
+    return "Trained on the CPU"
+
+
+def _busy(devices: Sequence[DeviceTime]) -> str:
+    shares = [one.busy_share or 0.0 for one in devices]
+    idle = [one.device for one in devices if not one.busy_share]
+    low, high = percent(min(shares)), percent(max(shares))
+    if len(devices) == 1:
+        return f"{devices[0].device} computed {high} of the time"
+    if idle and len(idle) < len(devices):
+        busy = _counted(len(devices) - len(idle), "GPU")
+        return f"{busy} computed up to {high} of the time, {', '.join(idle)} nothing"
+    if low == high:
+        return f"{len(devices)} GPUs computed {high} of the time"
+    return f"{len(devices)} GPUs computed {low.removesuffix(' %')} to {high} of the time"
+
+
+def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
+    if advice:
+        return _CAUSES[advice[0].cause]
+    is_known = any(one.busy_share is not None for one in time.devices)
+    useful = ("gpu",) if is_known else ("gpu", "collective", "launch")
+    rest = [part for part in time.parts if part.name not in useful]
+    if not rest or sum(part.share for part in rest) <= 1 - BUSY:
+        return "nothing stands in its way"
+    most = max(rest, key=lambda part: part.share)
+    if is_known:
+        return f"most of the rest is {_PARTS[most.name]} ({percent(most.share)})"
+    return f"{percent(most.share)} of the time is {_PARTS[most.name]}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

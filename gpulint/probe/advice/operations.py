@@ -1,0 +1,34 @@
+"""How many operations a step runs eagerly."""
+
+from __future__ import annotations
+
+from gpulint.probe.agent.gradients import EAGER_STEP
+from gpulint.probe.agent.steps import FEW
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.reader import MEASURED
+from gpulint.probe.capture.records import Steps
+from gpulint.probe.measures.reasons import is_bookkeeping
+
+
+def eager_per_step(capture: Capture) -> float:
+    """Eager operations of a step after the warm-up, or of all steps if there are no others."""
+    for phases in ({MEASURED}, {phase for phase, _ in capture.eager}):
+        steps = sum(capture.taken[phase] for phase in phases)
+        if steps:
+            ran = sum(
+                count for (phase, op), count in capture.eager.items() if phase in phases and not is_bookkeeping(op)
+            )
+            return ran / steps
+    return 0.0
+
+
+def eager_steps(capture: Capture) -> Steps | None:
+    """The steps that run many operations eagerly, most frequent first; None if there are none."""
+    found = [
+        one
+        for one in capture.steps.values()
+        if one.name == EAGER_STEP or (one.taken and one.busy > one.taken / 2 and one.operations / one.busy > FEW)
+    ]
+    if eager_per_step(capture) <= FEW:
+        return None
+    return max(found, key=lambda one: one.taken, default=None)

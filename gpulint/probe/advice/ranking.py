@@ -1,0 +1,69 @@
+"""Ranks advice by the seconds that it gains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import sqrt
+from statistics import quantiles
+
+from gpulint.probe.advice.advice import Advice, Candidate
+from gpulint.probe.measures.time_spent import TimeSpent
+
+MOST = 5
+"""Pieces of advice for one run."""
+
+LEAST = 0.02
+"""Share of the time below which a gain is not worth a change."""
+
+ERRORS = 3
+"""A gain below so many standard errors of the time may be chance."""
+
+QUARTILES = 1.349
+"""Distance of the quartiles of a normal distribution, in standard deviations."""
+
+
+def ranked(candidates: Iterable[Candidate], time: TimeSpent) -> tuple[Advice, ...]:
+    """The advice that gains most, then what gains most once that is followed, and so on; urgent advice first."""
+    found = list(candidates)
+    chosen = [_advice(one, 0.0, 1.0) for one in found if one.is_urgent]
+    open_ = [one for one in found if not one.is_urgent]
+    left = {part.name: part.seconds for part in time.parts}
+    while open_ and len(chosen) < MOST:
+        best = max(open_, key=lambda one: saved(one, left))
+        open_.remove(best)
+        seconds, remaining = saved(best, left), sum(left.values())
+        after = {name: value - min(value, best.cures.get(name, 0.0)) for name, value in left.items()}
+        if seconds <= least_gain(time, after):
+            continue
+        chosen.append(_advice(best, seconds, remaining / max(remaining - seconds, 1e-9)))
+        left = after
+    return tuple(chosen[:MOST])
+
+
+def saved(one: Candidate, left: Mapping[str, float]) -> float:
+    """Seconds that a change saves of what is left of the parts."""
+    return sum(min(seconds, left.get(part, 0.0)) for part, seconds in one.cures.items())
+
+
+def least_gain(time: TimeSpent, after: Mapping[str, float]) -> float:
+    """Seconds that a change has to save. `after`: the seconds of the parts when it is made. A gain that is small
+    against the noise of the remaining time cannot be told from it."""
+    return max(LEAST * time.seconds, ERRORS * standard_error(time, after))
+
+
+def standard_error(time: TimeSpent, after: Mapping[str, float]) -> float:
+    """Standard error of the time of all steps, when each part takes only `after` of its seconds. By quartiles: a
+    single slow step is no noise."""
+    if len(time.each) < 2:
+        return 0.0
+    shares = {part.name: after.get(part.name, 0.0) / part.seconds for part in time.parts if part.seconds}
+    steps = [
+        one.seconds - sum(seconds * (1 - shares.get(part, 1.0)) for part, seconds in one.parts.items())
+        for one in time.each
+    ]
+    low, _, high = quantiles(steps, n=4, method="inclusive")
+    return (high - low) / QUARTILES * sqrt(time.steps)
+
+
+def _advice(one: Candidate, seconds: float, speedup: float) -> Advice:
+    return Advice(one.cause, one.code, one.where, one.text, one.evidence, one.fix, seconds, speedup)

@@ -1,0 +1,40 @@
+"""Gains, and who holds memory, in words."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+from gpulint.probe.advice.advice import Advice
+from gpulint.probe.measures.holders import GROUP_NAMES, Held
+from gpulint.probe.measures.sizes import in_words
+
+MOST_GROUPS = 4
+"""Kinds of holders of a device's memory that are named."""
+
+SMALL = 1.095
+"""A speedup below this is shown in percent."""
+
+
+def gain(one: Advice, is_first: bool) -> str:
+    """For example `up to 18 × faster`, or `then up to 4 × faster`, after the advice before it."""
+    if not one.seconds:
+        return "needed to run" if one.cause == "out-of-memory" else ""
+    then = "" if is_first else "then "
+    if one.speedup < SMALL:
+        return f"{then}up to {max(one.speedup - 1, 0.01):.0%} faster".replace("%", " %")
+    factor = f"{one.speedup:.0f}" if one.speedup >= 9.95 else f"{one.speedup:.1f}".removesuffix(".0")
+    return f"{then}up to {factor} × faster"
+
+
+def holders(held: Held) -> str:
+    """For example `activations 95 MiB (train.py:8), gradients 47 MiB`: the largest groups, with the line of most."""
+    sizes = Counter[str]()
+    for one in held.holders:
+        sizes[one.group] += one.bytes
+    parts = []
+    for group, size in sizes.most_common(MOST_GROUPS):
+        largest = max((one for one in held.holders if one.group == group), key=lambda one: one.bytes)
+        at = f" ({os.path.basename(largest.where.path)}:{largest.where.row})" if largest.where is not None else ""
+        parts.append(f"{GROUP_NAMES[group]} {in_words(size)}{at}")
+    return ", ".join(parts)

@@ -1,0 +1,25 @@
+"""Where the main thread is: of a program that is killed, nothing else tells."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.writer import Writer
+
+
+class Position:
+    """Writes the main thread's frames in the program, when they have changed since the last time."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._thread = threading.main_thread().ident
+        self._written: list[tuple[Place, str]] = []
+
+    def write(self, writer: Writer) -> None:
+        frame = sys._current_frames().get(self._thread) if self._thread is not None else None
+        frames = self._places.frames_from(frame)
+        if frames and frames != self._written:
+            self._written = frames
+            writer.write("position", frames=frames)

@@ -1,0 +1,85 @@
+"""Which lines Python runs, from samples: in the training thread, and in other threads while that waits for input."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import deque
+from types import FrameType
+
+from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.states import INPUT, LAUNCH, PYTHON, STATES, States
+from gpulint.probe.agent.tally import Tally
+from gpulint.probe.agent.threads import OWN
+from gpulint.probe.agent.writer import Writer
+
+EVERY = 0.02
+"""Seconds between two samples, each of which takes some 50 µs."""
+
+MOST = 20_000
+"""Samples kept until the next step."""
+
+TRAINING, OUTSIDE, LOOKED = "training", "outside", "looked"
+"""Threads of samples: the training thread, another one, and none: how often the others were looked at."""
+
+
+class Samples:
+    """Looks at the stacks of all threads from a thread of its own, once training has begun.
+
+    Rows of [file, row, state of the training thread, its kind of work, thread, samples]: the line of a thread outside
+    is one of the program's that runs in a pipeline, in the workers of a `PyDataset` or the like.
+    """
+
+    def __init__(self, places: Places, states: States, fault: Fault) -> None:
+        self._places, self._states = places, states
+        self._seen = Tally("samples")
+        self._fresh: deque[tuple[float, Place | None, tuple[str, str, str]]] = deque(maxlen=MOST)
+        """Samples since the last step: what follows the last one is no part of the training."""
+        self._stopped = threading.Event()
+        self._look = guarded("samples", fault, self._sample)
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Training begins."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=OWN, daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Takes no more samples."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(EVERY):
+            self._look()
+
+    def _sample(self) -> None:
+        (state, detail), training = self._states.now, self._states.thread
+        frames = sys._current_frames()
+        if state == PYTHON and training in frames:
+            self._add(self._places.of_frame(frames[training]), state, detail, TRAINING)
+        elif state in (INPUT, LAUNCH):
+            own = threading.get_ident()
+            self._add(None, state, detail, LOOKED)
+            for thread, frame in frames.items():
+                if thread not in (training, own) and (place := self._working(frame)) is not None:
+                    self._add(place, state, detail, OUTSIDE)
+
+    def _add(self, place: Place | None, state: int, detail: str, thread: str) -> None:
+        self._fresh.append((time.perf_counter(), place, (STATES[state], detail, thread)))
+
+    def write(self, writer: Writer) -> None:
+        """Writes the samples up to the last step, since the last time."""
+        last = self._states.last
+        while self._fresh and self._fresh[0][0] <= last:
+            _, place, key = self._fresh.popleft()
+            self._seen.count(place, *key)
+        self._seen.write(writer)
+
+    def _working(self, frame: FrameType) -> Place | None:
+        """The line of a thread that runs the program's code, unless it only waits in Python's own."""
+        if frame.f_code.co_filename == threading.__file__ or "queue.py" in frame.f_code.co_filename:
+            return None
+        return self._places.of_frame(frame)

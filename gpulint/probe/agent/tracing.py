@@ -1,0 +1,203 @@
+"""Traces of functions and compilations by XLA: how often and how long."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from statistics import median
+from typing import Any
+
+from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.retraces import Retraces
+from gpulint.probe.agent.states import TRACE, States
+from gpulint.probe.agent.writer import Writer
+
+XLA, GRAPH = "xla", "trace"
+"""Kinds: compilations by XLA; traces, with what TensorFlow optimises before the first run."""
+
+RECENT = 31
+"""Calls of a function whose median is its usual time."""
+
+NEEDED = 3
+"""Calls without which the usual time is unknown."""
+
+LONG, LONGER = 0.05, 5.0
+"""Seconds beyond the usual time, and multiple of it, from which a call has compiled something."""
+
+BUSY = 0.1
+"""Share of these seconds that the process must have computed: compilers do, those who wait do not."""
+
+CAUSES = 3
+"""Causes recorded of each function."""
+
+LEAVES = 20
+"""Tensors among the arguments whose shapes are compared."""
+
+Shapes = tuple[tuple[Any, ...], ...]
+
+
+class Tracings:
+    """Times traces, the first run of each, and calls in which XLA compiles.
+
+    XLA compiles a function anew for each shape, and TensorFlow does not tell. Of a compiled function that Python calls
+    the shapes of the arguments show it; of one inside another function, as in Keras's `fit`, a call that takes several
+    times as long as usual while the process computes.
+    """
+
+    def __init__(self, places: Places, states: States, fault: Fault, compiled: Collection[str]) -> None:
+        """`compiled`: names of functions that XLA compiles."""
+        self.retraces = Retraces(places, fault)
+        self._places, self._states, self._compiled = places, states, compiled
+        self.containing: set[str] = set()
+        """Functions that XLA compiles, and those that call one."""
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, Place | None, str], _Known] = {}
+        self._made_at: dict[str, Place | None] = {}
+        """Function → the line of its last trace."""
+        self._usual: dict[str, deque[float]] = {}
+        self._shapes: dict[str, set[Shapes]] = {}
+        self._traced = 0
+        self._inner = 0.0
+        """Seconds of traces inside the one that is being made."""
+        self.on_traced: Callable[[bool], None] | None = None
+        """If set, called after each trace in the training thread, and after each first run (True)."""
+        self._at: tuple[float, float, int] = 0.0, 0.0, 0
+        self._note = guarded("traces", fault, self._made)
+        self.began = guarded("compilations", fault, self._began)
+        self.ended = guarded("compilations", fault, self._ended)
+
+    # ----------------------------------------------------------------------------- traces
+
+    def watch(self, compilation: Any, hooks: Hooks) -> None:
+        """`compilation` is the module that traces functions. Raises AttributeError if it lacks the function."""
+        create, states = compilation._create_concrete_function, self._states
+
+        @functools.wraps(create)
+        def created(function_type: Any, context: Any, graph: Any, options: Any, *rest: Any) -> Any:
+            self.retraces.note(function_type, options)
+            name = str(getattr(options, "name", ""))
+            place = self._places.of_function(getattr(options, "python_function", None)) or self._places.here()
+            if not states.enter(TRACE, place, name):
+                return create(function_type, context, graph, options, *rest)
+            around, self._inner = self._inner, 0.0
+            began = time.perf_counter()
+            try:
+                return create(function_type, context, graph, options, *rest)
+            finally:
+                seconds = states.leave() - began
+                self._note(name, place, seconds - self._inner)
+                self._inner = around + seconds
+
+        hooks.replace(compilation, "_create_concrete_function", created)
+
+    def _made(self, name: str, place: Place | None, seconds: float) -> None:
+        self._traced += 1
+        self._made_at[name] = place
+        self._add(name, place, GRAPH, seconds, [])
+        if self.on_traced is not None:
+            self.on_traced(False)
+
+    def first_run(self, name: str, place: Place | None) -> None:
+        """A trace has run for the first time: TensorFlow optimised its graph before, or XLA compiled it."""
+        usual, place = self._usual_of(name), self._made_at.get(name, place)
+        seconds = self._states.was(TRACE, place, name, usual)
+        self._traced += 1
+        if seconds:
+            kind = XLA if name in self.containing else GRAPH
+            self._add(name, place, kind, seconds, [], int(kind == XLA))
+            if self.on_traced is not None:
+                self.on_traced(True)
+
+    def _usual_of(self, name: str) -> float:
+        return median(recent) if (recent := self._usual.get(name)) else 0.0
+
+    def _add(
+        self, name: str, place: Place | None, kind: str, seconds: float, causes: list[str], count: int = 1
+    ) -> None:
+        with self._lock:
+            known = self._known.setdefault((name, place, kind), _Known())
+            known.count += count
+            known.seconds += seconds
+            known.causes = list(dict.fromkeys([*known.causes, *causes]))[:CAUSES]
+            known.is_fresh = True
+
+    # ----------------------------------------------------------------------- compilations
+
+    def _began(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
+        """The training thread calls a function."""
+        cpu = time.process_time() if name in self.containing else 0.0
+        self._at = time.perf_counter(), cpu, self._traced
+
+    def _ended(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
+        """The call has returned."""
+        began, cpu, traced = self._at
+        seconds = time.perf_counter() - began
+        is_new = False
+        shapes: Shapes = ()
+        if name in self._compiled:
+            shapes = tuple(_shapes(arguments))
+            seen = self._shapes.setdefault(name, set())
+            is_new = shapes not in seen
+            seen.add(shapes)
+        if self._traced != traced:
+            return
+        recent = self._usual.setdefault(name, deque(maxlen=RECENT))
+        if name in self.containing:
+            usual = median(recent) if len(recent) >= NEEDED else None
+            beyond = seconds - (usual or 0.0)
+            computed = time.process_time() - cpu
+            is_long = usual is not None and beyond > LONG and seconds > LONGER * usual and computed > BUSY * beyond
+            if is_new or is_long:
+                self._states.moves(place, TRACE, name, began, began + beyond, beyond)
+                self._add(name, self._made_at.get(name, place), XLA, beyond, [_text(shapes)] if shapes else [])
+                return
+        recent.append(seconds)
+
+    # ----------------------------------------------------------------------------- writing
+
+    def write(self, writer: Writer) -> None:
+        """Writes the functions that were traced or compiled since the last time, and why they were traced again."""
+        self.retraces.seen.write(writer)
+        with self._lock:
+            rows = []
+            for (name, place, kind), known in self._known.items():
+                if known.is_fresh:
+                    known.is_fresh = False
+                    at = writer.numbered(place)
+                    rows.append([*at, name, kind, known.count, round(known.seconds, 6), known.causes])
+        if rows:
+            writer.write("traced", rows=rows)
+
+
+class _Known:
+    """Traces or compilations of a function."""
+
+    __slots__ = ("causes", "count", "is_fresh", "seconds")
+
+    def __init__(self) -> None:
+        self.count, self.seconds = 0, 0.0
+        self.causes: list[str] = []
+        self.is_fresh = True
+
+
+def _shapes(arguments: Any) -> Iterator[tuple[Any, ...]]:
+    """Shapes of the tensors among arguments."""
+    left, seen = [arguments], 0
+    while left and seen < LEAVES:
+        value = left.pop()
+        if isinstance(value, (tuple, list)):
+            left += value
+        elif isinstance(value, dict):
+            left += value.values()
+        elif getattr(value, "shape", None) is not None:
+            seen += 1
+            yield tuple(value.shape)
+
+
+def _text(shapes: Shapes) -> str:
+    return ", ".join(str(shape) for shape in shapes)

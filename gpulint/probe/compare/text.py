@@ -1,0 +1,62 @@
+"""A comparison for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import StringIO
+
+from rich.console import Console
+from rich.text import Text
+
+from gpulint.probe.compare.comparison import Comparison
+from gpulint.probe.compare.words import change, headline, value, verdict
+from gpulint.probe.report import located
+from gpulint.probe.report.layout import DEFAULT, beside, block, columns
+from gpulint.probe.report.title import title
+
+_STYLES = {"better": "green", "worse": "bold red", "same": "dim", "unknown": "dim"}
+
+
+def render(comparison: Comparison, color: bool, width: int = DEFAULT) -> str:
+    """Both runs, the headline, the measures, and the checks that changed."""
+    written = StringIO()
+    console = Console(
+        file=written, width=width, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
+    )
+    for line in _lines(comparison, width):
+        console.print(line, soft_wrap=True)
+    return written.getvalue()
+
+
+def _lines(comparison: Comparison, width: int) -> Iterator[Text]:
+    for name, report in (("before  ", comparison.before), ("after   ", comparison.after)):
+        yield from (Text(line, style="dim") for line in block(title(report), width, name))
+    yield Text()
+    yield from (Text(line, style="bold") for line in block(headline(comparison), width))
+    for difference in comparison.differences:
+        yield from (Text(line, style="yellow") for line in block(difference, width, "not the same: "))
+    if comparison.changes:
+        yield Text()
+        yield from _table(comparison, width)
+    if comparison.verdicts:
+        yield Text()
+        yield Text("Checks", style="bold")
+    for one in comparison.verdicts:
+        code = f"{one.check.code} " if one.check.code else ""
+        where = located(one.check.where)
+        first = f"  {verdict(one)}  "
+        for line in beside(f"{code}{one.check.subject}", where, width, f"{first:<9}"):
+            yield Text(line, style="red" if one.is_new else "")
+        if one.is_new:
+            yield from (Text(line) for line in block(one.check.observed, width, " " * 9))
+
+
+def _table(comparison: Comparison, width: int) -> Iterator[Text]:
+    rows = [["", "before", "after", "change"]]
+    rows += [
+        [one.name, value(one.unit, one.before), value(one.unit, one.after), change(one)] for one in comparison.changes
+    ]
+    lines = list(columns(rows, width, frozenset({1, 2})))
+    yield Text(lines[0], style="dim")
+    for line, one in zip(lines[1:], comparison.changes, strict=True):
+        yield Text(line, style=_STYLES[one.verdict])

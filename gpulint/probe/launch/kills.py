@@ -1,0 +1,18 @@
+"""Processes that the kernel killed for want of memory."""
+
+from __future__ import annotations
+
+_COUNTERS = "/proc/vmstat"
+
+
+def kills_for_memory() -> int | None:
+    """Their number since the machine booted, in and outside control groups. None if the system does not tell."""
+    try:
+        with open(_COUNTERS, encoding="ascii") as counters:
+            for line in counters:
+                name, _, value = line.partition(" ")
+                if name == "oom_kill":
+                    return int(value)
+    except (OSError, ValueError):
+        pass
+    return None

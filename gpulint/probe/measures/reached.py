@@ -1,0 +1,124 @@
+"""Which lines a program that failed had reached."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple
+
+from gpulint.places import Span
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Where
+from gpulint.sources.decoding import Undecodable
+from gpulint.sources.notebook import SUFFIX, read_notebook
+
+_Rows = tuple[int, int]
+
+
+class _Scope(NamedTuple):
+    """A function by its first row, or the statements of a file outside functions (row 0, the cells of a notebook
+    together)."""
+
+    path: str
+    cell: int | None
+    row: int
+
+
+class Reached:
+    """The lines of a capture: those on which something was observed, and those at which the program ended.
+
+    A function was reached if anything in it was observed, a file if it took part in the run. Within the function or
+    file at whose line the program ended, lines below the last observed one were not reached.
+    """
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._functions: dict[tuple[str, int | None], tuple[_Rows, ...]] = {}
+
+    def has(self, span: Span) -> bool:
+        """Whether the line of a finding was reached, as far as the run shows."""
+        start = Where(span.path, span.row, span.cell)
+        scope = self._scope(start)
+        if scope in self._ended_in:
+            return self._last.get(scope, (0, 0)) >= _order(start)
+        return scope in self._last if scope.row else True
+
+    @cached_property
+    def _ended_in(self) -> frozenset[_Scope]:
+        return frozenset(self._scope(where) for where in _ends(self._capture))
+
+    @cached_property
+    def _last(self) -> dict[_Scope, tuple[int, int]]:
+        """The last line of each scope on which something was observed."""
+        found: dict[_Scope, tuple[int, int]] = {}
+        for where in {*_observed(self._capture), *_ends(self._capture)}:
+            scope = self._scope(where)
+            found[scope] = max(found.get(scope, (0, 0)), _order(where))
+        return found
+
+    def _scope(self, where: Where) -> _Scope:
+        around = [first for first, last in self._rows_of(where.path, where.cell) if first <= where.row <= last]
+        return _Scope(where.path, where.cell, max(around)) if around else _Scope(where.path, None, 0)
+
+    def _rows_of(self, path: str, cell: int | None) -> tuple[_Rows, ...]:
+        """First and last row of each function of a file or cell."""
+        if (path, cell) not in self._functions:
+            self._functions[path, cell] = tuple(_functions(self._text(path, cell)))
+        return self._functions[path, cell]
+
+    def _text(self, path: str, cell: int | None) -> str:
+        kept = self._capture.sources.get(path)
+        text = kept.text if kept is not None else None
+        if text is None or cell is None:
+            return text or ""
+        try:
+            return read_notebook(path, text.encode()).cells[cell].text if path.endswith(SUFFIX) else text
+        except (Undecodable, IndexError):
+            return ""
+
+
+def _functions(text: str) -> Iterator[_Rows]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.body[0].lineno, node.end_lineno or node.body[-1].lineno
+
+
+def _order(where: Where) -> tuple[int, int]:
+    return where.cell or 0, where.row
+
+
+def _ends(capture: Capture) -> Iterator[Where]:
+    """The lines at which the program was when it ended, or when it was last seen."""
+    if capture.error_at is not None:
+        yield capture.error_at
+    yield from (where for where, _ in capture.error_frames)
+    yield from (Where(one.path, one.row) for one in capture.stack if one.own)
+    if not capture.error_frames and not capture.stack:
+        yield from (where for where, _ in capture.position)
+
+
+def _observed(capture: Capture) -> Iterator[Where]:
+    counted: Iterable[Any] = chain(
+        capture.executions,
+        capture.nodes,
+        capture.copies,
+        capture.calls,
+        capture.strategies,
+        capture.variables,
+        capture.functions.values(),
+        capture.steps.values(),
+        capture.runs,
+        capture.batches,
+        capture.splits,
+        capture.reads,
+        capture.model_calls,
+    )
+    yield from (one.where for one in counted if one.where is not None)
+    yield from (where for one in capture.variables for where in one.callers)
+    yield from (where for where in capture.waits if where is not None)

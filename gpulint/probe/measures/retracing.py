@@ -1,0 +1,76 @@
+"""Why functions were traced again, in words, and what helps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Function, Retrace
+
+MOST_FIXES = 2
+
+_TEXTS = {
+    "shape": "the shape of `{argument}` changed, first {example}",
+    "dtype": "the dtype of `{argument}` changed, first {example}",
+    "value": "the Python value of `{argument}` changed, first {example}",
+    "object": "`{argument}` was another object, first {example}",
+    "structure": "`{argument}` was passed in another form, first {example}",
+    "function": "it was another function object",
+    "context": "it was called under another device, strategy or function",
+}
+
+_FIXES = {
+    "shape": "give it `input_signature` with None where the shape of `{argument}` changes, or `reduce_retracing=True`",
+    "dtype": "cast `{argument}` to one dtype before the call",
+    "value": "pass `{argument}` as a tensor",
+    "object": "pass the same object as `{argument}` each time, or the tensors in it",
+    "structure": "pass `{argument}` in one form",
+    "function": "create the function once, outside the loop",
+    "context": "call it under one device and strategy",
+}
+
+_OF_LIBRARY = "give all batches one shape and dtype: `drop_remainder=True`, `padded_batch`, `tf.cast`"
+"""The program cannot change a library's function, such as the training step of `fit`."""
+
+
+def causes_of(name: str, capture: Capture) -> Counter[Retrace]:
+    """The causes of a function's retraces."""
+    return Counter({one: count for one, count in capture.retraces.items() if one.function == name})
+
+
+def in_words(causes: Counter[Retrace]) -> list[str]:
+    """Each cause with its number, the most frequent first."""
+    counts: Counter[tuple[str, str]] = Counter()
+    examples: dict[tuple[str, str], str] = {}
+    for one, count in causes.items():
+        key = one.cause, one.argument
+        counts[key] += count
+        examples.setdefault(key, one.example)
+    return [
+        f"{count} ×: {_TEXTS[cause].format(argument=argument, example=examples[cause, argument])}"
+        for (cause, argument), count in counts.most_common()
+        if cause in _TEXTS
+    ]
+
+
+def fixes(causes: Counter[Retrace]) -> str:
+    """What helps against the most frequent causes, "" if none is known."""
+    return "; ".join(list(dict.fromkeys(_fixes(one for one, _ in causes.most_common())))[:MOST_FIXES])
+
+
+def _fixes(causes: Iterable[Retrace]) -> Iterable[str]:
+    for one in causes:
+        if not one.own and one.cause in ("shape", "dtype"):
+            yield _OF_LIBRARY
+        elif one.cause in _FIXES:
+            yield _FIXES[one.cause].format(argument=one.argument)
+
+
+def is_created_anew(function: Function, capture: Capture, most: int) -> bool:
+    """Whether more than so many functions of one code each ran once or twice, as of one that is created for each call.
+    A model's layers and the folds of a validation have a function each, which run often."""
+    again = sum(count for one, count in causes_of(function.name, capture).items() if one.cause == "function")
+    steps = sum(one.taken for one in capture.steps.values() if one.name == function.name)
+    runs = function.runs + steps
+    return again >= most and 0 < runs <= 2 * function.made

@@ -1,0 +1,304 @@
+"""Where the time of the training steps went.
+
+Each instant between the end of the first training step and the end of the last belongs to one part, so that the parts
+add up to the wall time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil
+from statistics import median
+from typing import NamedTuple
+
+from gpulint.probe.agent.graphs import STEP
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.retracing import causes_of, in_words
+from gpulint.probe.measures.training_time import INPUT, LAUNCH, PYTHON, Span, TrainingTime, training_time
+from gpulint.probe.measures.window import busy, computing_lines, why_unknown
+
+GPU = "gpu"
+PARTS = ("gpu", "collective", "copy", "input", "trace", "launch", "python", "checkpoint", "other")
+"""Names of the parts, in the order in which reports show them; part of the JSON report's contract."""
+
+ROUNDING = 1e-4
+"""Share of the time that may be missing from the sum of the parts without being "other"."""
+
+LOOP = "loop"
+"""The name of a stage that is one pass over a dataset."""
+
+_ROOT = "Root"
+"""The stage of a pipeline that only passes on."""
+
+_ENDS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval", "NoOp"})
+"""Nodes that run nothing."""
+
+
+class Part(NamedTuple):
+    """Seconds of one part, and their share of the wall time, 0 to 1."""
+
+    name: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class PartAt:
+    """What a line spent in a part: `detail` names the operation or kind of work ("read", "callback", a function)."""
+
+    name: str
+    where: Where | None
+    seconds: float
+    count: int
+    detail: str
+
+
+class StepTime(NamedTuple):
+    """A training step, from the end of the one before (`number` counts from 1); `ended` is seconds since the epoch.
+    `longest` is the work that took longest, of the slowest steps only."""
+
+    number: int
+    ended: float
+    seconds: float
+    parts: dict[str, float]
+    longest: tuple[PartAt, ...] = ()
+
+
+class PhaseTime(NamedTuple):
+    """A stretch of the run: "epoch 2", "evaluation", "prediction"; `began` is seconds since the epoch."""
+
+    name: str
+    began: float
+    seconds: float
+    steps: int
+    parts: tuple[Part, ...]
+
+
+class DeviceTime(NamedTuple):
+    """How busy a device was. `source` is "tracer", "nvml" (`busy_share` is None then), or "" if unknown."""
+
+    device: str
+    busy_share: float | None
+    kernels_per_step: float | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """Traces ("trace") or compilations ("xla") of a function; `causes` are the shapes and values that changed."""
+
+    function: str
+    where: Where | None
+    kind: str
+    count: int
+    seconds: float
+    causes: tuple[str, ...]
+
+
+class InputStage(NamedTuple):
+    """A line of the program that feeds the training from other threads: `threads` ran it at a time, on average, while
+    the training thread waited or ran a function."""
+
+    where: Where | None
+    threads: float
+
+
+class StageTime(NamedTuple):
+    """A stage of the pipelines that a line reads, as tf.data names and measures it ("ParallelMapV2", "Shuffle",
+    "Generator"): elements, seconds for each, and how many it makes at a time."""
+
+    where: Where | None
+    name: str
+    elements: int
+    seconds: float
+    parallelism: float
+
+    @property
+    def total(self) -> float:
+        """Seconds that the stage needs for all of its elements."""
+        return self.elements * self.seconds / self.parallelism
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpent:
+    """The time between the end of the first training step and the end of the last, and what it was spent on."""
+
+    seconds: float
+    steps: int
+    step_median: float
+    step_p95: float
+    parts: tuple[Part, ...]
+    """Those that are not 0, in the order of PARTS."""
+    by_line: tuple[PartAt, ...]
+    """Longest first."""
+    each: tuple[StepTime, ...]
+    phases: tuple[PhaseTime, ...]
+    devices: tuple[DeviceTime, ...]
+    operations_per_step: float | None
+    """Operations launched by the executor or eagerly."""
+    launch_cost: float | None
+    """Median seconds per operation launched."""
+    tracings: tuple[Tracing, ...]
+    why_unknown: str
+    """Why the devices' share of the time is unknown, "" if it is known."""
+    input_stages: tuple[InputStage, ...] = ()
+    """The busiest first; empty if no Python of the program feeds the training."""
+    pipeline: tuple[StageTime, ...] = ()
+    """The slowest first; empty where tf.data does not measure: in TensorFlow before 2.21, or if autotuning is off."""
+
+    def seconds_of(self, part: str) -> float:
+        """Seconds of a part, 0 if it took none."""
+        return next((one.seconds for one in self.parts if one.name == part), 0.0)
+
+
+def time_spent(capture: Capture) -> TimeSpent | None:
+    """None if fewer than two training steps were seen."""
+    time = training_time(capture)
+    if time is None or time.seconds <= 0:
+        return None
+    lasted = sorted(one.ended - one.began for one in time.steps) or [time.seconds / time.taken]
+    spent = _sum(time.parts)
+    computing = (spent.get(GPU, 0.0) + spent.get("collective", 0.0)) / time.seconds
+    operations = _operations_per_step(capture, time)
+    return TimeSpent(
+        seconds=time.seconds,
+        steps=time.taken,
+        step_median=median(lasted),
+        step_p95=lasted[ceil(0.95 * len(lasted)) - 1],
+        parts=parts_of(spent, time.seconds),
+        by_line=tuple(sorted([*_by_line(capture, time), *_on_devices(capture, spent)], key=lambda one: -one.seconds)),
+        each=tuple(
+            StepTime(
+                number,
+                one.ended,
+                one.ended - one.began,
+                {part.name: part.seconds for part in parts_of(one.seconds, one.ended - one.began)},
+                tuple(PartAt(work.state, work.where, work.seconds, work.times, work.detail) for work in one.work),
+            )
+            for number, one in enumerate(time.steps, 2)
+        ),
+        phases=tuple(_phases(capture, time)),
+        devices=tuple(DeviceTime(*one) for one in busy(capture, computing)),
+        operations_per_step=operations,
+        launch_cost=_launch_cost(capture, time, operations),
+        tracings=tuple(_tracings(capture)),
+        why_unknown=why_unknown(capture),
+        input_stages=tuple(_input_stages(capture)),
+        pipeline=tuple(sorted(_pipeline(capture), key=lambda one: -one.total)),
+    )
+
+
+def parts_of(spent: Mapping[str, float], seconds: float) -> tuple[Part, ...]:
+    """The parts that took time, in the order of PARTS. What is left of the seconds is "other"."""
+    named = {name: spent[name] for name in PARTS if spent.get(name, 0.0) > 0}
+    left = seconds - sum(named.values())
+    if left > ROUNDING * seconds:
+        named["other"] = named.get("other", 0.0) + left
+    return tuple(Part(name, named[name], named[name] / seconds) for name in PARTS if name in named and seconds > 0)
+
+
+def _sum(spans: Iterable[Span]) -> dict[str, float]:
+    spent: dict[str, float] = defaultdict(float)
+    for one in spans:
+        for state, seconds in one.seconds.items():
+            spent[state] += seconds
+    return spent
+
+
+def _by_line(capture: Capture, time: TrainingTime) -> Iterator[PartAt]:
+    """What lines did. Python's own lines are known from samples."""
+    lines: dict[str, Counter[Where | None]] = defaultdict(Counter)
+    for sample, count in capture.samples.items():
+        if sample.thread == "training":
+            lines[sample.detail][sample.where] += count
+    for (where, state, detail), (seconds, times) in time.work.items():
+        if state not in PARTS or seconds <= 0:
+            continue
+        sampled = lines[detail] if state == PYTHON else None
+        if not sampled:
+            yield PartAt(state, where, seconds, int(times), detail)
+        elif where is None:
+            total = sum(sampled.values())
+            for line, count in sampled.items():
+                yield PartAt(state, line, seconds * count / total, count, detail or "code")
+        else:
+            yield PartAt(state, sampled.most_common(1)[0][0] or where, seconds, int(times), detail)
+
+
+def _on_devices(capture: Capture, spent: Mapping[str, float]) -> Iterator[PartAt]:
+    for where, seconds, kernels in computing_lines(capture, spent.get(GPU, 0.0)):
+        yield PartAt(GPU, where, seconds, kernels, "kernels")
+
+
+def _phases(capture: Capture, time: TrainingTime) -> Iterator[PhaseTime]:
+    spans: dict[int, list[Span]] = defaultdict(list)
+    for part in time.parts:
+        spans[part.stage].append(part)
+    passes: Counter[Where | None] = Counter()
+    training = {capture.stages[number].where for number in spans if number in capture.stages and _steps(spans[number])}
+    loops = {one.where for one in capture.stages.values() if one.name == LOOP and one.where in training}
+    for number, stage in sorted(capture.stages.items()):
+        if stage.name == LOOP:
+            passes[stage.where] += 1
+        if number in spans:
+            name = stage.name
+            if name == LOOP:
+                name = "epoch" if stage.where in loops and len(loops) == 1 else f"loop on line {_row(stage.where)}"
+                name = f"{name} {passes[stage.where]}" if name == "epoch" else f"{name}, pass {passes[stage.where]}"
+            one = spans[number]
+            seconds = sum(span.ended - span.began for span in one)
+            yield PhaseTime(name, one[0].began, seconds, _steps(one), parts_of(_sum(one), seconds))
+
+
+def _steps(spans: Iterable[Span]) -> int:
+    return sum(one.steps for one in spans)
+
+
+def _row(where: Where | None) -> str:
+    return str(where.row) if where is not None else "?"
+
+
+def _operations_per_step(capture: Capture, time: TrainingTime) -> float | None:
+    """Nodes of the graphs of training steps, the mean of all traces, and eager operations."""
+    names = {name for name, _ in capture.steps}
+    traces = sum(one.traces for one in capture.functions.values() if one.name in names and one.graph)
+    nodes = sum(count for node, count in capture.nodes.items() if node.part == STEP and node.op not in _ENDS)
+    eager = sum(one.eager for one in time.parts) / time.taken
+    return (nodes / traces if traces else 0.0) + eager or None
+
+
+def _launch_cost(capture: Capture, time: TrainingTime, operations: float | None) -> float | None:
+    """The median of eager operations where they are many; else the time of a step's function over its operations."""
+    cost = capture.eager_cost
+    eager = sum(one.eager for one in time.parts) / time.taken
+    if cost is not None and operations and eager > operations / 2:
+        return cost.median
+    launched = [one.seconds.get(LAUNCH, 0.0) for one in time.steps]
+    return median(launched) / operations if operations and launched and any(launched) else None
+
+
+def _tracings(capture: Capture) -> Iterator[Tracing]:
+    for (name, where, kind), one in sorted(capture.traced.items(), key=lambda item: -item[1].seconds):
+        causes = tuple(in_words(causes_of(name, capture))) if kind == "trace" else one.causes
+        yield Tracing(name, where, kind, one.times, one.seconds, causes)
+
+
+def _pipeline(capture: Capture) -> Iterator[StageTime]:
+    for (where, name), one in capture.stage_times.items():
+        if one.elements and name != _ROOT:
+            yield StageTime(where, name, one.elements, one.seconds / one.elements, one.parallel / one.elements)
+
+
+def _input_stages(capture: Capture) -> Iterator[InputStage]:
+    """Lines of the program that ran in other threads while the training thread was at its input, or in a function."""
+    states = {INPUT, LAUNCH}
+    looked = sum(count for one, count in capture.samples.items() if one.thread == "looked" and one.state in states)
+    lines: Counter[Where | None] = Counter()
+    for one, count in capture.samples.items():
+        if one.thread == "outside" and one.state in states:
+            lines[one.where] += count
+    for where, count in lines.most_common():
+        yield InputStage(where, count / looked if looked else 0.0)

@@ -1,0 +1,45 @@
+"""A report can have a severity of its own; the one that the user sets for the rule wins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gpulint
+from gpulint.settings import Settings
+from tests.checking import findings_of
+
+RUN = """import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+result = strategy.run(tf.identity, args=(tf.constant(1.0),))
+{use}
+"""
+GPUS = """import tensorflow as tf
+
+for gpu in tf.config.list_physical_devices("GPU"):
+    {first}
+    {second}
+"""
+GROWTH = "tf.config.experimental.set_memory_growth(gpu, True)"
+LIMIT = "tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=1024)])"
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (RUN.format(use="print(result)"), ("GPU214", "info")),
+        (RUN.format(use="text = f'{result}'"), ("GPU214", "info")),
+        (RUN.format(use="number = float(result)"), ("GPU214", "error")),
+        (RUN.format(use="number = result.numpy()"), ("GPU214", "error")),
+        (GPUS.format(first=GROWTH, second=LIMIT), ("GPU306", "warning")),
+        (GPUS.format(first=LIMIT, second=GROWTH), ("GPU306", "error")),
+    ],
+)
+def test_what_is_legal_is_no_error(program: str, expected: tuple[str, str], tmp_path: Path) -> None:
+    result = gpulint.check_source(program, str(tmp_path / "program.py"), Settings(root=str(tmp_path)))
+    assert [(one.code, one.severity.value) for one in findings_of(result)] == [expected]
+    asked = Settings(root=str(tmp_path), severity=((expected[0], "warning"),))
+    result = gpulint.check_source(program, str(tmp_path / "program.py"), asked)
+    assert [one.severity.value for one in findings_of(result)] == ["warning"]

@@ -1,0 +1,343 @@
+"""Each cause is found at its line, and only where curing it gains time."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from gpulint.linting.finding import Finding, Severity
+from gpulint.places import Span
+from gpulint.probe.advice import causes
+from gpulint.probe.advice.advice import CAUSES, Advice
+from gpulint.probe.advice.advise import advise
+from gpulint.probe.agent.gradients import EAGER_STEP
+from gpulint.probe.capture.contents import Capture, Log, Member
+from gpulint.probe.capture.records import (
+    Copy,
+    Data,
+    Execution,
+    Function,
+    Node,
+    Pace,
+    Steps,
+    Strategy,
+    Task,
+    Transformation,
+    Where,
+)
+from gpulint.probe.measures.time_spent import PartAt, TimeSpent, Tracing
+from tests.probe.advice.times import spent
+
+HERE = Where("/p/train.py", 20)
+THERE = Where("/p/train.py", 6)
+GPUS = ("CPU:0", "GPU:0", "GPU:1")
+
+
+def capture(**contents: Any) -> Capture:
+    taken = {("train", HERE): Steps("train", HERE, 100, 1.0, 0.1)}
+    return Capture(**{"logical": ("CPU:0", "GPU:0"), "steps": taken, "end": {"status": 0}, **contents})
+
+
+def finding(code: str, where: Where, message: str = "message", instead: str = "instead") -> Finding:
+    span = Span(where.path, where.row, 1, where.row, 9)
+    return Finding(code, code.lower(), Severity.WARNING, span, message, instead=instead)
+
+
+def first(time: TimeSpent, seen: Capture, *findings: Finding) -> Advice:
+    return advise(seen, findings, time)[0]
+
+
+def input_at(where: Where | None, seconds: float = 9.0, count: int = 100) -> PartAt:
+    return PartAt("input", where, seconds, count, "next")
+
+
+# ---------------------------------------------------------------------------------------------- input-bound
+
+
+WAITING = spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE)])
+
+
+def built(*operations: tuple[str, Where]) -> Counter[Execution]:
+    return Counter({Execution(where, op, "", "CPU:0"): 1 for op, where in operations})
+
+
+@pytest.mark.parametrize(
+    ("seen", "where", "fix"),
+    [
+        (capture(data=Counter({Data(HERE, "PyDataset", 1, 0): 1})), HERE, "`workers=8`"),
+        (capture(data=Counter({Data(HERE, "PyDataset", 4, 0): 1})), HERE, "more `workers`"),
+        (capture(data=Counter({Data(HERE, "generator", 0, 0): 1})), HERE, "a `PyDataset` with `workers=8`"),
+        (capture(data=Counter({Data(HERE, "arrays", 0, 32): 1})), HERE, "larger `batch_size`"),
+        (capture(executions=built(("MapDataset", THERE))), THERE, "`num_parallel_calls=tf.data.AUTOTUNE`"),
+        (capture(executions=built(("InterleaveDataset", THERE))), THERE, "`num_parallel_calls=tf.data.AUTOTUNE`"),
+        (capture(executions=built(("TensorDataset", THERE), ("FlatMapDataset", THERE))), THERE, "Yield whole batches"),
+        (capture(executions=built(("ParallelMapDatasetV2", THERE))), HERE, "`cache()`"),
+        (capture(executions=built(("ParallelMapDatasetV2", THERE), ("CacheDatasetV2", THERE))), HERE, "Do less"),
+    ],
+)
+def test_the_advice_for_input_fits_its_source(seen: Capture, where: Where, fix: str) -> None:
+    one = first(WAITING, seen)
+    assert (one.cause, one.where) == ("input-bound", where)
+    assert fix in one.fix
+    assert "prefetch" not in one.fix + one.text
+    assert one.speedup == pytest.approx(10)
+    assert one.evidence == "100 of 100 steps waited for it, 90.0 ms each."
+
+
+def test_what_keras_builds_around_arrays_is_not_the_programs_pipeline() -> None:
+    seen = capture(executions=built(("MapDataset", HERE)), data=Counter({Data(HERE, "arrays", 0, 0): 1}))
+    assert "batch_size" in first(WAITING, seen).fix
+
+
+def test_a_finding_about_the_pipeline_gives_its_code_and_line() -> None:
+    seen = capture(executions=built(("MapDataset", THERE)))
+    both = (finding("GPU402", THERE), finding("GPU404", THERE, "Python is called for each element"))
+    one = first(WAITING, seen, *both)
+    assert (one.code, one.where, one.text) == ("GPU404", THERE, "Python is called for each element")
+    assert "num_parallel_calls" in one.fix
+    missing = first(WAITING, seen, finding("GPU401", THERE))
+    assert missing.code is None, "prefetch is what TensorFlow does by itself"
+
+
+def test_a_loop_of_fits_is_to_become_one() -> None:
+    lines = [
+        PartAt("input", HERE, 6.0, 46, "iter"),
+        PartAt("trace", HERE, 2.0, 23, "Dataset_map_grab_batch"),
+        PartAt("python", HERE, 1.0, 23, "code"),
+        PartAt("python", THERE, 1.0, 23, "code"),
+    ]
+    time = spent({"input": 6.0, "trace": 2.0, "python": 2.0}, 23, lines)
+    one = first(time, capture(data=Counter({Data(HERE, "arrays", 0, 0): 23})))
+    assert (one.cause, one.where) == ("input-bound", HERE)
+    assert one.seconds == pytest.approx(9.0)
+    assert "`fit` once" in one.fix
+
+
+def test_the_pipeline_of_the_line_that_waits_is_blamed() -> None:
+    other = Where("/p/train.py", 3)
+    pipelines = {
+        HERE: [(Transformation("BatchDataset", THERE), Transformation("MapDataset", THERE))],
+        other: [(Transformation("FlatMapDataset", other), Transformation("TensorDataset", other))],
+    }
+    found = (finding("GPU404", other, "a generator gives single elements"), finding("GPU402", THERE, "sequential"))
+    one = first(WAITING, capture(pipelines=pipelines), *found)
+    assert (one.code, one.where) == ("GPU402", THERE)
+
+
+def test_two_loops_that_wait_are_two_pieces_of_advice() -> None:
+    time = spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE, 6.0), input_at(THERE, 3.0)])
+    assert [one.where for one in advise(capture(), (), time)] == [HERE, THERE]
+
+
+# --------------------------------------------------------------------------------------------- launch-bound
+
+
+def test_a_step_whose_operations_outlast_the_gpu_is_launch_bound() -> None:
+    time = spent({"gpu": 1.0, "launch": 3.0}, busy={"GPU:0": 0.25}, operations=919, launch_cost=4.5e-6)
+    one = first(time, capture())
+    assert (one.cause, one.where, one.speedup) == ("launch-bound", HERE, 4.0)
+    assert one.text == "`train` keeps the GPU busy for 10.0 ms of 40.0 ms"
+    assert "919 operations" in one.evidence
+    assert "jit_compile=True" in one.fix
+    assert "16" not in one.fix, "mixed precision brings a launch-bound step nothing"
+
+
+def test_a_compiled_step_is_not_to_be_compiled() -> None:
+    time = spent({"gpu": 1.0, "launch": 3.0}, busy={"GPU:0": 0.25})
+    assert "jit_compile" not in first(time, capture(compiled={"train": HERE})).fix
+
+
+def test_on_a_cpu_only_operations_that_do_nothing_are_launch_bound() -> None:
+    small = spent({"launch": 5.0}, operations=8000, launch_cost=6e-6)
+    one = first(small, capture(logical=("CPU:0",)))
+    assert one.cause == "launch-bound"
+    assert one.seconds == pytest.approx(4.0)
+    assert "On a GPU" in one.evidence
+    large = spent({"launch": 50.0}, operations=8000, launch_cost=60e-6)
+    assert not advise(capture(logical=("CPU:0",)), (), large)
+
+
+def test_few_operations_are_not_launch_bound() -> None:
+    time = spent({"launch": 0.01, "python": 0.01}, operations=20, launch_cost=5e-6)
+    assert not advise(capture(logical=("CPU:0",)), (), time)
+
+
+# ----------------------------------------------------------------------------------------------- eager-step
+
+
+def eager(operations: int) -> Capture:
+    return capture(
+        steps={(EAGER_STEP, HERE): Steps(EAGER_STEP, HERE, 100, 1.0, 0.1)},
+        taken=Counter({"steps": 100}),
+        eager=Counter({("steps", "MatMul"): 100 * operations, ("steps", "Const"): 10_000}),
+    )
+
+
+def test_a_step_of_many_eager_operations_is_to_be_traced() -> None:
+    lines = [PartAt("launch", HERE, 7.0, 9, "eager operations"), PartAt("python", HERE, 1.0, 9, "code")]
+    time = spent({"gpu": 0.05, "launch": 7.0, "python": 3.0}, 100, lines, {"GPU:0": 0.005}, 487)
+    one = first(time, eager(487), finding("GPU508", HERE))
+    assert (one.cause, one.code, one.where) == ("eager-step", "GPU508", HERE)
+    assert one.text == "Python runs 487 operations of each step one at a time"
+    assert one.seconds == pytest.approx(8.0)
+
+
+def test_eagerness_that_was_left_on_is_blamed_on_the_line_that_left_it() -> None:
+    time = spent({"launch": 1.0}, operations=487, launch_cost=30e-6)
+    one = first(time, eager(487), finding("GPU506", Where("/p/train.py", 18), instead="leave it out"))
+    assert (one.code, one.where, one.fix) == ("GPU506", Where("/p/train.py", 18), "Leave it out.")
+
+
+def test_a_few_large_eager_operations_are_no_advice() -> None:
+    assert not advise(eager(10), (), spent({"launch": 100.0}, operations=10, launch_cost=0.1))
+    assert not advise(eager(100), (), spent({"launch": 100.0}, operations=100, launch_cost=0.01))
+
+
+# ----------------------------------------------------------------------------- tracing, reads, checkpoints
+
+
+TRACED = PartAt("trace", HERE, 8.0, 9, "train")
+
+
+def test_all_traces_but_the_first_are_lost_time() -> None:
+    tracing = Tracing("train", THERE, "trace", 10, 5.0, ("shape of `x`",))
+    time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[tracing])
+    one = first(time, capture())
+    assert (one.cause, one.where, one.seconds) == ("retracing", THERE, 4.5)
+    assert one.text == "`train` is traced 10 times"
+    assert one.evidence.endswith("each time: shape of `x`.")
+    assert "input_signature" in one.fix
+    once = Tracing("train", THERE, "trace", 1, 5.0, ())
+    assert not advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[once]))
+    before_the_first_step = spent({"launch": 5.0}, tracings=[tracing])
+    assert not advise(capture(), (), before_the_first_step)
+
+
+def test_the_fix_of_retracing_fits_what_changes() -> None:
+    tracing = Tracing("train", THERE, "trace", 10, 5.0, ())
+    time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[tracing])
+    made = {("train", THERE): Function("train", THERE, 10, False, "CPU:0", 10)}
+    assert first(time, capture(functions=made)).fix == "Create the function once, before the loop."
+    assert "Pad" in first(time, capture(data=Counter({Data(THERE, "dataset", 0, 0): 1}))).fix
+    assert first(time, capture(), finding("GPU504", THERE, instead="pass a tensor")).fix == "Pass a tensor."
+
+
+def test_compilations_are_told_from_traces() -> None:
+    again = Tracing("train", THERE, "xla", 4, 8.0, ())
+    one = first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[again]), capture())
+    assert (one.cause, one.where, one.seconds) == ("recompiling", THERE, 6.0)
+    once = Tracing("train", THERE, "xla", 1, 8.0, ())
+    assert (
+        first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[once]), capture()).cause == "recompiling"
+    )
+    assert not advise(capture(), (), spent({"trace": 8.0, "launch": 20.0}, tracings=[once]))
+
+
+def test_a_read_is_blamed_by_what_it_costs() -> None:
+    read = PartAt("python", THERE, 4.0, 100, "read")
+    time = spent({"python": 5.0, "launch": 5.0}, by_line=[read, PartAt("python", HERE, 1.0, 100, "")])
+    one = first(time, capture(), finding("GPU501", THERE))
+    assert (one.cause, one.code, one.where, one.seconds) == ("host-reads", "GPU501", THERE, 4.0)
+    free = PartAt("python", THERE, 0.001, 100, "read")
+    assert not advise(capture(), (finding("GPU501", THERE),), spent({"python": 1.0, "launch": 9.0}, by_line=[free]))
+
+
+def test_checkpoints_and_summaries_are_advised_apart() -> None:
+    lines = [PartAt("checkpoint", HERE, 4.0, 100, "save"), PartAt("checkpoint", THERE, 2.0, 100, "summary")]
+    advice = advise(capture(), (), spent({"checkpoint": 6.0, "launch": 4.0}, by_line=lines))
+    assert [(one.cause, one.where) for one in advice] == [("checkpoints", HERE), ("checkpoints", THERE)]
+    assert "async" in advice[0].fix
+    assert "every hundred steps" in advice[1].fix
+
+
+# ---------------------------------------------------------------------------------------- devices, clusters
+
+
+def test_copies_are_blamed_on_the_line_that_moves_most() -> None:
+    moved = Copy("_Send", "GPU:1", "GPU:0", THERE, "MatMul", "", 1 << 20, in_step=True)
+    reduced = Copy("_Send", "GPU:1", "GPU:0", HERE, "AddN", "", 1 << 30, in_step=True, reduces=True)
+    seen = capture(logical=GPUS, copies=Counter({moved: 2, reduced: 5}))
+    one = first(spent({"copy": 5.0, "gpu": 5.0}, busy={"GPU:0": 0.5}), seen)
+    assert (one.cause, one.where, one.seconds) == ("copies", THERE, 5.0)
+    assert one.evidence.startswith("2 copies of 2 MiB in each step, GPU:1 to GPU:0")
+    assert not advise(seen, (), spent({"gpu": 5.0, "launch": 0.01}, busy={"GPU:0": 0.99}))
+
+
+def test_a_gpu_without_work_would_share_it() -> None:
+    nodes = Counter({Node(HERE, "MatMul", "", "GPU:0", "", "float16", "step"): 4})
+    seen = capture(logical=GPUS, nodes=nodes, strategies=[Strategy(1, "MirroredStrategy", GPUS[1:], 2, THERE)])
+    one = first(spent({"gpu": 9.0, "python": 1.0}, busy={"GPU:0": 0.9, "GPU:1": 0.0}), seen)
+    assert (one.cause, one.where, one.text) == ("idle-device", THERE, "GPU:1 has no work")
+    assert one.seconds == pytest.approx(4.5)
+    rehearsed = capture(logical=GPUS, nodes=nodes, simulated=2)
+    assert first(spent({"launch": 9.0, "python": 1.0}), rehearsed, finding("GPU101", THERE)).code == "GPU101"
+
+
+def test_the_slowest_worker_is_named_at_its_slowest_line() -> None:
+    def worker(index: int, between: float) -> Member:
+        return Member(Task("worker", index), capture(paces=[Pace(100, 0.01, between)]))
+
+    members = (worker(0, 0.01), worker(1, 0.2), worker(2, 0.01))
+    one = first(spent({"launch": 20.0, "python": 1.0}), capture(members=members))
+    assert (one.cause, one.text) == ("straggler", "the others wait for worker 1")
+    assert one.seconds == pytest.approx(19.0, abs=0.01)
+    alike = tuple(worker(index, 0.01) for index in range(3))
+    assert not advise(capture(members=alike), (), spent({"launch": 20.0, "python": 1.0}))
+
+
+def heavy(dtype: str) -> Capture:
+    return capture(nodes=Counter({Node(THERE, "MatMul", "", "GPU:0", "", dtype, "step"): 4}))
+
+
+def test_fewer_bits_are_for_gpus_that_are_busy_computing() -> None:
+    busy = spent({"gpu": 9.0, "launch": 1.0}, busy={"GPU:0": 0.9})
+    one = first(busy, heavy("float32"))
+    assert (one.cause, one.where, one.seconds) == ("precision", THERE, 4.5)
+    assert not [one for one in advise(heavy("bfloat16"), (), busy) if one.cause == "precision"]
+    idle = spent({"gpu": 0.4, "launch": 0.6}, busy={"GPU:0": 0.4})
+    assert {one.cause for one in advise(heavy("float32"), (), idle)} == {"launch-bound"}
+
+
+def test_float64_is_slow_everywhere() -> None:
+    one = first(spent({"launch": 10.0}), heavy("float64"), finding("GPU604", HERE, instead="train in float32"))
+    assert (one.cause, one.code, one.where, one.seconds) == ("precision", "GPU604", HERE, 5.0)
+
+
+# -------------------------------------------------------------------------------------------------- memory
+
+
+OOM = (
+    "ResourceExhaustedError: OOM when allocating tensor with shape[64,1024,1024] and type float on "
+    "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+)
+
+
+def test_a_program_without_memory_needs_that_first() -> None:
+    one = advise(capture(error=OOM, error_at=THERE), (), None)[0]
+    assert (one.cause, one.where, one.text) == ("out-of-memory", THERE, "GPU:0 has no room for 256 MiB")
+    assert one.seconds == 0
+
+
+def test_allocations_that_are_retried_are_lost_time() -> None:
+    lines = [f"Allocator (GPU_0_bfc) ran out of memory trying to allocate {n}.00GiB" for n in range(3)]
+    seen = capture(logs={"stderr": Log(messages=lines)})
+    assert advise(seen, (), None)[0].cause == "out-of-memory"
+    one = first(spent({"launch": 40.0}), seen)
+    assert (one.cause, one.seconds) == ("out-of-memory", 30.0)
+
+
+# --------------------------------------------------------------------------------------------------- nothing
+
+
+def test_a_run_without_a_cause_gets_no_advice() -> None:
+    time = spent({"gpu": 9.6, "launch": 0.1, "input": 0.1, "python": 0.2}, busy={"GPU:0": 0.96})
+    assert not advise(heavy("bfloat16"), (), time)
+    assert not advise(capture(logical=("CPU:0",)), (), spent({"launch": 9.9, "python": 0.1}))
+    assert not advise(Capture(), (), None)
+
+
+def test_each_cause_of_the_contract_has_a_module() -> None:
+    assert {one.name.replace("_", "-") for one in pkgutil.iter_modules(causes.__path__)} == set(CAUSES)

@@ -1,0 +1,154 @@
+"""One bottleneck in a real program: the first advice names its cause, at its line; without one there is none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+WEIGHTS = """
+import os, time
+import numpy as np
+import tensorflow as tf
+
+w = tf.Variable(tf.random.normal(({size}, {size})))
+x = tf.ones(({batch}, {size}))
+
+
+@tf.function{options}
+def train(x, *others):
+    with tf.GradientTape() as tape:
+        y = tf.matmul(tf.matmul(x, w), w)
+        loss = tf.reduce_mean(y)
+    gradient = tape.gradient(loss, w)
+    w.assign_sub(0.0 * gradient)
+    return gradient
+
+
+"""
+
+MODEL = """
+import time
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+model.compile("sgd", "mse")
+
+
+"""
+
+SMALL = WEIGHTS.format(size=64, batch=8, options="")
+LARGE = WEIGHTS.format(size=1024, batch=256, options="")
+
+FINE = LARGE + "for _ in range(30):\n    train(x)\n"
+
+PLANTED = {
+    "input-bound, map": (
+        MODEL
+        + "def load(i):\n    time.sleep(0.003)\n    return np.ones((4,), 'float32')\n\n\n"
+        + "data = tf.data.Dataset.range(400)\n"
+        + "data = data.map(lambda i: (tf.ensure_shape(tf.numpy_function(load, [i], tf.float32), (4,)), 1.0))  # here\n"
+        + "model.fit(data.batch(4), epochs=1, verbose=0)\n"
+    ),
+    "input-bound, PyDataset": (
+        MODEL
+        + "class Data(tf.keras.utils.PyDataset):\n    def __len__(self):\n        return 60\n\n"
+        + "    def __getitem__(self, index):\n        time.sleep(0.02)\n"
+        + "        return np.ones((4, 4), 'float32'), np.ones((4, 1), 'float32')\n\n\n"
+        + "model.fit(Data(), epochs=1, verbose=0)  # here\n"
+    ),
+    "launch-bound": (
+        "import tensorflow as tf\n\nw = tf.Variable(tf.ones((8,)))\nx = tf.ones((8,))\n\n\n"
+        + "@tf.function\ndef train(x):\n"
+        + "    with tf.GradientTape() as tape:\n        y = x * w\n        for _ in range(400):\n"
+        + "            y = tf.sin(y) + 1.0\n        loss = tf.reduce_sum(y)\n"
+        + "    w.assign_sub(0.0 * tape.gradient(loss, w))\n\n\n"
+        + "for _ in range(60):\n    train(x)  # here\n"
+    ),
+    "eager-step": (
+        "import tensorflow as tf\n\nw = [tf.Variable(tf.ones((16, 16))) for _ in range(8)]\nx = tf.ones((4, 16))\n"
+        + "for _ in range(40):  # here\n    with tf.GradientTape() as tape:\n        y = x\n        for v in w:\n"
+        + "            y = tf.nn.relu(tf.matmul(y, v)) + 0.1\n        loss = tf.reduce_mean(y)\n"
+        + "    for v, g in zip(w, tape.gradient(loss, w)):\n        v.assign_sub(0.001 * g)\n"
+    ),
+    "retracing": SMALL + "for step in range(20):\n    train(x, step)  # here\n",
+    "recompiling": (
+        WEIGHTS.format(size=32, batch=8, options="(jit_compile=True, reduce_retracing=True)")
+        + "for n in range(12):\n    train(tf.ones((4 + n, 32)))\n"
+    ),
+    "host-reads": (
+        WEIGHTS.format(size=2048, batch=1, options="")
+        + "for _ in range(20):\n    gradient = train(x)\n    for _ in range(10):\n        gradient.numpy()  # here\n"
+    ),
+    "checkpoints": (
+        SMALL
+        + "checkpoint = tf.train.Checkpoint(w=w)\nfor _ in range(30):\n    train(x)\n"
+        + "    checkpoint.write('c')  # here\n"
+    ),
+    "precision": LARGE.replace("((1024, 1024))", "((1024, 1024), dtype=tf.float64)").replace(
+        "((256, 1024))", "((256, 1024), tf.float64)"
+    )
+    + "for _ in range(20):\n    train(x)\n",
+}
+
+
+def probed(directory: Path, text: str, *options: str) -> dict[str, Any]:
+    (directory / "a.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "gpulint", "probe", "--isolated", "--exit-zero", "--output-format", "json"]
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
+    done = subprocess.run(
+        [*command, "-o", "r.json", *options, "a.py"], cwd=directory, env=environment, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    report: dict[str, Any] = json.loads((directory / "r.json").read_text(encoding="utf-8"))
+    return report
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "input-bound, map",
+        "eager-step",
+        "retracing",
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in PLANTED
+            if name not in ("input-bound, map", "eager-step", "retracing")
+        ),
+    ],
+)
+def test_the_first_advice_names_the_cause_at_its_line(name: str, tmp_path: Path) -> None:
+    report = probed(tmp_path, PLANTED[name])
+    first = report["advice"][0]
+    assert first["cause"] == name.partition(",")[0], report["advice"]
+    rows = [row for row, line in enumerate(PLANTED[name].split("\n"), 1) if line.endswith("# here")]
+    assert not rows or first["row"] in rows
+    assert first["gain"]["seconds"] > 0.02 * report["time"]["seconds"]
+
+
+@pytest.mark.long
+def test_a_gpu_without_work_is_named_in_a_rehearsal(tmp_path: Path) -> None:
+    text = LARGE.replace("    with tf.GradientTape", "    with tf.device('GPU:0'), tf.GradientTape")
+    report = probed(tmp_path, text + "for _ in range(20):\n    train(x)\n", "--simulate-gpus", "2")
+    assert report["advice"][0]["cause"] == "idle-device"
+
+
+@pytest.mark.long
+def test_a_program_without_memory_is_told_who_holds_it(tmp_path: Path) -> None:
+    text = "import tensorflow as tf\nkept = []\nfor _ in range(50):\n    kept.append(tf.ones((1024, 1024)))  # here\n"
+    report = probed(tmp_path, text, "--simulate-gpus", "1", "--simulate-memory", "40MiB", "--exit-status", "report")
+    assert (report["advice"][0]["cause"], report["advice"][0]["row"]) == ("out-of-memory", 4)
+
+
+def test_a_program_without_a_bottleneck_gets_no_advice(tmp_path: Path) -> None:
+    report = probed(tmp_path, FINE)
+    assert report["advice"] == []
+    assert report["headline"] == "Trained on the CPU. Nothing stands in its way."

@@ -1,0 +1,38 @@
+"""Times of runs, made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpulint.probe.advice.advise import NOTHING
+from gpulint.probe.measures.time_spent import DeviceTime, PartAt, StepTime, TimeSpent, Tracing, parts_of
+
+
+def spent(
+    parts: dict[str, float],
+    steps: int = 100,
+    by_line: Sequence[PartAt] = (),
+    busy: dict[str, float | None] | None = None,
+    operations: float | None = None,
+    launch_cost: float | None = None,
+    tracings: Sequence[Tracing] = (),
+) -> TimeSpent:
+    """Equal steps that spend `parts` seconds in all. `busy`: the busy share of devices that the tracer saw."""
+    seconds = sum(parts.values())
+    each = {name: value / steps for name, value in parts.items()}
+    return replace(
+        NOTHING,
+        seconds=seconds,
+        steps=steps,
+        step_median=seconds / steps,
+        step_p95=seconds / steps,
+        parts=parts_of(parts, seconds),
+        by_line=tuple(by_line),
+        each=tuple(StepTime(number, number * seconds / steps, seconds / steps, each) for number in range(1, steps + 1)),
+        devices=tuple(DeviceTime(device, share, 10.0, "tracer") for device, share in (busy or {}).items()),
+        operations_per_step=operations,
+        launch_cost=launch_cost,
+        tracings=tuple(tracings),
+        why_unknown="" if busy else "the device tracer did not run",
+    )

@@ -1,0 +1,151 @@
+"""The states of the training thread, without TensorFlow."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from gpulint.probe.agent.inputs import _Call, _Inside
+from gpulint.probe.agent.states import INPUT, LAUNCH, PYTHON, TRACE, States
+from gpulint.probe.agent.writer import Writer
+from gpulint.probe.capture.reader import read
+from gpulint.probe.measures.time_spent import time_spent
+
+LINE = ("train.py", 7)
+
+
+def records(states: States, path: Path) -> list[dict[str, object]]:
+    writer = Writer(str(path))
+    writer.write("start", version=1)
+    states.write(writer)
+    writer.close()
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_states_of_a_step_add_up_to_its_time(tmp_path: Path) -> None:
+    states = States()
+    states.stepped(0)
+    for number in range(5):
+        states.enter(INPUT, LINE, "next")
+        states.leave()
+        states.enter(LAUNCH, LINE, "step")
+        states.enter(TRACE, LINE, "step")
+        time.sleep(0.001)
+        states.leave()
+        states.stepped(3 * number)
+        states.leave()
+    time.sleep(0.001)
+    states.close()
+    capture_path = tmp_path / "run.jsonl"
+    records(states, capture_path)
+    capture = read(str(capture_path))
+    assert sum(one.steps for one in capture.segments) == 5
+    for one in capture.segments:
+        assert sum(one.seconds.values()) == pytest.approx(one.ended - one.began, abs=1e-5)
+    found = time_spent(capture)
+    assert found is not None
+    assert found.seconds_of("trace") >= 0.005
+    assert found.seconds_of("other") == 0
+
+
+def test_nothing_is_counted_before_the_first_step(tmp_path: Path) -> None:
+    states = States()
+    states.enter(TRACE, LINE, "step")
+    time.sleep(0.002)
+    states.leave()
+    states.moves(LINE, INPUT, "next", 0.0, 1.0, 1.0)
+    states.stepped(0)
+    states.stepped(0)
+    states.close()
+    found = [one for one in records(states, tmp_path / "run.jsonl") if one["kind"] in ("time", "inside")]
+    assert all(one["kind"] == "time" and "trace" not in str(one["work"]) for one in found)
+
+
+def test_other_threads_have_no_states() -> None:
+    states = States()
+    entered: list[bool] = []
+    thread = threading.Thread(target=lambda: entered.append(states.enter(PYTHON)))
+    thread.start()
+    thread.join()
+    assert entered == [False]
+
+
+def test_the_thread_that_takes_the_first_step_is_the_one_that_counts() -> None:
+    states = States()
+
+    def train() -> None:
+        states.stepped(0)
+        assert states.is_here
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+    assert not states.is_here
+    states.stepped(0)  # evaluates beside it
+    assert not states.is_here
+
+
+# ------------------------------------------------------------------ waits inside functions
+
+
+def inside(*calls: tuple[float, float]) -> _Inside:
+    one = _Inside(threading.Event(), LINE, 0)
+    for began, ended in calls:
+        call = _Call(began)
+        call.ended = ended
+        one.calls.append(call)
+    return one
+
+
+def waits(rows: list[tuple[float, float, float, int]]) -> list[float]:
+    return [round(row[2], 6) for row in rows]
+
+
+def test_the_wait_of_a_call_is_what_the_gap_leaves() -> None:
+    one = inside((0, 0.9), (1, 1.9), (2, 2.9))
+    assert waits(one.settle(3, [400_000, 100_000], False)) == [0.6, 0.9]
+    assert [call.began for call in one.calls] == [2]
+    one.calls += inside((3, 3.5), (4, 0)).calls  # nothing was left in the last
+    assert waits(one.settle(4, [400_000, 100_000, 300_000, 500_000], True)) == [0.7, 0.5]
+
+
+def test_the_wait_of_the_last_call_is_estimated() -> None:
+    one = inside((0, 0.9), (1, 1.9), (2, 2.8))
+    assert waits(one.settle(3, [400_000, 400_000], True)) == [0.6, 0.6, 0.5]
+
+
+def test_a_call_may_read_several_elements() -> None:
+    one = inside((0, 0.9), (1, 1.9), (2, 2.9))
+    assert waits(one.settle(6, [100_000, 200_000, 100_000, 300_000, 100_000], False)) == [0.7, 0.6]
+    assert one.each == 2
+
+
+def test_a_gap_of_more_than_ten_seconds_is_not_remembered() -> None:
+    one = inside((0, 0.9), (1, 12.9), (13, 13.9), (14, 14.9))  # the second call compiles for 11.9 s
+    assert waits(one.settle(4, [400_000, 300_000], False)) == [0.6, 0, 0.7]
+
+
+def test_only_the_last_hundred_gaps_are_remembered() -> None:
+    one = inside(*((number, number + 0.9) for number in range(64)))
+    gaps = [100_000 + number for number in range(63)]
+    assert len(one.settle(64, gaps, False)) == 63
+    one.calls += inside(*((number, number + 0.9) for number in range(64, 128))).calls
+    gaps = [*gaps, *(300_000 + number for number in range(64))][-100:]
+    assert waits(one.settle(128, gaps, False)) == [round(0.7 - number / 1e6, 6) for number in range(64)]
+
+
+def test_a_loop_that_is_left_early_waits_on_average() -> None:
+    one = inside((0, 0.9), (1, 1.9), (2, 2.9))
+    ((began, ended, waited, elements),) = one.settle(4, [100_000, 100_000, 100_000], False)
+    assert (began, ended, elements) == (0, 2, 3)
+    assert waited == pytest.approx(1.7)
+
+
+def test_a_first_run_has_no_known_wait() -> None:
+    one = inside((0, 0.9), (1, 1.9))
+    one.calls[0].is_first = True
+    assert waits(one.settle(2, [100_000], False)) == [0]

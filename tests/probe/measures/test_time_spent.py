@@ -1,0 +1,286 @@
+"""Where the time of the steps went: real programs with a planted cost, and what is computed from records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import EagerCost, Inside, Retrace, Segment, Stage, TakenStep, Traced, Where, Work
+from gpulint.probe.measures.time_spent import TimeSpent, time_spent
+from tests.probe.agent.test_agent import DEVICES, probed, row_of
+
+LINE = Where("train.py", 7)
+
+
+def segment(began: float, ended: float, steps: int, stage: int = 0, eager: int = 0, **seconds: float) -> Segment:
+    return Segment(stage, began, ended, steps, seconds, eager, ())
+
+
+def inside(state: str, began: float, ended: float, seconds: float) -> Inside:
+    return Inside(Work(LINE, state, "next", seconds, 1), began, ended)
+
+
+def spent(capture: Capture) -> dict[str, float]:
+    time = time_spent(capture)
+    assert time is not None
+    assert sum(part.seconds for part in time.parts) == pytest.approx(time.seconds)
+    assert sum(part.share for part in time.parts) == pytest.approx(1)
+    return {part.name: round(part.seconds, 6) for part in time.parts}
+
+
+def test_parts_are_the_states_up_to_the_last_step() -> None:
+    capture = Capture(
+        segments=[
+            segment(10, 12, 3, launch=1.0, python=0.75, own=0.25),
+            segment(12, 13, 1, input=1.0),
+            segment(13, 20, 0, python=7.0),  # after the last step
+        ]
+    )
+    assert spent(capture) == {"input": 1.0, "launch": 1.0, "python": 0.75, "other": 0.25}
+    time = time_spent(capture)
+    assert time is not None
+    assert (time.seconds, time.steps) == (3, 4)
+
+
+def test_waits_inside_functions_are_taken_from_launch_and_no_more_than_there_is() -> None:
+    capture = Capture(
+        segments=[segment(0, 4, 2, launch=3.0, python=1.0)],
+        steps_taken=[TakenStep(2, {"launch": 1.5, "python": 0.5}, 0), TakenStep(4, {"launch": 1.5, "python": 0.5}, 0)],
+        inside=[inside("input", 0.5, 1.5, 1.0), inside("input", 2.5, 4, 9.0), inside("input", -3, -1, 2.0)],
+    )
+    assert spent(capture) == {"input": 2.5, "launch": 0.5, "python": 1.0}
+    time = time_spent(capture)
+    assert time is not None
+    assert [one.parts for one in time.each] == [
+        {"input": 1.0, "launch": 0.5, "python": 0.5},
+        {"input": 1.5, "python": 0.5},
+    ]
+
+
+def test_a_long_call_that_was_a_wait_is_no_compilation() -> None:
+    capture = Capture(
+        segments=[segment(0, 4, 2, launch=4.0)],
+        steps_taken=[TakenStep(2, {"launch": 2.0}, 0), TakenStep(4, {"launch": 2.0}, 0)],
+        inside=[inside("trace", 2, 3.9, 1.9), inside("input", 2, 4, 1.9)],
+    )
+    assert spent(capture) == {"input": 1.9, "trace": 0.1, "launch": 2.0}
+
+
+def test_eager_operations_between_functions_are_launches() -> None:
+    capture = Capture(
+        segments=[segment(0, 1, 10, eager=1000, launch=0.2, python=0.8)], eager_cost=EagerCost(100, 0.0005, 0.0004)
+    )
+    assert spent(capture) == {"launch": 0.7, "python": 0.3}
+    time = time_spent(capture)
+    assert time is not None
+    assert (time.operations_per_step, time.launch_cost) == (100, 0.0004)
+
+
+def test_epochs_have_their_evaluation_as_a_phase_of_its_own() -> None:
+    capture = Capture(
+        stages={1: Stage("epoch 1", LINE), 2: Stage("evaluation", LINE), 3: Stage("epoch 2", LINE)},
+        segments=[
+            segment(0, 1, 5, 1, launch=1.0),
+            segment(1, 3, 0, 2, launch=2.0),
+            segment(3, 4, 0, 1, python=1.0),
+            segment(4, 6, 5, 3, launch=2.0),
+        ],
+    )
+    time = time_spent(capture)
+    assert time is not None
+    phases = [(one.name, one.seconds, one.steps) for one in time.phases]
+    assert phases == [("epoch 1", 2, 5), ("evaluation", 2, 0), ("epoch 2", 2, 5)]
+
+
+def test_passes_over_a_dataset_are_epochs_where_they_train() -> None:
+    other = Where("train.py", 20)
+    capture = Capture(
+        stages={1: Stage("loop", LINE), 2: Stage("loop", other), 3: Stage("loop", LINE)},
+        segments=[
+            segment(0, 1, 5, 1, launch=1.0),
+            segment(1, 2, 0, 2, launch=1.0),
+            segment(2, 3, 5, 3, launch=1.0),
+        ],
+    )
+    time = time_spent(capture)
+    assert time is not None
+    assert [one.name for one in time.phases] == ["epoch 1", "loop on line 20, pass 1", "epoch 2"]
+
+
+def test_tracings_are_listed_longest_first() -> None:
+    traced = {("step", LINE, "trace"): Traced(3, 1.0, ()), ("step", LINE, "xla"): Traced(2, 5.0, ("(4,)",))}
+    retraces = Counter({Retrace(LINE, "step", True, "value", "n", "1 → 2"): 2})
+    time = time_spent(Capture(segments=[segment(0, 1, 1, launch=1.0)], traced=traced, retraces=retraces))
+    assert time is not None
+    assert [(one.kind, one.count, one.causes) for one in time.tracings] == [
+        ("xla", 2, ("(4,)",)),
+        ("trace", 3, ("2 ×: the Python value of `n` changed, first 1 → 2",)),
+    ]
+
+
+def test_without_steps_nothing_is_said() -> None:
+    assert time_spent(Capture()) is None
+
+
+# ------------------------------------------------------------------------------------ real programs
+
+
+def of_program(tmp_path: Path, text: str) -> TimeSpent:
+    done, capture = probed(tmp_path, text)
+    assert done.returncode == 0, done.stderr
+    assert not capture.faults
+    time = time_spent(capture)
+    assert time is not None
+    assert sum(part.seconds for part in time.parts) == pytest.approx(time.seconds, rel=0.02)
+    assert time.seconds_of("other") <= 0.02 * time.seconds
+    return time
+
+
+def at(time: TimeSpent, part: str, text: str, marker: str) -> float:
+    """Seconds that a line, found by its comment, spent in a part."""
+    row = row_of(text, marker)
+    return sum(one.seconds for one in time.by_line if one.name == part and one.where and one.where.row == row)
+
+
+@pytest.mark.tensorflow
+def test_a_loop_that_waits_retraces_and_saves(tmp_path: Path) -> None:
+    text = """
+import time
+import tensorflow as tf
+
+w = tf.Variable(tf.ones((16, 4)))
+
+@tf.function  # the function
+def step(x, n):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.matmul(x, w) ** 2) * n
+    w.assign_sub(0.1 * tape.gradient(loss, w))
+    return loss
+
+def rows():
+    for i in range(20):
+        time.sleep(0.05)
+        yield [[1.0] * 16]
+
+def save(*arguments):
+    time.sleep(0.03)
+
+tf.summary.write = save  # as slow as a disk
+
+data = tf.data.Dataset.from_generator(rows, output_signature=tf.TensorSpec((1, 16)))
+for epoch in range(2):
+    n = 0
+    for x in data:  # waits
+        loss = step(x, n // 5)
+        n += 1
+        time.sleep(0.02)  # own code
+"""
+    time = of_program(tmp_path, text)
+    assert time.steps == 39
+    assert at(time, "input", text, "# waits") > 0.6 * 38 * 0.05 - 38 * 0.02
+    assert time.seconds_of("python") > 0.8 * 38 * 0.02
+    assert at(time, "python", text, "# own code") > 0.5 * 38 * 0.02
+    assert at(time, "trace", text, "# the function") > 0
+    (traced,) = [one for one in time.tracings if one.function == "step"]
+    assert traced.count >= 4
+    assert traced.causes[0].startswith("n: ")
+    assert [one.name for one in time.phases] == ["epoch 1", "epoch 2"]
+    assert time.operations_per_step is not None
+
+
+@pytest.mark.tensorflow
+def test_a_fit_that_waits_for_a_generator_and_a_callback(tmp_path: Path) -> None:
+    text = """
+import time
+import numpy as np
+import tensorflow as tf
+
+class Batches(tf.keras.utils.PyDataset):
+    def __len__(self):
+        return 15
+    def __getitem__(self, i):
+        time.sleep(0.1)  # decodes
+        return np.ones((8, 16), "float32"), np.ones((8, 1), "float32")
+
+class Slow(tf.keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        time.sleep(0.02)  # logs
+    def on_epoch_end(self, epoch, logs=None):
+        self.model.save_weights("w.weights.h5")  # saves
+
+model = tf.keras.Sequential([tf.keras.layers.Input((16,)), tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(Batches(), epochs=2, verbose=0, callbacks=[Slow()])  # fits
+model.fit(Batches(workers=2), epochs=1, verbose=0)
+model.evaluate(np.ones((8, 16), "float32"), np.ones((8, 1), "float32"), verbose=0)
+"""
+    time = of_program(tmp_path, text)
+    assert time.steps == 44
+    assert time.seconds_of("input") > 0.6 * (28 * 0.08 + 14 * 0.05)
+    assert at(time, "input", text, "# fits") > 0.6 * 28 * 0.08
+    assert at(time, "python", text, "# logs") > 0.8 * 28 * 0.02
+    assert at(time, "checkpoint", text, "# saves") > 0
+    assert [one.name for one in time.phases] == ["epoch 1", "epoch 2", "epoch 1"]
+    assert any(one.where is not None and one.where.row == row_of(text, "# decodes") for one in time.input_stages)
+
+
+@pytest.mark.tensorflow
+def test_a_strategy_whose_replicas_wait(tmp_path: Path) -> None:
+    text = (
+        DEVICES
+        + """
+import time
+
+def slow(i):
+    time.sleep(0.01)
+    return i
+
+def read(i):
+    i = tf.py_function(slow, [i], tf.int64)
+    i.set_shape(())
+    return tf.zeros((8,)), tf.zeros((1,))
+
+with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+    model = tf.keras.Sequential([tf.keras.layers.Input((8,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+model.fit(tf.data.Dataset.range(8 * 20).map(read).batch(8), epochs=2, verbose=0)  # fits
+"""
+    )
+    time = of_program(tmp_path, text)
+    assert time.seconds_of("input") > 0.6 * 38 * 0.08
+    assert time.seconds_of("input") > 0.5 * time.seconds
+    assert at(time, "input", text, "# fits") > 0.5 * 38 * 0.08
+
+
+@pytest.mark.tensorflow
+def test_an_eager_loop_that_reads_and_compiles(tmp_path: Path) -> None:
+    text = """
+import tensorflow as tf
+
+w = tf.Variable(tf.ones((16, 4)))
+
+@tf.function(jit_compile=True, input_signature=[tf.TensorSpec((None, 4))])  # compiled
+def head(x):
+    return tf.reduce_mean(tf.nn.softmax(x) ** 2)
+
+for i in range(30):
+    x = tf.ones((1 + i // 10, 16))
+    with tf.GradientTape() as tape:
+        loss = head(tf.matmul(x, w))
+    w.assign_sub(0.1 * tape.gradient(loss, w))  # assigns
+    if float(loss) < 0:  # reads
+        break
+"""
+    time = of_program(tmp_path, text)
+    assert time.steps == 29
+    assert time.operations_per_step is not None
+    assert time.operations_per_step > 3
+    assert time.seconds_of("launch") > 0
+    (compiled,) = [one for one in time.tracings if one.kind == "xla" and one.function == "head"]
+    assert compiled.count >= 2
+    assert compiled.where is not None
+    assert compiled.where.row == row_of(text, "# compiled")
+    assert any(one.detail == "read" for one in time.by_line)
