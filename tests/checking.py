@@ -43,11 +43,11 @@ def codes_in(text: str, directory: Path, pack: Sequence[type[Rule]] = PACK) -> s
 
 
 def findings_in_project(directory: Path, **files: str) -> list[Finding]:
-    """The findings of the default rules in the modules of a project, which must parse."""
+    """The findings of the default rules in the modules of a project for a known release, which must parse."""
     for name, text in files.items():
         (directory / f"{name}.py").write_text(textwrap.dedent(text), encoding="utf-8")
     paths = [str(directory / f"{name}.py") for name in files]
-    finder = SettingsFinder(Settings(root=str(directory)))
+    finder = SettingsFinder(Settings(root=str(directory), target_known=True))
     found = findings_of(Checker(finder, Catalogue(PACK)).check(paths))
     assert not any(one.code == SYNTAX_ERROR for one in found), found
     return found

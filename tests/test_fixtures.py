@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pytest
 from filelock import FileLock
 
+from gpulint.settings import NEWEST_TENSORFLOW
 from tests.programs import Expectation, Program, programs
 from tests.spelling import Spelled, spellings
 
@@ -59,6 +60,8 @@ def check(directory: Path, select: str | None) -> dict[str, list[Reported]]:
         "gpulint",
         "check",
         "--isolated",
+        "--target-tensorflow",
+        NEWEST_TENSORFLOW,
         "--output-format",
         "json",
         "--exit-zero",

@@ -133,7 +133,7 @@ def of_result(result: CheckResult) -> Plain:
         result.files,
         result.analysed,
         sorted(result.stopped),
-        result.withheld,
+        list(result.withheld.items()),
     ]
 
 
@@ -150,7 +150,7 @@ def to_result(plain: Plain, files: Collection[str]) -> CheckResult:
         analysed=_integer(analysed),
         remembered=_integer(analysed),
         stopped=_to_stopped(stopped),
-        withheld=_integer(withheld),
+        withheld={_text(code): _integer(count) for code, count in (_list(each, 2) for each in _list(withheld))},
     )
     reported = {one.span.path for one in (*result.findings, *(finding for finding, _ in result.suppressed))}
     if not set(files).issuperset(reported.union(result.programs, *result.programs.values())):

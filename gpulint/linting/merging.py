@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -85,16 +85,16 @@ class Merger:
         ]
         return result
 
-    def _reported(self, parts: Sequence[Examined]) -> tuple[dict[str, list[Candidate]], int]:
-        """The candidates that are reported, by file, without those that give way to others; and the number of findings
-        that are withheld because the release is not known."""
+    def _reported(self, parts: Sequence[Examined]) -> tuple[dict[str, list[Candidate]], dict[str, int]]:
+        """The candidates that are reported, by file, without those that give way to others; and by code the number of
+        findings that are withheld because the release is not known."""
         catalogue = self._catalogue
         called: set[Site] = set().union(*(part.called for part in parts))
         passed: set[Site] = set().union(*(part.passed for part in parts))
         candidates = [one for part in parts for one in part.candidates if one.finding.span.path in self._shown]
         candidates = self._for_this_release(without_answered(candidates))
         withheld = {
-            (one.finding.code, one.finding.span.path, one.finding.message)
+            (one.finding.code, one.finding.span.path, one.finding.message, self._place(one))
             for one in candidates
             if one.finding.code in self._withheld_in(one.finding.span.path)
         }
@@ -103,10 +103,15 @@ class Merger:
         by_file: dict[str, list[Candidate]] = defaultdict(list)
         for candidate in without_repeated(candidates, catalogue):
             by_file[candidate.finding.span.path].append(candidate)
-        return by_file, len(withheld)
+        return by_file, dict(sorted(Counter(code for code, *_ in withheld).items()))
+
+    def _place(self, candidate: Candidate) -> Site | None:
+        """The place of a report, None if its rule reports once per file."""
+        return None if self._catalogue.is_once_a_file(candidate.finding.code) else candidate.site
 
     def _withheld_in(self, path: str) -> frozenset[str]:
-        """Codes of the rules about a release's names that nobody asked for, in a file whose release is not known."""
+        """Codes of the rules that depend on the release and that nobody asked for, in a file whose release is not
+        known."""
         selection = self._selections.of(path)
         unnamed = selection.codes - selection.named
         codes = frozenset(code for code in unnamed if self._catalogue.asks_release(code))

@@ -14,8 +14,8 @@ class CheckResult:
 
     `stopped` are the bounds of the analysis that were reached, each with the function around it. `programs` are, by
     path, the checked files that decide the findings of a file: itself and those that import it. Of the number of
-    `files`, `analysed` are about TensorFlow; the results of `remembered` ones came from the cache. `withheld` is the
-    number of findings that are not shown because they depend on a TensorFlow release which is not known.
+    `files`, `analysed` are about TensorFlow; the results of `remembered` ones came from the cache. `withheld` is, by
+    code, the number of findings that are not shown because they depend on a TensorFlow release which is not known.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -26,4 +26,4 @@ class CheckResult:
     analysed: int = 0
     remembered: int = 0
     stopped: set[tuple[str, Site]] = field(default_factory=set)
-    withheld: int = 0
+    withheld: dict[str, int] = field(default_factory=dict)

@@ -102,8 +102,8 @@ class Rule:
     all_of_name_sets: ClassVar[tuple[frozenset[str], ...]] = ()
     """Further sets of identifiers: the program must contain at least one of each."""
     asks_release: ClassVar[bool] = False
-    """Whether it is about names that depend on the TensorFlow release. It skips files that are imported only behind a
-    check for another release, and is on by default only for files whose release is known."""
+    """Whether what it finds depends on the TensorFlow release. It skips files that are imported only behind a check for
+    another release, and is on by default only for files whose release is known."""
     is_performance: ClassVar[bool] = False
     """Whether it is about time and memory only: it skips test files (`test_*.py`, `*_test.py`) and programs that hide
     all GPUs from TensorFlow."""

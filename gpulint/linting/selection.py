@@ -52,7 +52,7 @@ class Catalogue:
         return rule is not None and rule.context_insensitive
 
     def asks_release(self, code: str) -> bool:
-        """Whether a rule is about names that depend on the TensorFlow release."""
+        """Whether what a rule finds depends on the TensorFlow release."""
         rule = self._by_code.get(code)
         return rule is not None and rule.asks_release
 

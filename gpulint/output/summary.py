@@ -28,10 +28,11 @@ def _left_out(result: CheckResult) -> Iterator[str]:
         were = "was" if functions == 1 else "were"
         yield f"{number(functions, 'function')} {were} not followed to the end (`gpulint plan FILE` shows where)."
     if result.withheld:
-        them, are = ("it", "is") if result.withheld == 1 else ("them", "are")
+        codes, total = ",".join(result.withheld), sum(result.withheld.values())
+        them, are, they = ("it", "is", "it depends") if total == 1 else ("them", "are", "they depend")
         yield (
-            f"{number(result.withheld, 'removed name')} (GPU9) {are} not reported, because the project pins no "
-            f"TensorFlow release (`--extend-select GPU9` shows {them})."
+            f"{number(total, 'finding')} of {codes.replace(',', ', ')} {are} not shown: {they} on the TensorFlow "
+            f"release, and the project pins none (`--extend-select {codes}` shows {them})."
         )
 
 

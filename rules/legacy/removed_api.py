@@ -68,8 +68,8 @@ class RemovedApi(Rule):
 
     The rule is on by default for files whose TensorFlow release is known: set as `target-tensorflow`, pinned by
     requirements, a lock file, a container image or a notebook, named in the README, or taken from an environment with
-    `--python`. For other files the last line of the output says how many findings there are; `--extend-select GPU9`
-    shows them.
+    `--python`. For other files the last line of the output says how many findings there are; `--extend-select
+    GPU9` shows them.
 
     ## Fix
     Writes the new name where the old one is written with its module; removes the parentheses after a property. Safe

@@ -76,7 +76,8 @@ class StrategyRunOutsideFunction(Rule):
     ## Fix
     Unsafe: decorates the function that the loop calls with `@tf.function`, if all of it can be traced. If the loop
     itself calls `strategy.run` with names, the call moves into such a function. Python code of the step then runs when
-    it is traced, not in every step.
+    it is traced, not in every step. None where the optimizer is not built before, which raises in a `tf.function`
+    (GPU217).
 
     ## At run time
     A log of eager operations for each replica.
@@ -113,22 +114,37 @@ class StrategyRunOutsideFunction(Rule):
             if event.where.context.replica is not None
             and (isinstance(event, events.TracedCalled) or event.how in _COMPILED)
         }
+        creating = {
+            event.where.context.replica.site
+            for event in self.all(events.GradientsApplied)
+            if event.creates and event.where.context.replica is not None and plan.runs_keras_3
+        }
         for event in eager:
             if event.site in works and event.site not in traced_inside:
+                unbuilt = event.site in creating
                 yield Report(
                     event.site,
                     "`strategy.run` is called in a loop without `tf.function`",
                     confidence=confidence(event.where, event.strategy.where),
                     related=((event.strategy.site, "the strategy is made here"), *chain(event.where)),
+                    instead=_BUILD_FIRST if unbuilt else "",
                     fix=unsafe(
                         "Run it in a `tf.function`: Python code of the step runs at tracing only",
                         _compiled,
                         event.site,
                         event.strategy.site,
                         _called_in_loop(event.where),
-                    ),
+                    )
+                    if not unbuilt
+                    else None,
                 )
 
+
+_BUILD_FIRST = (
+    "build the optimizer in the scope (`optimizer.build(model.trainable_variables)`), then call it from a function "
+    "decorated with `@tf.function`"
+)
+"""Help for programs in which a `tf.function` alone would raise (GPU217)."""
 
 _COMPILED = frozenset({"predict", "evaluate", "predict_on_batch", "test_on_batch", "train_on_batch"})
 """Methods of a model that run functions compiled by Keras."""

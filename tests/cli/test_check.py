@@ -118,6 +118,14 @@ def test_statistics_count_the_functions_in_which_the_analysis_stopped(project: P
     assert counts[-1] == {"code": None, "name": "stopped: call depth", "count": 2}
 
 
+@pytest.mark.parametrize("form", ["text", "full", "concise", "grouped"])
+def test_the_last_line_counts_functions_that_were_not_followed_to_the_end(form: str, project: Path) -> None:
+    (project / "a.py").write_text(NESTED + "def f16(x):\n    tf.zeros(x)\n\nf0(4)\n")
+    for _ in range(2):  # the second result is a cached one
+        last = check("--output-format", form).stdout.splitlines()[-1]
+        assert last == "1 function was not followed to the end (`gpulint plan FILE` shows where)."
+
+
 def test_plan_says_where_and_why_the_analysis_stopped(project: Path) -> None:
     (project / "a.py").write_text(NESTED + "def f16(x):\n    tf.zeros(x)\n\nf0(4)\n")
     text = CliRunner().invoke(main, ["plan", "a.py"]).stdout

@@ -405,13 +405,15 @@ class GradientsApplied(Event):
     """`optimizer.apply_gradients(…)`, `.apply(…)` or `.minimize(…)`.
 
     `gradients` are the known gradient tensors. `reduced_already`: aggregation over replicas is switched off.
-    `accumulators` are the variables whose values are applied as gradients.
+    `accumulators` are the variables whose values are applied as gradients. `creates`: the optimizer has not been built,
+    so that this call creates its variables.
     """
 
     optimizer: Object
     gradients: tuple[Tensor, ...]
     reduced_already: bool
     accumulators: tuple[Variable, ...] = ()
+    creates: bool = False
 
 
 @dataclass(eq=False, repr=False)

@@ -123,7 +123,13 @@ def converts(plan: Plan) -> bool:
     )
 
 
-_CONVERT = frozenset({"TFLiteConverter", "ExportArchive", "export", "save_weights", "set_weights", "tf2onnx"})
+_CONVERT = frozenset(
+    {
+        *("ExportArchive", "TFLiteConverter", "TrtGraphConverterV2"),
+        *("convert_variables_to_constants", "convert_variables_to_constants_v2", "export", "save_weights"),
+        *("set_weights", "tf2onnx", "write_graph"),
+    }
+)
 """Names of functions and classes that convert or export a model."""
 
 _KEEP = frozenset({"saved_model", "Checkpoint"})

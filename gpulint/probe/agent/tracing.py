@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from statistics import median
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.retraces import Retraces
@@ -49,7 +49,7 @@ class Tracings:
     times as long as usual while the process computes.
     """
 
-    def __init__(self, places: Places, states: States, fault: Fault, compiled: Collection[str]) -> None:
+    def __init__(self, places: Places, states: States, fault: Guard, compiled: Collection[str]) -> None:
         """`compiled`: names of functions that XLA compiles."""
         self.retraces = Retraces(places, fault)
         self._places, self._states, self._compiled = places, states, compiled

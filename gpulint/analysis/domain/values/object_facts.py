@@ -12,7 +12,8 @@ class ObjectFact(Enum):
     """Arguments that an object of a library was created with."""
 
     BUILT = auto()
-    """Of a model once its variables are created: whether that was with no strategy in force."""
+    """Of a model once its variables are created: whether that was with no strategy in force. Of an optimizer once it
+    has, or may have, variables for those of a model."""
 
     COMPILED = auto()
     """Of a model: the call of `compile`."""

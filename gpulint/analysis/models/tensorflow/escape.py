@@ -14,7 +14,7 @@ from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Model, Optimizer, ScopeManager, Tape, Variable
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow.device_scopes import ENTERED
-from gpulint.analysis.models.tensorflow.objects import variables_built
+from gpulint.analysis.models.tensorflow.objects import optimizer_built, variables_built
 from gpulint.analysis.plan import events
 from gpulint.places import Site
 
@@ -36,6 +36,8 @@ def escape(machine: Machine, value: Any, how: str, site: Site) -> None:
             one.is_handed_out = True
         elif isinstance(one, Model) and how == "passed":
             variables_built(machine, one, is_known=False)
+        elif isinstance(one, Optimizer) and how == "passed":
+            optimizer_built(machine, one)
         elif isinstance(one, ScopeManager):
             machine.emit(events.ScopeEntered(site, machine.where(), one.strategy, one.site, True))
             machine.state.write(one.state, ENTERED, True)

@@ -141,6 +141,8 @@ def _try_losses(machine: Machine, model: Model, losses: Value | None, site: Site
 
 def _fit(machine: Machine, model: Model, arguments: Arguments, site: Site) -> Value:
     device_runtime.initialise(machine, "yes", site)
+    if isinstance(optimizer := model.facts.get(ObjectFact.OPTIMIZER), Optimizer):
+        objects.optimizer_built(machine, optimizer)
     data = machine.choose(arguments.of("x", _FIT_PARAMS) or arguments.get("generator") or NONE)
     size = arguments.of("batch_size", _FIT_PARAMS)
     keras_callbacks.call_callbacks(machine, model, arguments, site)
@@ -181,10 +183,14 @@ def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, argument
             machine.emit(
                 events.OpCalled(site, machine.where(), "tensorflow.convert_to_tensor", made_of, found[0], None)
             )
-        machine.emit(events.GradientsApplied(site, machine.where(), optimizer, found, not aggregated, sums))
+        creates = objects.is_unbuilt(optimizer)
+        machine.emit(events.GradientsApplied(site, machine.where(), optimizer, found, not aggregated, sums, creates))
+        objects.optimizer_built(machine, optimizer)
         return NONE
     if name == "minimize":
         return _minimize(machine, optimizer, arguments, site)
+    if name in ("build", "load_own_variables", "set_weights"):
+        objects.optimizer_built(machine, optimizer)
     if name in ("compute_gradients", "_compute_gradients"):
         gradient = gradients.within(_computed(machine, arguments, site))
         pair = Items("tuple", (*gradient[:1], Unknown(("variable", site))))
@@ -204,7 +210,9 @@ def _scaled(site: Site, loss: Value) -> Value:
 
 def _minimize(machine: Machine, optimizer: Optimizer, arguments: Arguments, site: Site) -> Value:
     gradient = _computed(machine, arguments, site)
-    machine.emit(events.GradientsApplied(site, machine.where(), optimizer, gradients.within(gradient), False))
+    found, creates = gradients.within(gradient), objects.is_unbuilt(optimizer)
+    machine.emit(events.GradientsApplied(site, machine.where(), optimizer, found, False, creates=creates))
+    objects.optimizer_built(machine, optimizer)
     return NONE
 
 

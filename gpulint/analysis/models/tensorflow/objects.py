@@ -86,6 +86,22 @@ def variables_built(machine: Machine, model: Model, is_known: bool = True) -> No
         machine.state.write(model.facts, ObjectFact.BUILT, outside)
 
 
+def optimizer_built(machine: Machine, optimizer: Optimizer) -> None:
+    """Record that an optimizer has, or may have, variables for those of a model."""
+    if ObjectFact.BUILT not in optimizer.facts:
+        machine.state.write(optimizer.facts, ObjectFact.BUILT, Constant(True))
+
+
+def is_unbuilt(optimizer: Optimizer) -> bool:
+    """Whether an optimizer of the program has no variables for those of a model yet, and needs some."""
+    is_known = optimizer.cls is None and optimizer.is_private is False and not optimizer.where.context.maybe_scoped
+    is_of_keras = optimizer.library.startswith(_OPTIMIZERS) and not optimizer.library.startswith(LEGACY_OPTIMIZERS)
+    return is_known and is_of_keras and optimizer.has_slots and ObjectFact.BUILT not in optimizer.facts
+
+
+_OPTIMIZERS = "tensorflow.keras.optimizers."
+
+
 def has_shape(value: Value) -> bool:
     """Whether a part of a model has a known input shape or variables, so that the model's are created at once."""
     if isinstance(value, Model):
