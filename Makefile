@@ -4,13 +4,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SCALE := .cache/scale
+COMPILED := .cache/compiled
+COMPILED_TESTS := $(addprefix tests/, analysis linting syntax test_fixtures.py test_mdtest.py test_rule_examples.py)
 # Processes of `gpulint check` in `make lint`.
 JOBS := auto
 
 # Hundreds of tests start Python anew: without byte code each would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo dev test scale lint docs bench clean
+.PHONY: demo dev test compiled scale lint docs bench clean
 
 demo: $(VENV)/demo
 	@$(BIN)/gpulint check --isolated --exit-zero fixtures/placement/weighted_classifier.py
@@ -19,6 +21,12 @@ dev: $(VENV)/dev
 
 test: $(VENV)/test
 	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal -m "not long"
+
+# The tests of the analysis on a compiled wheel: beside them is no folder gpulint, which they would import instead.
+compiled: $(COMPILED)/installed
+	rm -rf $(COMPILED)/tests && mkdir $(COMPILED)/tests
+	cp -R fixtures pyproject.toml tests $(COMPILED)/tests
+	cd $(COMPILED)/tests && ../bin/python -m pytest --quiet --numprocesses 2 --dist worksteal -m "not long and not tensorflow" $(COMPILED_TESTS)
 
 scale: $(SCALE)/installed
 	$(SCALE)/bin/python -m pytest -m scale tests/test_scale.py
@@ -53,6 +61,14 @@ $(VENV)/dev: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/test: $(VENV)/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "tensorflow-cpu>=2.16; platform_machine == 'x86_64'" "tensorflow>=2.16; platform_machine != 'x86_64'"
+	@touch $@
+
+# Compiled by mypyc in an environment of its own, some ten minutes of one core.
+$(COMPILED)/installed: pyproject.toml setup.py $(shell find gpulint rules -name "*.py")
+	rm -rf $(COMPILED) && $(PYTHON) -m venv $(COMPILED)
+	GPULINT_COMPILE=1 $(COMPILED)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(COMPILED)/wheels .
+	$(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check $(COMPILED)/wheels/*.whl "hypothesis>=6.100" "hypothesmith>=0.3" "pytest>=8" "pytest-xdist>=3.5"
+	$(COMPILED)/bin/python -m gpulint version --output-format json | grep '"compiled": true'
 	@touch $@
 
 # Ray and Spark, in an environment of their own: TensorFlow's would have to share their dependencies.

@@ -6,6 +6,7 @@ import json
 
 import click
 
+from gpulint import places
 from gpulint._version import __version__
 
 
@@ -13,4 +14,8 @@ from gpulint._version import __version__
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Form of the output.")
 def command(output_format: str) -> None:
     """Show the version."""
-    click.echo(json.dumps({"version": __version__}) if output_format == "json" else f"gpulint {__version__}")
+    compiled = not str(places.__file__).endswith(".py")
+    if output_format == "json":
+        click.echo(json.dumps({"version": __version__, "compiled": compiled}))
+    else:
+        click.echo(f"gpulint {__version__}{' (compiled)' if compiled else ''}")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from gpulint.knowledge.table import aliases, names_of_classes
+from gpulint.knowledge.facts import Kind
+from gpulint.knowledge.table import aliases, generated, names_of_classes
 
 CHECKED_AGAINST = ("2.16", "2.21")
 
@@ -135,8 +136,17 @@ def canonical(dotted: str) -> str:
             break
     if name.startswith("tensorflow.compat.v1."):
         newer = "tensorflow." + name[len("tensorflow.compat.v1.") :]
-        return _alias(newer) if _alias(newer) in names_of_classes().values() or newer in COMPATIBLE else name
+        return _alias(newer) if _is_compatible(newer) else name
     return _alias(name)
+
+
+def _is_compatible(newer: str) -> bool:
+    """Whether `tensorflow.compat.v1` has the same under this name: a class of Keras, the configuration of devices, an
+    operation."""
+    if newer in COMPATIBLE or newer.startswith("tensorflow.config.") or _alias(newer) in names_of_classes().values():
+        return True
+    known = generated(_alias(newer))
+    return known is not None and known.kind in (Kind.OP, Kind.REDUCTION)
 
 
 COMPATIBLE = frozenset(
@@ -145,9 +155,6 @@ COMPATIBLE = frozenset(
         "tensorflow.DeviceSpec",
         "tensorflow.GradientTape",
         "tensorflow.function",
-        "tensorflow.config.set_visible_devices",
-        "tensorflow.config.list_physical_devices",
-        "tensorflow.config.experimental.set_memory_growth",
         "tensorflow.distribute.get_strategy",
         "tensorflow.distribute.MirroredStrategy",
         "tensorflow.distribute.OneDeviceStrategy",

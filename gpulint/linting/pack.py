@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from types import ModuleType
 
-from gpulint.analysis.plan import events
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings
 
@@ -140,9 +140,14 @@ def _from_file(path: str) -> ModuleType:
     return module
 
 
-_EVENTS = frozenset(
-    name for name, value in vars(events).items() if isinstance(value, type) and issubclass(value, events.Event)
-)
+@cache
+def _events() -> frozenset[str]:
+    """Names of all events. Imports the analysis, which a cached run does not need."""
+    from gpulint.analysis.plan import events
+
+    return frozenset(
+        name for name, value in vars(events).items() if isinstance(value, type) and issubclass(value, events.Event)
+    )
 
 
 def _rules_of(module: ModuleType) -> list[type[Rule]]:
@@ -168,8 +173,8 @@ def _register(rules: dict[str, type[Rule]], rule: type[Rule], module: ModuleType
     if not (rule.__doc__ or "").strip():
         raise PackError(f"{where} has no docstring")
     for event, method in rule.subscriptions().items():
-        if event not in _EVENTS:
-            close = get_close_matches(event, _EVENTS, 1)
+        if event not in _events():
+            close = get_close_matches(event, _events(), 1)
             meant = f"; did you mean the method for `{close[0]}`?" if close else ""
             raise PackError(f"{where}: `{method}` receives nothing, because there is no event `{event}`{meant}")
     for other in rules.values():

@@ -179,6 +179,17 @@ def moved_in_chain(draft: Draft, link: Site, target: Site, before: bool) -> list
     return [draft.insert(place, draft.text[start:end]), draft.delete(start, end)]
 
 
+def assigned(draft: Draft, site: Site) -> list[Edit]:
+    """Assign the result of a chain of methods to the variable or attribute that the first one is called on."""
+    call = draft.typed(site, ir.Call)
+    owner: ir.Expr = call
+    while isinstance(owner, ir.Call) and isinstance(owner.function, ir.Attribute):
+        owner = owner.function.value
+    if not isinstance(owner, (ir.Name, ir.Attribute)):
+        raise Refused("the object has no name")
+    return [draft.insert(draft.start(call), f"{draft.source(owner)} = ")]
+
+
 def _behind_parentheses(draft: Draft, end: int, call: ir.Call) -> int:
     """The offset behind the receiver of a call, including closing parentheses that its extent leaves out."""
     while draft.text[end : end + 1] == ")":

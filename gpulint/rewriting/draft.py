@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
 
 from gpulint.places import Site, Span
@@ -232,18 +232,12 @@ def blocks(owner: Any) -> Iterator[ir.Block]:
 
 def children(node: ir.Node | ir.Module) -> Iterator[ir.Node]:
     """The children of a node, in the order of its fields."""
-    kind: Any = type(node)
-    for name in _fields(kind):
+    for name in ir.fields(node):
         value = getattr(node, name)
         if isinstance(value, ir.Node):
             yield value
         elif isinstance(value, (tuple, list)):
             yield from _nodes_of(value)
-
-
-@cache
-def _fields(kind: type[object]) -> tuple[str, ...]:
-    return tuple(name for cls in kind.__mro__ for name in getattr(cls, "__slots__", ()))
 
 
 def within(node: ir.Node, wanted: Callable[[ir.Node], bool] = lambda node: True) -> Iterator[ir.Node]:

@@ -120,7 +120,7 @@ def locate(source: Source, module: ir.Module) -> Located:
             nodes[value.number] = value
             if parent != MODULE:
                 parents[value.number] = parent
-            pending.extend([(getattr(value, name), value.number) for name in reversed(type(value).__slots__)])
+            pending.extend([(getattr(value, name), value.number) for name in reversed(ir.fields(value))])
     found = Located(nodes, parents, spans(source, nodes), {}, set())
     _bind(found, Enclosing(module))
     return found

@@ -20,5 +20,5 @@ def depth(module: ir.Module) -> int:
             pending.extend([(each, level) for each in value])
         elif isinstance(value, ir.Node):
             deepest = max(deepest, level + 1)
-            pending.extend([(getattr(value, name), level + 1) for name in type(value).__slots__])
+            pending.extend([(getattr(value, name), level + 1) for name in ir.fields(value)])
     return deepest

@@ -615,14 +615,20 @@ def below(node: object) -> Iterator[Node]:
         elif isinstance(present, Node):
             if present is not node:
                 yield present
-            kind: type = type(present)
-            stack += [getattr(present, slot) for slot in _fields(kind)]
+            stack += [getattr(present, name) for name in fields(present)]
+
+
+def fields(node: object) -> tuple[str, ...]:
+    """Names of the fields of a node, or of a `Module`, without its number, in alphabetical order."""
+    kind: type = type(node)
+    return _fields(kind)
 
 
 @cache
 def _fields(kind: type) -> tuple[str, ...]:
-    """The fields of a kind of node, without its number."""
-    return tuple(slot for cls in kind.__mro__ for slot in getattr(cls, "__slots__", ()) if slot != "number")
+    given = getattr(kind, "__mypyc_attrs__", None)  # of a compiled class, which has no `__slots__`
+    names = given if given is not None else [name for cls in kind.__mro__ for name in getattr(cls, "__slots__", ())]
+    return tuple(sorted(name for name in names if name != "number"))
 
 
 def is_same_place(a: Expr, b: Expr) -> bool:

@@ -71,10 +71,11 @@ class ModelInLoop(Rule):
     ```
 
     ## What is not reported
-    Loops that call `clear_session()`, also in a helper, or `gc.collect()` where nothing is trained; loops that run each
-    iteration in a process of its own; loops over at most three known configurations; models that are kept on purpose
-    (an ensemble in a list); models that are only called, or run eagerly; models built from the layers of one that
-    outlives the loop; programs that the analysis did not complete and that call one of these functions somewhere.
+    Loops that call `clear_session()`, also in a helper, or `gc.collect()` where nothing is trained (neither helps if
+    each iteration makes a `tf.function` that trains its model); loops that run each iteration in a process of its own;
+    loops over at most three known configurations; models that are kept on purpose (an ensemble in a list); models that
+    are only called, or run eagerly; models built from the layers of one that outlives the loop; programs that the
+    analysis did not complete and that call one of these functions somewhere.
 
     ## Fix
     Unsafe: calls `clear_session()` at the start of each iteration. Models of earlier iterations that are still in use
@@ -111,12 +112,16 @@ class ModelInLoop(Rule):
         graphs_of = (fitted | self._called()) - self._eager()
         cleared = _loops_around(event for event in library_calls if event.name in CLEARS_SESSION)
         collected = _loops_around(event for event in library_calls if event.name == "gc.collect")
+        in_own_function = self._trained_in_own_function()
         told: set[Site] = set()
         for event in built:
             loop = event.where.context.loops[-1]
             if _in_loop(event) in kept or id(event.model) not in graphs_of:
                 continue
             freed = cleared if id(event.model) in fitted else cleared | collected
+            is_in_function = (id(event.model), loop.site) in in_own_function
+            if is_in_function:
+                freed = set()
             if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, built):
                 continue
             if (
@@ -138,7 +143,9 @@ class ModelInLoop(Rule):
                 f"a model is built and used in each {turn}",
                 confidence=confidence(event.where),
                 related=((loop.site, around), (event.site, "the model is made here")),
-                fix=unsafe("Clear the session in each round: older models go", _cleared, loop.site),
+                fix=None
+                if is_in_function
+                else unsafe("Clear the session in each round: older models go", _cleared, loop.site),
             )
 
     def _called(self) -> set[int]:
@@ -149,6 +156,19 @@ class ModelInLoop(Rule):
             if event.where.context.loops
             and event.how != "call"
             and not (event.how == "variables" and event.where.context.traced is None)
+        }
+
+    def _trained_in_own_function(self) -> set[tuple[int, Site]]:
+        """Models, by id, with the loops in which each iteration makes a `tf.function` that trains its model. Neither
+        `clear_session` nor `gc.collect` frees what such a function keeps."""
+        made = {
+            event.site: {loop.site for loop in event.where.context.loops} for event in self.all(events.FunctionTraced)
+        }
+        return {
+            (id(event.model), loop.site)
+            for event in self.all(events.ModelCalled)
+            for loop in event.model.where.context.loops
+            if event.where.context.traced is not None and loop.site in made.get(event.where.context.traced, ())
         }
 
     def _eager(self) -> set[int]:

@@ -63,8 +63,9 @@ class Float16Output(Rule):
     ```
 
     ## What is not reported
-    A last layer with `dtype="float32"` (also an `Activation`), outputs that are cast to float32, `mixed_bfloat16`,
-    layers created under another policy, models that are not trained.
+    A last layer with `dtype="float32"` (also an `Activation`), logits that are cast to float32 before the softmax or
+    the loss (a softmax in float16 that is cast afterwards is reported), `mixed_bfloat16`, layers created under another
+    policy, models that are not trained.
 
     ## Fix
     Safe: adds `dtype="float32"` to the call that creates the layer, if that creates only outputs, and to the reshaping

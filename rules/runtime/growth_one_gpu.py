@@ -34,7 +34,7 @@ class GrowthOneGpu(Rule):
     """Memory growth on one of several GPUs
 
     ## What it does
-    Finds memory growth set for one GPU by a constant index, with no loop over all of them.
+    Finds memory growth set for one GPU, by a constant index or a slice (`gpus[:1]`), with no loop over all of them.
 
     ## Why is this bad
     As soon as two GPUs are visible TensorFlow raises "Memory growth cannot differ between GPU devices".
@@ -59,8 +59,8 @@ class GrowthOneGpu(Rule):
     ## What is not reported
     Loops over all GPUs; programs that make only one GPU visible; `len(gpus) == 1`; growth set for several indices
     (functions that the program never calls do not count); GPUs split into logical devices (TensorFlow reads growth only
-    where there are none, see GPU306); programs that the analysis did not complete and whose text contains more such
-    calls than it reached.
+    where there are none, see GPU306); sessions with a `ConfigProto`, which replaces it; programs that the analysis did
+    not complete and whose text contains more such calls than it reached.
 
     ## Fix
     Unsafe: puts the call into a loop over the list that the GPU was taken from. Memory then grows on all of them.
@@ -75,6 +75,7 @@ class GrowthOneGpu(Rule):
     why = "with two visible GPUs TensorFlow raises: memory growth cannot differ between them"
     instead = "set it for every GPU in a loop over `tf.config.list_physical_devices('GPU')`"
     any_of_names = CONFIG_WORDS
+    in_graph_mode = True
     yields_to = ("GPU301",)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -85,23 +86,36 @@ class GrowthOneGpu(Rule):
         ]
         moot = [event for event in self.all(events.RuntimeConfigured, events.EnvironmentSet) if _makes_moot(event)]
         for event, device in growth:
+            index = _index(device)
+            if event.where.graph_mode and plan.mentions("ConfigProto"):
+                continue
             others = growth
             if is_run_by_program(event.where):
                 others = [one for one in others if is_run_by_program(one[0].where)]
-            if device.index is None or any(
-                other.index != device.index and together(event.where, one.where) for one, other in others
+            if index is None or any(
+                _index(other) != index and together(event.where, one.where) for one, other in others
             ):
                 continue
             several = frozenset({literal_of(Condition(">", length_of(device.list.symbol), 1), True)})
-            alone = device.list.part is not None or not compatible(event.where.path, several)
+            is_part = device.index is not None and device.list.part is not None
+            alone = is_part or not compatible(event.where.path, several)
             hidden = plan.may_have_missed("set_memory_growth", seen=1) or plan.may_have_missed(*_MOOT)
             if not alone and not hidden and not any(together(event.where, other.where) for other in moot):
+                call = event.where.caller.site if device.index is None else None
                 yield Report(
-                    event.site,
-                    f"memory growth set for GPU {device.index} only",
+                    call or event.site,
+                    f"memory growth set for GPU {index} only",
                     confidence=confidence(event.where),
-                    fix=unsafe("Set it for all GPUs in a loop", _for_all, event.site),
+                    fix=unsafe("Set it for all GPUs in a loop", _for_all, event.site) if call is None else None,
+                    happens_at=event.site,
                 )
+
+
+def _index(device: values.ListedDevice) -> int | None:
+    """Index of a GPU: also of the only one in `gpus[:1]`, None for each of several."""
+    if device.index is None and device.list.part in ((None, 1), (0, 1)):
+        return 0
+    return device.index
 
 
 def _grows(event: events.RuntimeConfigured) -> bool:

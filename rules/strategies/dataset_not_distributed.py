@@ -143,8 +143,9 @@ class DatasetNotDistributed(Rule):
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         """Report `train_on_batch` under a strategy: Keras 3 runs its step on every replica with the whole batch."""
         strategy = event.model.where.context.strategy
-        if event.how == "train_on_batch" and strategy is not None and event.where.context.loops and plan.runs_keras_3:
-            if strategy.is_multi_replica and not strategy.alone:
+        context = event.where.context
+        if event.how == "train_on_batch" and strategy is not None and context.loops and plan.runs_keras_3:
+            if strategy.is_multi_replica and not strategy.alone and context.replica is None:
                 yield Report(
                     event.site,
                     "`train_on_batch` gives every replica the whole batch",

@@ -136,11 +136,17 @@ class LossNotAveraged(Rule):
         if not batches or any(event.how != "experimental_distribute_dataset" for event, _ in batches):
             return
         for used in self.all(events.GlobalSizeUsed):
+            replica = used.where.context.replica
+            given = [
+                batch
+                for event, batch in batches
+                if replica is not None and replica.strategy is event.strategy and together(used.where, event.where)
+            ]
             for size in possible(used.size, used.where) if used.averages else ():
-                if any(symbol_of(batch.size) == symbol_of(size) for _, batch in batches):
+                if any(symbol_of(batch.size) == symbol_of(size) for batch in given):
                     continue
-                large = [batch for _, batch in batches if _is_scaled(batch.size, size)]
-                small = [batch for _, batch in batches if _is_scaled(size, batch.size)]
+                large = [batch for batch in given if _is_scaled(batch.size, size)]
+                small = [batch for batch in given if _is_scaled(size, batch.size)]
                 if large or small:
                     yield Report(
                         used.site,

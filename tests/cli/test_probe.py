@@ -223,6 +223,18 @@ def test_a_placement_log_is_reported_on(tmp_path: Path) -> None:
     assert "3 of them placements" in done.stdout
     assert "MatMul" in done.stdout
     assert "GPU:1" in done.stdout
+    report = json.loads(probe(tmp_path, "--log", "run.log", "--output-format", "json").stdout)
+    (placement,) = report["placements"]
+    assert (placement["op"], placement["assigned"], placement["count"]) == ("MatMul", "GPU:1", 3)
+    assert (placement["filename"], placement["requested"]) == (None, None)
+
+
+@pytest.mark.parametrize("content", [b"", b"Epoch 1/2\nloss: 0.5\n", b"\x7fELF\0\xff" * 999])
+def test_a_file_that_is_no_placement_log_is_wrong_usage(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "run.log").write_bytes(content)
+    done = probe(tmp_path, "--log", "run.log")
+    said = "gpulint: run.log: no placement log: no line of it says where TensorFlow ran anything\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
 @pytest.mark.tensorflow

@@ -52,9 +52,9 @@ def of_ir(value: Any) -> Shape:
     if isinstance(value, ir.FString):
         return ("FString", of_ir(value.parts))
     if isinstance(value, ir.FunctionDef):
-        fields: tuple[str, ...] = tuple(sorted(set(value.__slots__) - {"local_names", "is_generator"}))
+        fields = tuple(name for name in ir.fields(value) if name not in ("local_names", "is_generator"))
     elif isinstance(value, ir.Node):
-        fields = tuple(sorted(type(value).__slots__))
+        fields = ir.fields(value)
     else:
         return value
     return (type(value).__name__, *[of_ir(getattr(value, field)) for field in fields])

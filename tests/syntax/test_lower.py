@@ -151,9 +151,7 @@ def _assert_parsers_agree(text: Source) -> None:
 def _whole(value: object) -> object:
     """A node with its number and all that it has, as something that can be compared."""
     if isinstance(value, ir.Node):
-        kind = type(value)
-        slots = [slot for cls in kind.__mro__ for slot in getattr(cls, "__slots__", ())]
-        return (kind.__name__, *(_whole(getattr(value, slot)) for slot in slots))
+        return (type(value).__name__, value.number, *(_whole(getattr(value, name)) for name in ir.fields(value)))
     if isinstance(value, tuple):
         return tuple(_whole(each) for each in value)
     return value if isinstance(value, frozenset) else (type(value).__name__, repr(value))

@@ -57,4 +57,4 @@ def nodes(value: Any) -> Iterator[ir.Node]:
             pending.extend(reversed(value))
         elif isinstance(value, ir.Node):
             yield value
-            pending.extend([getattr(value, name) for name in reversed(type(value).__slots__)])
+            pending.extend([getattr(value, name) for name in reversed(ir.fields(value))])

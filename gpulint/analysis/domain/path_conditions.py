@@ -11,9 +11,7 @@ import math
 import threading
 from collections.abc import Collection, Hashable, Iterator
 from functools import lru_cache
-from itertools import count
 from typing import NamedTuple, TypeAlias
-from weakref import WeakValueDictionary
 
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 
@@ -35,13 +33,11 @@ class Condition(NamedTuple):
 class Literal:
     """A condition and whether it holds. Literals are interned by `literal_of`: paths are compared by identity."""
 
-    __slots__ = ("__weakref__", "choices", "compounds", "condition", "group", "holds", "negation", "number", "ways")
+    __slots__ = ("choices", "compounds", "condition", "group", "holds", "negation", "ways")
 
-    def __init__(self, condition: Condition, holds: bool, group: _Group, number: int) -> None:
+    def __init__(self, condition: Condition, holds: bool, group: _Group) -> None:
         self.condition = condition
         self.holds = holds
-        self.number = number
-        """Serial number, never reused."""
         self.negation = self
         self.group = group
         """All literals about the same subject."""
@@ -59,35 +55,36 @@ class Literal:
 class _Group:
     """Literals about one subject or its length."""
 
-    __slots__ = ("__weakref__", "literals")
+    __slots__ = ("literals",)
 
     def __init__(self) -> None:
         self.literals: list[Literal] = []
 
 
-class _Known(threading.local):
-    """Interned literals and groups of the program under analysis, per thread: each thread may analyse another
-    program."""
+class _Table:
+    """Interned literals and groups of the program under analysis."""
+
+    __slots__ = ("groups", "literals")
 
     def __init__(self) -> None:
-        self.literals: WeakValueDictionary[tuple[Hashable, bool], Literal] = WeakValueDictionary()
-        self.groups: WeakValueDictionary[Hashable, _Group] = WeakValueDictionary()
+        self.literals: dict[tuple[Hashable, bool], Literal] = {}
+        self.groups: dict[Hashable, _Group] = {}
 
 
-_known = _Known()
-_NUMBERS = count()
+_LOCAL = threading.local()
 
 
-def _key(condition: Condition) -> Hashable:
-    """Key of a condition in the table of literals. Contains no literals, which would keep each other alive there."""
-    if condition.operator == "any" and isinstance(condition.operand, frozenset):
-        return frozenset(frozenset([literal.number for literal in way]) for way in condition.operand)
-    return condition
+def _table() -> _Table:
+    """The table of this thread: each thread may analyse another program."""
+    table: _Table | None = getattr(_LOCAL, "table", None)
+    if table is None:
+        table = _LOCAL.table = _Table()
+    return table
 
 
 def literal_of(condition: Condition, holds: bool) -> Literal:
     """The literal of a condition."""
-    known = _known.literals.get((_key(condition), holds))
+    known = _table().literals.get((condition, holds))
     return known if known is not None else _made(condition, holds)
 
 
@@ -95,14 +92,15 @@ def _made(condition: Condition, holds: bool) -> Literal:
     """Create both literals of a condition and return the requested one."""
     subject = condition.subject
     if condition.operator == "any":
-        subject = _key(condition)
+        subject = condition
     elif isinstance(subject, Symbol) and subject.parts[0] == "len":
         subject = subject.parts[1]
-    group = _known.groups.setdefault(subject, _Group())
-    yes, no = Literal(condition, True, group, next(_NUMBERS)), Literal(condition, False, group, next(_NUMBERS))
+    table = _table()
+    group = table.groups.setdefault(subject, _Group())
+    yes, no = Literal(condition, True, group), Literal(condition, False, group)
     yes.negation, no.negation = no, yes
-    _known.literals[_key(condition), True] = yes
-    _known.literals[_key(condition), False] = no
+    table.literals[condition, True] = yes
+    table.literals[condition, False] = no
     group.literals += (yes, no)
     if condition.operator == "any" and isinstance(condition.operand, frozenset):
         yes.choices = no.ways = tuple(condition.operand)
@@ -275,8 +273,7 @@ def forget() -> None:
     has_no_gpu.cache_clear()
     _leaves_any.cache_clear()
     words_of.cache_clear()
-    _known.literals.clear()
-    _known.groups.clear()
+    _LOCAL.table = _Table()
 
 
 def mentions(path: Path, word: str) -> bool:

@@ -6,7 +6,7 @@ The cost of a branch is therefore proportional to what it changes, not to the wh
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path, compatible, one_of
 from gpulint.analysis.domain.values.base import Constant, Union, Unknown, Value
@@ -32,11 +32,14 @@ Container: TypeAlias = dict[Any, Any]
 Changes: TypeAlias = dict[tuple[int, Any], tuple[Container, Any]]
 
 
-class Outcome(NamedTuple):
+class Outcome:
     """End of one branch: its path and its changes."""
 
-    path: Path
-    changes: Changes
+    __slots__ = ("changes", "path")
+
+    def __init__(self, path: Path, changes: Changes) -> None:
+        self.path = path
+        self.changes = changes
 
 
 def common_path(outcomes: list[Outcome]) -> Path:

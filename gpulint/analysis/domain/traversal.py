@@ -40,7 +40,7 @@ def leaves_on(path: Path, value: Value | None) -> Iterator[Value]:
     def inner(one: Value) -> Iterable[Value] | None:
         return [option for _, option in alternatives(one, path)] if type(one) is Union else _elements(one)
 
-    return each_once(value, inner)
+    return each_once(value, inner) if value is not None else iter(())
 
 
 def _elements(value: Value) -> Iterable[Value] | None:
@@ -61,7 +61,7 @@ def iterated_sources(value: Value | None) -> Iterator[Value]:
             return [option for _, option in one.alternatives]
         return (one.over or None) if isinstance(one, Items) else None
 
-    return each_once(value, inner)
+    return each_once(value, inner) if value is not None else iter(())
 
 
 def dataset_iterables(values: Iterable[Value]) -> tuple[Value, ...]:
@@ -85,7 +85,7 @@ def length_sources(value: Value | None) -> Iterator[Value]:
             return None
         return one.over or None
 
-    return each_once(value, inner)
+    return each_once(value, inner) if value is not None else iter(())
 
 
 def snapshot(value: Value) -> Value:

@@ -166,6 +166,8 @@ def _enumerate(machine: Machine, values: list[Value], arguments: Arguments, site
 
 
 def _zip(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    if not values:
+        return Items("list", ())
     columns = [elements(machine, value, site) for value in values]
     exact = [items for items, _ in columns]
     known = [items for items in exact if items is not None]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
 from gpulint.analysis.domain.context import Context
+from gpulint.analysis.domain.path_conditions import Condition, literal_of
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.functions import Bound, Function
@@ -47,12 +48,18 @@ def inside(machine: Machine, manager: Value, site: Site, run: Callable[[Value], 
     before = machine.context
     if isinstance(manager, GeneratorManager):
         return _generator(machine, manager, run)
+    if isinstance(manager, NullManager) and manager.suppressed:
+        return _suppressing(machine, site, manager.suppressed, lambda: run(manager.value))
     if isinstance(manager, Manager):
         completion = run(push(machine, manager, site))
     elif isinstance(manager, Instance) and manager.cls and (entry := manager.cls.find("__enter__")):
         value = machine.choose(machine.call(Bound(manager, entry[0]), Arguments(), site))
-        completion = run(value)
-        if completion == NORMAL and (leave := manager.cls.find("__exit__")):
+        leave = manager.cls.find("__exit__")
+        if leave is not None and _swallows(leave[0]):
+            completion = _suppressing(machine, site, ("BaseException",), lambda: run(value))
+        else:
+            completion = run(value)
+        if leave is not None:
             machine.join_diverged()
             nothing = Unknown(("exit", site))
             machine.call(Bound(manager, leave[0]), Arguments((nothing, nothing, nothing)), site)
@@ -63,6 +70,32 @@ def inside(machine: Machine, manager: Value, site: Site, run: Callable[[Value], 
     if isinstance(manager, ExitStackManager):
         close(machine, manager)
     return completion
+
+
+def _swallows(leave: Value) -> bool:
+    """Whether an `__exit__` method returns True somewhere, so that the program goes on after an error."""
+    return isinstance(leave, Function) and any(
+        isinstance(node, ir.Return) and isinstance(node.value, ir.Constant) and node.value.value is True
+        for node in ir.below(leave.definition)
+    )
+
+
+def _suppressing(machine: Machine, site: Site, errors: tuple[str, ...], body: Callable[[], int]) -> int:
+    """Run a body that ends without an error or is left at one of these, as in a `try` with an empty handler."""
+    condition = Condition("completes", site, tuple(sorted(errors)))
+
+    def guarded() -> int:
+        before = machine.context
+        machine.context = before._replace(handlers=(*before.handlers, frozenset(errors)))
+        completion = body()
+        machine.context = machine.context._replace(handlers=before.handlers)
+        return completion
+
+    ways = [
+        (frozenset({literal_of(condition, True)}), guarded),
+        (frozenset({literal_of(condition, False)}), lambda: NORMAL),
+    ]
+    return machine.fork(ways)
 
 
 def push(machine: Machine, manager: Manager, site: Site) -> Value:

@@ -198,7 +198,11 @@ class Machine(ABC):
     # ------------------------------------------------------------------ places and events
 
     def site(self, node: ir.Node) -> Site:
-        return Site(self.frame.module.path, node.number)
+        module = self.frame.module
+        site = module.sites.get(node.number)
+        if site is None:
+            site = module.sites[node.number] = Site(module.path, node.number)
+        return site
 
     def where(self) -> Where:
         graph_mode = self.frame.module.graph_mode

@@ -313,6 +313,7 @@ class Libraries(LibrarySemantics):
 
     def dropped(self, value: Value, site: Site) -> None:
         device_scopes.dropped(self._machine, value, site)
+        tf_data.dropped(self._machine, value, site)
 
     def main_program_reached(self) -> None:
         state = self._machine.library_state

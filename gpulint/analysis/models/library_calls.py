@@ -223,6 +223,10 @@ def _layer(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
     layer = Layer(site, machine.where(), name, policy=dtype_policy.policy_of(machine, arguments))
     if (seed := arguments.get("seed")) is not None:
         machine.state.write(layer.facts, ObjectFact.SEED, machine.choose(seed))
+    activation = arguments.get("activation", 0 if name.endswith(".Activation") else None)
+    named = symbol_of(machine.choose(activation)).words if activation is not None else frozenset({name})
+    if any(word.rpartition(".")[2].lower() in tensors.SQUASHES for word in named):
+        machine.state.write(layer.facts, ObjectFact.SQUASHES, Constant(True))
     machine.emit(events.LayerBuilt(site, machine.where(), layer, arguments))
     if name.endswith(".Lambda") and (function := arguments.get("function", 0)) is not None:
         machine.state.write(layer.facts, ObjectFact.FUNCTION, function)
@@ -476,6 +480,12 @@ def _null_context(machine: Machine, arguments: Arguments, site: Site) -> Value:
     return NullManager(site, arguments.get("enter_result", 0) or NONE)
 
 
+def _suppress(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """Result of `contextlib.suppress(…)`, which ends its body at one of these errors and goes on after it."""
+    errors = (value.name.rpartition(".")[2] if isinstance(value, LibraryName) else "" for value in arguments.all())
+    return NullManager(site, NONE, tuple(errors))
+
+
 def _exit_stack(machine: Machine, arguments: Arguments, site: Site) -> Value:
     return ExitStackManager(site)
 
@@ -571,7 +581,8 @@ def _collect(machine: Machine, arguments: Arguments, site: Site) -> Value:
 def _default_dict(machine: Machine, arguments: Arguments, site: Site) -> Value:
     made = Mapping({}, False, ("dict", site))
     factory = arguments.get("default_factory", 0)
-    made.makes_lists = isinstance(factory, LibraryName) and factory.name == "builtins.list"
+    empty = machine.choose(machine.call(factory, Arguments(), site)) if factory is not None else None
+    made.makes_lists = isinstance(empty, Items) and empty.kind == "list" and empty.items == ()
     made.around = machine.context.loops
     return made
 
@@ -655,7 +666,7 @@ SPECIAL: dict[str, Handler] = {
     "functools.wraps()": lambda machine, arguments, site: arguments.get("", 0) or NONE,
     "functools.lru_cache()": lambda machine, given, site: decorators.behind(given.get("", 0) or NONE, memoized=True),
     "contextlib.nullcontext": _null_context,
-    "contextlib.suppress": _null_context,
+    "contextlib.suppress": _suppress,
     "contextlib.ExitStack": _exit_stack,
     "contextlib.contextmanager": lambda machine, arguments, site: ContextManagerFunction(arguments.get("", 0) or NONE),
     "os.environ.setdefault": _environ_default,

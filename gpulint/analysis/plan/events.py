@@ -305,8 +305,8 @@ class EagerModeSet(Event):
 
 @dataclass(eq=False, repr=False)
 class OutputTrained(Event):
-    """The output of a layer is part of a loss unchanged: as an output of a model that is fitted, or in the program's
-    own loss. `through` are the layers behind it that only reshape it."""
+    """The output of a layer, or its softmax or sigmoid, is part of a loss: as an output of a model that is fitted, or
+    in the program's own loss. `through` are the layers behind it that only reshape it."""
 
     layer: Layer
     through: tuple[Layer, ...] = ()
@@ -460,6 +460,13 @@ class DatasetConsumed(Event):
     dataset: Dataset
     how: str
     loop: Site | None
+
+
+@dataclass(eq=False, repr=False)
+class TransformationDropped(Event):
+    """The result of a dataset's method is not used. `name` is that of the method."""
+
+    name: str
 
 
 @dataclass(eq=False, repr=False)

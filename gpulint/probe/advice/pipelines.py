@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from gpulint.probe.agent.models import DATASET
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Transformation, Where
 
@@ -41,7 +42,7 @@ def stages(capture: Capture, where: Where | None) -> list[list[Stage]]:
         ran = [one for one in capture.executions if one.where is not None]
         ran.sort(key=lambda one: (one.where.path, one.where.row) if one.where is not None else ("", 0))
         pipelines = [tuple(Transformation(one.op, one.where) for one in reversed(ran))]
-    by_keras = {one.where for one in capture.data}
+    by_keras = {one.where for one in capture.data if one.kind != DATASET}
     return [_stages([one for one in pipeline if one.where not in by_keras]) for pipeline in pipelines]
 
 

@@ -12,6 +12,9 @@ from gpulint.probe.measures.sizes import in_words
 MOST_GROUPS = 4
 """Kinds of holders of a device's memory that are named."""
 
+LEAST = 0.01
+"""Share of a device's memory from which a kind of holder is named."""
+
 SMALL = 1.095
 """A speedup below this is shown in percent."""
 
@@ -28,12 +31,16 @@ def gain(one: Advice, is_first: bool) -> str:
 
 
 def holders(held: Held) -> str:
-    """For example `activations 95 MiB (train.py:8), gradients 47 MiB`: the largest groups, with the line of most."""
+    """For example `activations 95 MiB (train.py:8), gradients 47 MiB`: the largest groups, with the line of most; "" if
+    none is known."""
     sizes = Counter[str]()
     for one in held.holders:
         sizes[one.group] += one.bytes
     parts = []
-    for group, size in sizes.most_common(MOST_GROUPS):
+    known = [(group, size) for group, size in sizes.most_common(MOST_GROUPS) if size >= LEAST * sizes.total()]
+    if [group for group, _ in known] == ["other"]:
+        return ""
+    for group, size in known:
         largest = max((one for one in held.holders if one.group == group), key=lambda one: one.bytes)
         at = f" ({os.path.basename(largest.where.path)}:{largest.where.row})" if largest.where is not None else ""
         parts.append(f"{GROUP_NAMES[group]} {in_words(size)}{at}")

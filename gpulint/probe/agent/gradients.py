@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.steps import OnStep
@@ -22,12 +22,13 @@ class Gradients:
     one (`on_traced`)."""
 
     def __init__(
-        self, places: Places, hooks: Hooks, fault: Fault, on_step: OnStep, on_traced: Callable[[Any], None]
+        self, places: Places, hooks: Hooks, fault: Guard, on_step: OnStep, on_traced: Callable[[Any], None]
     ) -> None:
         self._places, self._hooks, self._on_step = places, hooks, on_step
         self._traced = guarded("training steps", fault, on_traced)
         self._note = guarded("eager steps", fault, self._step)
-        self._last: dict[Place | None, float] = {}
+        self._guard = fault
+        self._last: dict[Place | None, tuple[float, float]] = {}
 
     def watch(self, tensorflow: Any) -> None:
         """Raises AttributeError if the method does not exist."""
@@ -46,6 +47,7 @@ class Gradients:
         self._hooks.replace(tensorflow.GradientTape, "gradient", taken)
 
     def _step(self) -> None:
-        place, now = self._places.here(), time.perf_counter()
-        before, self._last[place] = self._last.get(place, now), now
-        self._on_step(EAGER_STEP, place, now, now - before)
+        place, now, own = self._places.here(), time.perf_counter(), self._guard.own()
+        before, own_before = self._last.get(place, (now, own))
+        self._last[place] = now, own
+        self._on_step(EAGER_STEP, place, now, max(0.0, now - before - (own - own_before)))

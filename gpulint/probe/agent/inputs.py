@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from gpulint.probe.agent.generators import Generators
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import Holder, Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals, IteratorModel
@@ -21,9 +21,6 @@ from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.replicas import split
 from gpulint.probe.agent.states import INPUT, OWN, TRACE, States
 from gpulint.probe.agent.tally import Tally
-
-FIRST = 2
-"""Elements of an iterator that are not counted for the share of a loop: the first ones fill buffers."""
 
 GAPS = 100
 """Gaps between requests that an iterator remembers."""
@@ -62,21 +59,12 @@ class Inputs:
     """
 
     def __init__(
-        self,
-        places: Places,
-        hooks: Hooks,
-        fault: Fault,
-        states: States,
-        steps: Callable[[], int],
-        pipelines: Pipelines,
-        holders: Holders,
+        self, places: Places, hooks: Hooks, fault: Guard, states: States, pipelines: Pipelines, holders: Holders
     ) -> None:
-        """`steps` returns the number of training steps so far."""
-        self._places, self._hooks, self._states, self._steps = places, hooks, states, steps
+        self._places, self._hooks, self._states = places, hooks, states
         self._pipelines, self._holders = pipelines, holders
         self._internals: Internals | None = None
-        self.seen = Tally("input")
-        self.stage_times = Tally("stages")
+        self.stages = Tally("stages")
         self.generators = Generators(places, hooks)
         self.splits = Tally("splits")
         self._loops: weakref.WeakKeyDictionary[Any, _Loop] = weakref.WeakKeyDictionary()
@@ -120,7 +108,6 @@ class Inputs:
                 self._idle.discard(iterator)
                 states.begin_pass(loop.place)
             entered = states.enter(INPUT, loop.place, NEXT)
-            began = time.perf_counter()
             try:
                 element = advance(iterator)
             except StopIteration:
@@ -129,20 +116,17 @@ class Inputs:
             finally:
                 if entered:
                     states.leave()
-            self._note(loop, began, time.perf_counter(), element)
+            self._note(loop, element)
             if loop.taken in SAMPLED:
                 self._look(iterator)
             return element
 
         return timed
 
-    def _advanced(self, loop: _Loop, began: float, ended: float, element: Any) -> None:
+    def _advanced(self, loop: _Loop, element: Any) -> None:
         if sizes := split(element):
             self.splits.count(loop.place, sizes)
-        steps = self._steps()
-        if loop.taken >= FIRST:
-            self.seen.add(loop.place, numbers=(1, ended - began, ended - loop.last, steps - loop.steps))
-        loop.taken, loop.last, loop.steps = loop.taken + 1, ended, steps
+        loop.taken += 1
 
     def _opened(self, iterate: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Starting a pipeline, which may fill its buffers."""
@@ -193,7 +177,7 @@ class Inputs:
     def _note_stages(self, place: Place | None, model: IteratorModel | None) -> None:
         """The stages of a pipeline that has ended."""
         for name, elements, seconds, parallelism in model.stages if model is not None else ():
-            self.stage_times.add(place, name, numbers=(elements, seconds, elements * parallelism))
+            self.stages.add(place, name, numbers=(elements, seconds, elements * parallelism))
 
     # ------------------------------------------------------------------ inside a function
 
@@ -211,7 +195,7 @@ class Inputs:
     def _read_inside(self, iterator: Any, place: Place | None) -> _Inside:
         one = self._inside.get(id(iterator))
         if one is None or one.iterator() is not iterator:
-            one = self._inside[id(iterator)] = _Inside(iterator, place, self._steps())
+            one = self._inside[id(iterator)] = _Inside(iterator, place)
             self._idle.discard(iterator)
         return one
 
@@ -294,24 +278,18 @@ class Inputs:
         else:
             one.calls = one.calls[-1:]
             return
-        steps = self._steps()
         for began, ended, waited, count in waits:
             self._states.moves(one.place, INPUT, NEXT, began, ended, waited, count)
-        if waits:
-            seconds = waits[-1][1] - waits[0][0]
-            numbers = sum(count for *_, count in waits), sum(one[2] for one in waits), seconds, steps - one.steps
-            self.seen.add(one.place, numbers=numbers)
-            one.steps = steps
 
 
 class _Loop:
-    """An iterator read in Python: its line, the number of its elements, and time and step count of the last one."""
+    """An iterator read in Python: its line, and the number of its elements."""
 
-    __slots__ = ("__weakref__", "last", "place", "steps", "taken")
+    __slots__ = ("place", "taken")
 
     def __init__(self, place: Place | None) -> None:
         self.place = place
-        self.taken, self.last, self.steps = 0, 0.0, 0
+        self.taken = 0
 
 
 class _Call:
@@ -327,10 +305,10 @@ class _Call:
 class _Inside:
     """An iterator read inside functions, and the calls that read it whose waits are not known yet."""
 
-    __slots__ = ("calls", "each", "elements", "gaps", "iterator", "model", "place", "remembered", "steps")
+    __slots__ = ("calls", "each", "elements", "gaps", "iterator", "model", "place", "remembered")
 
-    def __init__(self, iterator: Any, place: Place | None, steps: int) -> None:
-        self.iterator, self.place, self.steps = weakref.ref(iterator), place, steps
+    def __init__(self, iterator: Any, place: Place | None) -> None:
+        self.iterator, self.place = weakref.ref(iterator), place
         self.calls: list[_Call] = []
         self.elements = 0
         self.model: IteratorModel | None = None

@@ -10,10 +10,13 @@ remote devices while it holds the GIL, which those nodes may need. `IteratorGetM
 
 from __future__ import annotations
 
+import functools
 import importlib
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.capture.evidence import (
     DISTRIBUTED_WAITS,
     END,
@@ -77,6 +80,7 @@ PRIVATE = {
     "callbacks": Private(_CONTEXT, "context().op_callbacks", END),
     "handle": Private(_CONTEXT, "context()._context_handle", RUNTIME),
     "device": Private(_CONTEXT, "context().device_name", REQUESTED),
+    "set_device": Private(_CONTEXT, "Context._set_device", ""),
     "keep": Private(_CONTEXT, "enable_run_metadata", GRAPHS),
     "export": Private(_CONTEXT, "export_run_metadata", GRAPHS),
     "drop": Private(_CONTEXT, "context().disable_run_metadata", END),
@@ -140,6 +144,10 @@ def _no_context() -> Any:
     raise AttributeError("TensorFlow has no context")
 
 
+def _public_dtype(tensor: Any) -> int:
+    return int(getattr(getattr(tensor, "dtype", None), "as_datatype_enum", 0))
+
+
 class Internals:
     """The private parts of the loaded TensorFlow."""
 
@@ -156,9 +164,13 @@ class Internals:
                 if private.evidence:
                     self.lost.append((private.evidence, f"{private.module}.{private.name}: {error}"))
         self._context: Callable[[], Any] = getattr(importlib.import_module(_CONTEXT), "context", _no_context)
-        self._has_dtype, self._has_device = "dtype" in self._found, "device" in self._found
-        self._has_elements = "elements" in self._found
+        self._has_device, self._has_elements = "device" in self._found, "elements" in self._found
         self._has_callbacks = "callbacks" in self._found
+        self.requested: dict[int, str] = {}
+        """Thread → the device that is requested in it, where known. A new thread requests none."""
+        self._follows_requests = False
+        self.dtype_of_tensor: Callable[[Any], int] = self._found.get("dtype", _public_dtype)
+        """Number of an eager tensor's dtype (`types.proto`); raises TypeError for other values."""
         self._model_of = self._both("model", "model_form")
         self._read: Any = self._found.get("read")
         self.eager_tensor: Any = self._found.get("tensor") if "read" in self._found else None
@@ -267,11 +279,34 @@ class Internals:
         """The device currently requested by `tf.device`, "" for none."""
         return (self._context().device_name or "") if self._has_device else ""
 
-    def dtype_of(self, tensor: Any) -> int:
+    def dtype_of(self, value: Any) -> int:
         """Number of an eager tensor's dtype (`types.proto`), 0 for other values."""
-        if self._has_dtype:
-            return int(tensor._datatype_enum()) if hasattr(tensor, "_datatype_enum") else 0
-        return int(getattr(getattr(tensor, "dtype", None), "as_datatype_enum", 0))
+        try:
+            return self.dtype_of_tensor(value)
+        except TypeError:
+            return 0
+
+    def watch_requests(self, hooks: Hooks) -> None:
+        """Follows `tf.device` in all threads: asking for the device of a thread takes several times as long."""
+        if "set_device" not in self._found or not self._has_device:
+            return
+        requested, change = self.requested, self._found["set_device"]
+
+        @functools.wraps(change)
+        def changed(context: Any, name: Any, *arguments: Any) -> Any:
+            changed = change(context, name, *arguments)
+            requested[threading.get_ident()] = name or ""
+            return changed
+
+        hooks.replace(importlib.import_module(_CONTEXT).Context, "_set_device", changed)
+        self._follows_requests = True
+
+    def requested_in(self, thread: int) -> str:
+        """The device requested in this thread, given its number, which `requested` does not have."""
+        name = self.requested_device
+        if self._follows_requests:
+            self.requested[thread] = name
+        return name
 
     def elements_of(self, tensor: Any) -> int:
         """Number of elements of an eager tensor, 0 for other values and if that is not told."""
@@ -337,8 +372,9 @@ class Internals:
 
     @staticmethod
     def inputs_of(dataset: Any) -> list[Any]:
-        """The datasets that a dataset reads."""
-        return list(dataset._inputs())
+        """The datasets that a dataset reads; none of one that a function got as an argument."""
+        inputs = getattr(dataset, "_inputs", None)
+        return list(inputs()) if inputs is not None else []
 
     @staticmethod
     def undistributed(dataset: Any) -> Any:

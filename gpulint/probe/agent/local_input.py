@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Places
@@ -21,7 +21,7 @@ from gpulint.probe.agent.tally import Tally
 class LocalInput:
     """Counts the parts and their seconds by the line that reads the iterator."""
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault) -> None:
+    def __init__(self, places: Places, hooks: Hooks, fault: Guard) -> None:
         self._places, self._hooks = places, hooks
         self._note = guarded("waits for other workers", fault, self._count)
         self.seen = Tally("local input")

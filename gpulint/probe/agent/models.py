@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import Holder, Holders, array_bytes
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Place, Places
@@ -51,7 +51,7 @@ class Models:
     """Counts calls of models by method and line, with their seconds, and what `fit` is given; times callbacks."""
 
     def __init__(
-        self, writer: Writer, places: Places, hooks: Hooks, fault: Fault, holders: Holders, states: States
+        self, writer: Writer, places: Places, hooks: Hooks, fault: Guard, holders: Holders, states: States
     ) -> None:
         self._writer, self._places, self._hooks, self._states = writer, places, hooks, states
         self._holders = holders

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpulint.probe.agent.environment import Environment
 from gpulint.probe.agent.gradients import Gradients
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.inputs import Inputs
@@ -36,7 +36,7 @@ class Observers:
         writer: Writer,
         places: Places,
         hooks: Hooks,
-        fault: Fault,
+        fault: Guard,
         states: States,
         on_step: OnStep,
         on_traced: Callable[[Any], None],
@@ -52,7 +52,7 @@ class Observers:
         self._saves = Saves(places, hooks, states)
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
         self._pipelines = Pipelines(writer, places, hooks, fault)
-        self._inputs = Inputs(places, hooks, fault, states, steps, self._pipelines, holders)
+        self._inputs = Inputs(places, hooks, fault, states, self._pipelines, holders)
         self._models.on_ended = guarded("waits for input", fault, self._inputs.settle)
         self.function_began, self.function_ended = self._inputs.began, self._inputs.ended
         self.function_traced = self._inputs.traced
@@ -103,9 +103,8 @@ class Observers:
             self._reads.seen,
             self._reads.steps,
             self._local_input.seen,
-            self._inputs.seen,
             self._inputs.generators.seen,
-            self._inputs.stage_times,
+            self._inputs.stages,
             self._inputs.splits,
         ):
             tally.write(self._writer)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
 from gpulint.probe.agent.blocks import Block
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.guard import guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import LARGE, Holder, Holders, group_of_tensor
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.kept import Kept, Origin
@@ -25,6 +27,7 @@ from gpulint.probe.agent.operation_records import (
     is_of_pipeline,
 )
 from gpulint.probe.agent.places import INPUT, Place, Places
+from gpulint.probe.agent.sites import Seen, Site, Sites
 from gpulint.probe.agent.steps import OnStep
 
 _Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
@@ -33,17 +36,20 @@ _Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
 _LOOP = "ReduceDataset"
 """The operation of a loop over a dataset inside a `tf.function`, and of `Dataset.reduce`."""
 
+_LOOKED_AT = frozenset({"VarHandleOp", "ComputeBatchSize"})
+"""Operations that tell more each time."""
+
 QUESTION = "IteratorGetModelProto"
 """The operation by which the agent queries iterators; programs do not run it."""
-
-_PLUMBING = frozenset({"OptionalGetValue", "OptionalHasValue"})
-"""Operations by which Keras unpacks the result of a step: they run on the line and device of the step."""
 
 _ON_HOST = frozenset({0, 7, 20, 21})
 """`DataType` numbers that are not copied between devices: none, strings, resources and variants."""
 
 _RESOURCE = 20
 _INTEGERS = frozenset({3, 9})
+MOST_TIMED = 1_000
+"""Timed operations kept."""
+
 _SMALL = 1024
 """Bytes up to which integers count as shapes and the like, which kernels read from host memory."""
 
@@ -61,7 +67,7 @@ class Operations:
         self,
         internals: Internals,
         places: Places,
-        on_fault: Callable[[str, BaseException], None],
+        on_fault: Guard,
         on_live: Callable[[], None],
         on_step: OnStep,
         on_variable: Callable[[Any, Any, Any, str, list[Place | None]], None],
@@ -93,6 +99,7 @@ class Operations:
         """(compiled function, line, device) for devices requested inside."""
         self.loops: dict[str, Place | None] = {}
         """Function → line where it loops over a dataset: TensorFlow returns no graph of the loop's body."""
+        self._sites: Sites[_Key] = Sites()
         self._lock = threading.Lock()
         self._ran: dict[_Key, int] = {}
         """The fields of `Ran` → count."""
@@ -123,11 +130,8 @@ class Operations:
         """Trace → whether it takes gradients."""
         self._steps: dict[str | bytes, str] = {}
         """Trace → function, for training steps already examined."""
-        self._place: Place | None = None
-        """Line of the last training step."""
-        self._plumbing: dict[str | bytes, _Key] = {}
-        """Operations that belong to each step of that line → the counted key."""
-        self._last: dict[str, float] = {}
+        self._last: dict[str, tuple[float, float]] = {}
+        """Function → when its last step ended, and the agent's own time by then."""
         self._is_live = False
         self.blocks: tuple[Block, ...] = ()
         """The running blocks."""
@@ -135,20 +139,98 @@ class Operations:
         """Whether watching is over: threads that still call back are unregistered."""
         self.fresh_functions = False
         """Whether a trace ran whose graphs have not been taken."""
+        self.to_time = 0
+        """Number of operations whose counting is to be timed."""
+        self._timed: deque[float] = deque(maxlen=MOST_TIMED)
+        self._each = self.counting_seconds = 0.0
+        """Seconds of counting one operation, and of all so far, as estimated from those that were timed."""
+        self._counted = 0
+        on_fault.own = self._own
+        self.callback = self._counting()
+        """To be registered with TensorFlow."""
 
-    def __call__(
-        self, op_type: str | bytes, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+    def _counting(self) -> Callable[..., Any]:
+        """The callback for TensorFlow. Counts what it has seen before, and steps; looks closely at everything else.
+        Variables are faster than attributes, and functions than objects that can be called."""
+        steps, on_step, step, here = self._steps, self._on_step, self._step, self._places.here
+        sites, kept, known = self._sites.seen, self.kept, self._places.known
+        requested, requested_in = self._internals.requested, self._internals.requested_in
+        dtype_of, fault, clock = self._internals.dtype_of_tensor, self._on_fault, time.perf_counter
+        look = guarded("operations", fault, self._look)
+        get_frame, get_thread = sys._getframe, threading.get_ident
+
+        def called(op: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:
+            if graph is not None or kept.is_looking or self.blocks or self.is_over or self.to_time:
+                if self.to_time and graph is None:
+                    return self._time(op, inputs, attrs, outputs, op_name)
+                return look(op, inputs, attrs, outputs, op_name, graph)
+            if op in steps:
+                began = clock()
+                on_step(*step(steps[op], here(2)))
+                fault.spent += clock() - began
+                return None
+            found = None
+            try:
+                frame: FrameType | None = get_frame(2)  # the first one is TensorFlow's
+                part: bool | str = True
+                while frame is not None and (foreign := known[frame.f_code.co_filename]):
+                    if foreign is not True:
+                        part = foreign
+                    frame = frame.f_back
+                code, position = (frame.f_code, frame.f_lasti) if frame is not None else (None, 0)
+                thread = get_thread()
+                name = requested.get(thread)
+                if name is None:
+                    name = requested_in(thread)
+                device = outputs[0].device if outputs else ""
+                dtype = dtype_of(inputs[0]) if inputs else 0
+                site = thread, id(code), position, op, name, device, dtype, part
+                seen = sites.get(site)
+                if seen is None:
+                    found = site, code
+                elif not self.several_devices or not any(one.device != device for one in inputs):
+                    seen.count += 1
+                    if seen.is_counted:
+                        self.eager += 1
+                    return None
+            except KeyError:
+                pass  # a file that was not met before
+            except Exception as error:
+                self._on_fault("operations", error)
+            return look(op, inputs, attrs, outputs, op_name, graph, found)
+
+        return called
+
+    def _time(self, *operation: Any) -> Any:
+        """Measures what it takes to count an operation."""
+        left, self.to_time = self.to_time - 1, 0
+        self._places.is_foreign(__file__)  # between the operation and its line this time
+        began = time.perf_counter()
+        passed_on = self.callback(*operation)
+        self._timed.append(time.perf_counter() - began)
+        self.to_time = left
+        self._each = sorted(self._timed)[len(self._timed) // 4]  # the slow ones waited for a processor
+        return passed_on
+
+    def _own(self) -> float:
+        self.counting_seconds += (self.eager - self._counted) * self._each
+        self._counted = self.eager
+        return self._on_fault.spent + self.counting_seconds
+
+    def _look(
+        self,
+        op_type: str | bytes,
+        inputs: Any,
+        attrs: Any,
+        outputs: Any,
+        op_name: Any,
+        graph: Any,
+        found: tuple[Site, CodeType | None] | None = None,
     ) -> Any:
-        if graph is None and not self._looks_closely:  # the hot path of every training step
-            if (function := self._steps.get(op_type)) is not None:
-                self._on_step(*self._step(function, self._places.here(2)))
-                return None
-            if (key := self._plumbing.get(op_type)) is not None:
-                self._count(key)
-                return None
+        """Looks closely at an operation or node. `found`: its site, and the code there, if it has none yet."""
         passed_on = outputs if graph is not None and self._internals.calls_others_back else None
         if self.is_over:
-            self._internals.forget_operations(self)
+            self._internals.forget_operations(self.callback)
             return passed_on
         step = None
         try:
@@ -157,7 +239,7 @@ class Operations:
             if graph is not None:
                 self._built(op_type, op_name, outputs, graph)
             else:
-                step = self._executed(op_type, inputs, attrs, outputs, op_name)
+                step = self._executed(op_type, inputs, attrs, outputs, op_name, found)
         except Exception as error:
             self._on_fault("operations", error)
         if step is not None:
@@ -166,16 +248,13 @@ class Operations:
             self._note_kept(op_type, outputs)
         return passed_on
 
-    @property
-    def _looks_closely(self) -> bool:
-        """Whether steps must be examined beyond counting them."""
-        return self.is_over or self.kept.is_looking or bool(self.blocks)
-
     def take(self) -> tuple[Counter[Ran], Counter[Copied]]:
         """Eager operations and their copies since the last call."""
         with self._lock:
             ran, self._ran = self._ran, {}
             copied, self._copied = self._copied, Counter()
+            for key, count in self._sites.take():
+                ran[key] = ran.get(key, 0) + count
         return Counter({Ran(*key): count for key, count in ran.items()}), copied
 
     def is_training(self, function: str) -> bool:
@@ -191,7 +270,13 @@ class Operations:
             self._on_live()
 
     def _executed(
-        self, op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any
+        self,
+        op_type: str,
+        inputs: Any,
+        attrs: Any,
+        outputs: Any,
+        op_name: Any,
+        found: tuple[Site, CodeType | None] | None,
     ) -> tuple[str, Place | None, float, float] | None:
         if not self._is_live:
             self.look_alive(runs=True)
@@ -219,8 +304,9 @@ class Operations:
         if copied:
             with self._lock:
                 self._copied.update(copied)
-        if op_type in _PLUMBING and place == self._place and not self.several_devices:
-            self._plumbing[op_type] = key
+        elif found is not None and op_type not in _LOOKED_AT:
+            site, code = found
+            self._sites.remember(site, Seen(key, code, part != INPUT))
         for block in self.blocks:
             block.add(op_type, device, copied)
         return None
@@ -273,12 +359,10 @@ class Operations:
     def _step(self, function: str, place: Place | None) -> tuple[str, Place | None, float, float]:
         """A training step has ended. Returns the arguments of `on_step`."""
         now = time.perf_counter()
-        if place != self._place:
-            self._place = place
-            self._plumbing.clear()
-        before = self._last.get(function, now)
-        self._last[function] = now
-        return function, place, now, now - before
+        own = self._own()
+        before, own_before = self._last.get(function, (now, own))
+        self._last[function] = now, own
+        return function, place, now, max(0.0, now - before - (own - own_before))
 
     def _keep(self, op_type: str | bytes, outputs: Any) -> None:
         """Records the tensors created in a sampled step."""

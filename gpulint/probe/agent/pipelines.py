@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Place, Places
@@ -23,7 +23,7 @@ MOST = 200
 class Pipelines:
     """Remembers where each dataset was made; once it is read, writes it with the datasets that it is made of."""
 
-    def __init__(self, writer: Writer, places: Places, hooks: Hooks, fault: Fault) -> None:
+    def __init__(self, writer: Writer, places: Places, hooks: Hooks, fault: Guard) -> None:
         self._writer, self._places, self._hooks = writer, places, hooks
         self._made: weakref.WeakKeyDictionary[Any, Place | None] = weakref.WeakKeyDictionary()
         self._written: set[tuple[Any, ...]] = set()

@@ -63,7 +63,7 @@ class Places:
         roots = {os.path.join(paths[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
         self._foreign = (*sorted(roots), GPULINT, "<")
         self._libraries = Libraries()
-        self._is_foreign: dict[str, bool | str] = {}
+        self.known: dict[str, bool | str] = {}
         """File → whether it is foreign; the part for a file of a strategy's own work."""
         self._cells: dict[str, CellRows] = {}
         self._directory = os.getcwd()
@@ -83,7 +83,7 @@ class Places:
             frame: FrameType | None = sys._getframe(depth)
         except ValueError:  # a finaliser at the end of the interpreter: nothing called it
             return None, ""
-        known = self._is_foreign  # read several times in each training step
+        known = self.known  # read several times in each training step
         part = ""
         while frame is not None:
             path = frame.f_code.co_filename
@@ -175,11 +175,11 @@ class Places:
 
     def is_foreign(self, path: str) -> bool:
         """Whether a file is not the user's."""
-        known = self._is_foreign.get(path)
+        known = self.known.get(path)
         if known is None:
             known = path.startswith(self._foreign) or self._libraries.has(path)
             part = next((part for end, part in _PARTS.items() if path.endswith(end)), None) if known else None
-            known = self._is_foreign[path] = part or known
+            known = self.known[path] = part or known
         return bool(known)
 
     def is_of_tensorflow(self, path: str) -> bool:
@@ -189,17 +189,18 @@ class Places:
     def is_library(self, module: ModuleType) -> None:
         """A module is none of the user's, wherever it lies."""
         self._libraries.add(module)
-        self._is_foreign = {path: known for path, known in self._is_foreign.items() if path in self._cells}
+        for path in self.known.keys() - self._cells.keys():
+            del self.known[path]
 
     def stands_for(self, name: str, cell: CellRows) -> None:
         """Maps code of this name to a cell from now on."""
         self._cells[name] = cell
-        self._is_foreign[name] = False
+        self.known[name] = False
 
     def forget(self, name: str) -> None:
         """Code of this name no longer belongs to a cell."""
         if self._cells.pop(name, None) is not None:
-            del self._is_foreign[name]
+            del self.known[name]
 
     def at(self, path: str, row: int) -> Place:
         """A location with its absolute path, even after the program has changed its directory."""

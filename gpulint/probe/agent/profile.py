@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault
+from gpulint.probe.agent.guard import Guard
 from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.step_marks import StepMarks
 from gpulint.probe.agent.steps import NEVER, Again
 from gpulint.probe.agent.threads import OWN
 from gpulint.probe.tracing.handover import leave
@@ -48,7 +49,7 @@ class Profile:
         first: int,
         steps: int,
         lost: Callable[[str], None],
-        fault: Fault,
+        fault: Guard,
         progress: Callable[[], tuple[int, float]],
     ) -> None:
         """`first` is the step after which profiling begins, at least 1. `lost` is called with the reason if there is
@@ -61,6 +62,7 @@ class Profile:
         self._stop: Callable[[], None] | None = None
         self._mark: Callable[[str], Any] | None = None
         self._module: Any = None
+        self._marks = StepMarks(fault)
         self._lock = threading.RLock()
         self._is_due = True
         """Whether the window has not begun yet."""
@@ -88,6 +90,7 @@ class Profile:
         self._module = inside
         for owner in (profiler, inside):
             hooks.replace(owner, "start", giving_way)
+        self._marks.watch(profiler.Trace, hooks)
 
     def stepped(self, taken: int, now: float) -> Again:
         """Training step number `taken` has ended. Called at the steps that it asks for, perhaps at others too."""
@@ -99,7 +102,8 @@ class Profile:
             self._finish()
         if not self.is_running:
             return Again()
-        return Again(self._before + self._steps, self._limit - LONGEST + ENOUGH)
+        self._marks.begin(taken + 1)
+        return Again(taken + 1, self._limit - LONGEST + ENOUGH)
 
     def look(self, is_looping: bool) -> None:
         """Called about every second, from any thread. `is_looping`: the program loops over a dataset in a
@@ -130,6 +134,7 @@ class Profile:
             if not self.is_running:
                 return
             self.is_running = False
+            self._marks.end()
             try:
                 self.on_end()
             except Exception as error:

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from gpulint.probe.agent.devices import short
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import GPULINT, Place, Places
@@ -34,7 +34,7 @@ class Reads:
     accord (distributed iterators, progress bars) is not the program's doing: only the reads are counted, not the steps.
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault, states: States, steps: Callable[[], int]) -> None:
+    def __init__(self, places: Places, hooks: Hooks, fault: Guard, states: States, steps: Callable[[], int]) -> None:
         """`steps` returns the number of training steps so far."""
         self._places, self._hooks, self._states, self._steps = places, hooks, states, steps
         self._note = guarded("reads by the host", fault, self._count)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.states import LAUNCH, TRACE, States
@@ -25,7 +25,7 @@ class Replicas:
     Inside a traced function a call is counted when it is traced; eager calls each time.
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Fault, states: States) -> None:
+    def __init__(self, places: Places, hooks: Hooks, fault: Guard, states: States) -> None:
         self._places, self._hooks, self._states = places, hooks, states
         self._note = guarded("replicas", fault, self._count)
         self._tensorflow: Any = None

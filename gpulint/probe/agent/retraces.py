@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.tally import Tally
 
@@ -45,7 +45,7 @@ Leaves = Mapping[str, Any]
 class Retraces:
     """Counts traces after the first one by the calling line, function and cause, with the first example of each."""
 
-    def __init__(self, places: Places, fault: Fault) -> None:
+    def __init__(self, places: Places, fault: Guard) -> None:
         self._places = places
         self.note = guarded("retraces", fault, self._count)
         """To be called with the type and the options of each trace that is about to be made."""
@@ -67,16 +67,17 @@ class Retraces:
         scopes = self._types.setdefault(options.lock, {}) if scopes is None else scopes
         known = scopes.setdefault(options.scope_type, [])
         leaves = dict(_leaves_of(function_type.parameters))
+        own = not self._places.is_foreign(code.co_filename)
         causes: list[tuple[str, str, str]] = []
         if known:
             causes = list(compared(known, leaves))
-        elif is_new and code in self._codes:
-            causes = [(FUNCTION, "", "")]
+        elif is_new and own and code in self._codes:
+            causes = [(FUNCTION, "", "")]  # a library creates its own as it needs them
         self._codes.add(code)
         known.append(leaves)
         del known[:-MOST_TYPES]
         if causes:
-            place, own = self._places.here(), not self._places.is_foreign(code.co_filename)
+            place = self._places.here()
             for kind, argument, example in causes:
                 key = (place, options.name, own, kind, argument)
                 self.seen.count(place, options.name, own, kind, argument, self._examples.setdefault(key, example))

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from types import FrameType
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.states import INPUT, LAUNCH, PYTHON, STATES, States
 from gpulint.probe.agent.tally import Tally
@@ -32,7 +32,7 @@ class Samples:
     is one of the program's that runs in a pipeline, in the workers of a `PyDataset` or the like.
     """
 
-    def __init__(self, places: Places, states: States, fault: Fault) -> None:
+    def __init__(self, places: Places, states: States, fault: Guard) -> None:
         self._places, self._states = places, states
         self._seen = Tally("samples")
         self._fresh: deque[tuple[float, Place | None, tuple[str, str, str]]] = deque(maxlen=MOST)

@@ -9,17 +9,18 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from gpulint.probe.agent import active, models
 from gpulint.probe.agent.calls import Calls
+from gpulint.probe.agent.costs import Costs
 from gpulint.probe.agent.device_memory import DeviceMemory
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.eager_costs import EagerCosts
 from gpulint.probe.agent.forks import Forks
 from gpulint.probe.agent.functions import FunctionWriter
 from gpulint.probe.agent.graphs import Graph
-from gpulint.probe.agent.guard import guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.harvest import Harvest
 from gpulint.probe.agent.holders import Holders
 from gpulint.probe.agent.hooks import Hooks
@@ -38,17 +39,22 @@ from gpulint.probe.agent.samples import Samples
 from gpulint.probe.agent.self_test import silent
 from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
+from gpulint.probe.agent.states import OWN as OWN_STATE
 from gpulint.probe.agent.states import STATES, States
 from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
 from gpulint.probe.agent.tracing import Tracings
+from gpulint.probe.agent.unwatched import Unwatched
 from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, LAUNCHES, OPERATIONS, PROFILE, TRACES
+from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, LAUNCHES, OPERATIONS, PROFILE, SESSIONS, TRACES
 from gpulint.probe.tracing.handover import directory_of
 
 LAST = 2.0
 """Seconds that the end of the program waits for pending writes."""
+
+TIMED = 4
+"""Counted operations that are timed between two writes."""
 
 INTERVAL = 1.0
 """Seconds between two writes of the counts."""
@@ -92,6 +98,9 @@ class Session:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._writer = Writer(options.capture)
+        self.fault = Guard(self._note_fault)
+        """Takes a failure of the agent: it is recorded once, and the program goes on."""
+        self._costs = Costs(self.fault)
         self._places = Places()
         self._hooks = Hooks()
         self._calls = Calls(self._writer, self._places, self._hooks, options.no_jit)
@@ -137,6 +146,7 @@ class Session:
             lambda: (self._steps.taken, self._steps.ended),
         )
         self._position = Position(self._places)
+        self._unwatched = Unwatched(self._places, self._hooks, self.fault, lambda *lost: self._lose(lost))
         self._profile.places = self._rows_of_nodes
         self._profile.on_begin, self._profile.on_end = self._begin_spans, self._end_spans
         self._faults: set[tuple[str, str]] = set()
@@ -185,7 +195,8 @@ class Session:
     def imported(self, tensorflow: ModuleType) -> None:
         """The program has just imported TensorFlow. Ends it if GPUs cannot be simulated."""
         if self._options.simulate_gpus:
-            self._simulation = Simulation(self._options.simulate_gpus, self._options.simulate_memory or None)
+            memory = self._options.simulate_memory or None
+            self._simulation = Simulation(self._options.simulate_gpus, memory, self._refuse)
             try:
                 self._simulation.install(tensorflow)
             except Unsupported as error:
@@ -199,6 +210,13 @@ class Session:
         except Exception as error:
             self.fault("arming", error)
 
+    def _refuse(self, reason: str) -> NoReturn:
+        """The program begins something that simulated GPUs cannot do."""
+        place = self._places.here()
+        at = f"{os.path.basename(place[0])}:{place[1]}: " if place is not None else ""
+        self._writer.write("refused", reason=f"{at}{reason}")
+        raise SystemExit(2)
+
     def not_imported(self, name: str, error: BaseException) -> None:
         """The import of TensorFlow or Keras, which is installed, has failed."""
         self._writer.write("lost", evidence=name, reason=f"it could not be imported: {type(error).__name__}: {error}")
@@ -208,6 +226,7 @@ class Session:
         try:
             self._places.is_library(keras)
             self._observers.keras_imported(keras)
+            self._unwatched.keras_imported(keras)
         except Exception as error:
             self.fault("Keras", error)
 
@@ -246,6 +265,7 @@ class Session:
             (LAUNCHES, self._watch_functions),
             (TRACES, self._watch_traces),
             ("calls", lambda: self._lose(*(("calls", name) for name in self._calls.watch(tensorflow)))),
+            (SESSIONS, lambda: self._unwatched.watch(tensorflow)),
             ("observers", lambda: self._observers.watch(tensorflow, internals)),
         )
         for evidence, watch in observers:
@@ -275,7 +295,8 @@ class Session:
         if not self._internals.is_live:
             self._lose(*silent(self._internals, self._tensorflow))
         self._unwatch_threads = watch_threads(self._internals, self._operations, self.fault)
-        self._internals.watch_operations(self._operations)
+        self._internals.watch_operations(self._operations.callback)
+        self._internals.watch_requests(self._hooks)
 
     def _log_placements(self) -> None:
         """TensorFlow prints a line for each eager operation, which takes as long as half the operation, and cannot
@@ -357,16 +378,19 @@ class Session:
     def _stepped(self, function: str, place: Place | None, ended: float, seconds: float) -> None:
         """Called in every training step, so it only counts and leaves the rest to `_look`, which is called rarely."""
         assert self._operations is not None
+        is_own = self._states.enter(OWN_STATE)
         try:
             if self._steps.taken <= self._options.warmup:
                 self._warms_up(self._steps.taken + 1)
             taken = self._steps.add(function, place, ended, seconds, self._operations.eager)
             self._states.stepped(self._operations.eager)
+            if taken >= self._again.step or ended >= self._again.time:
+                self._look(taken, place, ended)
         except Exception as error:
             self.fault("steps", error)
-            return
-        if taken >= self._again.step or ended >= self._again.time:
-            self._look(taken, place, ended)
+        finally:
+            if is_own:
+                self._states.leave()
 
     def _begin_spans(self) -> None:
         self._states.on_span = lambda state, began, ended: self._profile.spent(STATES[state], began, ended)
@@ -402,13 +426,8 @@ class Session:
     def _look(self, taken: int, place: Place | None, now: float) -> None:
         """A step has ended that is to be examined."""
         assert self._operations is not None
-        is_own = self._states.enter(STATES.index("own"))
         try:
             again = self._profile.stepped(taken, now)
-        finally:
-            if is_own:
-                self._states.leave()
-        try:
             for other in (
                 self._memory.stepped(taken, now),
                 self._operations.kept.stepped(taken),
@@ -427,6 +446,9 @@ class Session:
     def _write_on(self) -> None:
         while not self._stopped.wait(INTERVAL):
             self._profile.look(self._operations is not None and bool(self._operations.loops))
+            if self._operations is not None:
+                self._operations.to_time = TIMED
+            self._costs.note_thread()
             self.write_down()
             guarded("position", self.fault, self._position.write)(self._writer)
 
@@ -448,6 +470,7 @@ class Session:
             self._holders.write(self._writer)
             self._write_graphs()
             self.inline.write_down()
+            self._costs.write(self._writer, operations, last=self._stopped.is_set())
         except Exception as error:
             self.fault("writing", error)
 
@@ -515,8 +538,7 @@ class Session:
         self._stopped.set()
         self._writer.abandon()
 
-    def fault(self, where: str, error: BaseException) -> None:
-        """A failure of the agent: recorded once, and the program goes on."""
+    def _note_fault(self, where: str, error: BaseException) -> None:
         text = f"{type(error).__name__}: {error}"
         if (where, text) not in self._faults:
             self._faults.add((where, text))
@@ -561,7 +583,7 @@ class Session:
         self._hooks.put_back()
         if self._operations is not None and self._internals is not None:
             self._operations.is_over = True
-            self._internals.forget_operations(self._operations)
+            self._internals.forget_operations(self._operations.callback)
             if self._unwatch_threads is not None:
                 self._unwatch_threads()
             if self._harvest is not None:

@@ -24,7 +24,8 @@ def watch_threads(
     def watched(thread: threading.Thread) -> None:
         if thread.name != OWN and not operations.is_over:
             try:
-                internals.watch_operations(operations)
+                internals.requested.pop(threading.get_ident(), None)
+                internals.watch_operations(operations.callback)
             except Exception as error:
                 on_fault("threads", error)
         bootstrap(thread)

@@ -6,15 +6,15 @@ import functools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from statistics import median
 from typing import Any
 
-from gpulint.probe.agent.guard import Fault, guarded
+from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.retraces import Retraces
-from gpulint.probe.agent.states import TRACE, States
+from gpulint.probe.agent.states import INPUT, TRACE, States
 from gpulint.probe.agent.writer import Writer
 
 XLA, GRAPH = "xla", "trace"
@@ -49,7 +49,7 @@ class Tracings:
     times as long as usual while the process computes.
     """
 
-    def __init__(self, places: Places, states: States, fault: Fault, compiled: Collection[str]) -> None:
+    def __init__(self, places: Places, states: States, fault: Guard, compiled: Collection[str]) -> None:
         """`compiled`: names of functions that XLA compiles."""
         self.retraces = Retraces(places, fault)
         self._places, self._states, self._compiled = places, states, compiled
@@ -79,6 +79,8 @@ class Tracings:
 
         @functools.wraps(create)
         def created(function_type: Any, context: Any, graph: Any, options: Any, *rest: Any) -> Any:
+            if states.is_here and states.state == INPUT:  # TensorFlow's own, for the iterator of a strategy
+                return create(function_type, context, graph, options, *rest)
             self.retraces.note(function_type, options)
             name = str(getattr(options, "name", ""))
             place = self._places.of_function(getattr(options, "python_function", None)) or self._places.here()
@@ -104,6 +106,8 @@ class Tracings:
 
     def first_run(self, name: str, place: Place | None) -> None:
         """A trace has run for the first time: TensorFlow optimised its graph before, or XLA compiled it."""
+        if self._states.state == INPUT:
+            return
         usual, place = self._usual_of(name), self._made_at.get(name, place)
         seconds = self._states.was(TRACE, place, name, usual)
         self._traced += 1
@@ -154,7 +158,7 @@ class Tracings:
             is_long = usual is not None and beyond > LONG and seconds > LONGER * usual and computed > BUSY * beyond
             if is_new or is_long:
                 self._states.moves(place, TRACE, name, began, began + beyond, beyond)
-                self._add(name, self._made_at.get(name, place), XLA, beyond, [_text(shapes)] if shapes else [])
+                self._add(name, self._made_at.get(name, place), XLA, beyond, _text(shapes or _open(arguments)))
                 return
         recent.append(seconds)
 
@@ -196,8 +200,14 @@ def _shapes(arguments: Any) -> Iterator[tuple[Any, ...]]:
             left += value.values()
         elif getattr(value, "shape", None) is not None:
             seen += 1
-            yield tuple(value.shape)
+            yield tuple(value.shape) if getattr(value.shape, "rank", 0) is not None else ()
 
 
-def _text(shapes: Shapes) -> str:
-    return ", ".join(str(shape) for shape in shapes)
+def _open(arguments: Iterable[Any]) -> Shapes:
+    """Of iterators among arguments, the shapes of elements that are not fixed."""
+    left = [getattr(one, "element_spec", None) for one in arguments]
+    return tuple(shape for shape in _shapes(left) if None in shape)
+
+
+def _text(shapes: Shapes) -> list[str]:
+    return [", ".join(str(shape) for shape in shapes)] if shapes else []

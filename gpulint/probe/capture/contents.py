@@ -26,6 +26,7 @@ from gpulint.probe.capture.records import (
     Loop,
     ModelCall,
     Node,
+    OwnCost,
     Pace,
     Read,
     ReplicaRun,
@@ -36,7 +37,7 @@ from gpulint.probe.capture.records import (
     SourceText,
     Split,
     Stage,
-    StageWork,
+    StageTime,
     Stated,
     Steps,
     Strategy,
@@ -177,10 +178,12 @@ class Capture:
     inside: list[Inside] = field(default_factory=list)
     traced: dict[tuple[str, Where | None, str], Traced] = field(default_factory=dict)
     """By function, line and kind."""
+    own_cost: OwnCost | None = None
+    """What gpulint itself took."""
     eager_cost: EagerCost | None = None
     generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
     """Generators that feed datasets: elements and seconds."""
-    stage_times: dict[tuple[Where | None, str], StageWork] = field(default_factory=dict)
+    stage_times: dict[tuple[Where | None, str], StageTime] = field(default_factory=dict)
     """(line that reads, name of the stage) → the stage, as tf.data measured it."""
     samples: Counter[Sampled] = field(default_factory=Counter)
     window: Window | None = None

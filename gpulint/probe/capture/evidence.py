@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 OPERATIONS = "operations"
+SESSIONS = "sessions"
+BACKEND = "the backend of Keras"
 RUNTIME = "runtime state"
 REQUESTED = "requested devices"
 COPIES = "copies"

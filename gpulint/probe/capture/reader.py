@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.device_names import localised
 from gpulint.probe.capture.records import (
+    PUBLIC_NAMES,
     Batch,
     Call,
     Card,
@@ -29,6 +30,7 @@ from gpulint.probe.capture.records import (
     Loop,
     ModelCall,
     Node,
+    OwnCost,
     Pace,
     PeakRow,
     Read,
@@ -40,7 +42,7 @@ from gpulint.probe.capture.records import (
     SourceText,
     Split,
     Stage,
-    StageWork,
+    StageTime,
     Stated,
     Steps,
     Strategy,
@@ -159,7 +161,8 @@ def _refused(capture: Capture, record: dict[str, Any], files: dict[int, str]) ->
 
 def _strategy(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = tuple(record["devices"])
-    made = Strategy(record["id"], record["class"], devices, record["replicas"], _where(record["where"]))
+    name = PUBLIC_NAMES.get(record["class"], record["class"])
+    made = Strategy(record["id"], name, devices, record["replicas"], _where(record["where"]))
     capture.strategies.append(made)
     capture.timeline.append(Happened(_at(record), made))
 
@@ -422,6 +425,10 @@ def _worker(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     capture.worker = Worker(record["job"], int(record["index"]), record["launcher"], tasks)
 
 
+def _cost(capture: Capture, record: dict[str, Any], files: _Files) -> None:
+    capture.own_cost = OwnCost(record["hooks"], record["counting"], record["writing"])
+
+
 def _pace(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     if capture.phase == MEASURED:
         capture.paces += [Pace(*row) for row in record["rows"]]
@@ -476,8 +483,8 @@ def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None
 def _stage_times(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, name, *numbers in record["rows"]:
         key = _place(files, file, row), name
-        before = capture.stage_times.get(key, StageWork(0, 0.0, 0.0))
-        capture.stage_times[key] = StageWork(*(one + more for one, more in zip(before, numbers, strict=True)))
+        before = capture.stage_times.get(key, StageTime(0, 0.0, 0.0))
+        capture.stage_times[key] = StageTime(*(one + more for one, more in zip(before, numbers, strict=True)))
 
 
 def _samples(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -556,6 +563,7 @@ _HANDLERS = {
     "inside": _inside,
     "traced": _traced,
     "eager": _eager,
+    "cost": _cost,
     "generators": _generators,
     "stages": _stage_times,
     "samples": _samples,

@@ -93,6 +93,7 @@ class Strategy(NamedTuple):
 
     id: int
     cls: str
+    """Its name in `tf.distribute`, or the class of the program."""
     devices: tuple[str, ...]
     """Of this process."""
     replicas: int
@@ -105,8 +106,21 @@ class Strategy(NamedTuple):
         return len(self.devices) if self.cls in SEVERAL_WORKERS and self.devices else self.replicas
 
 
-SEVERAL_WORKERS = frozenset({"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
-"""Strategies whose replicas are on several workers; the second is the class name of the first."""
+SEVERAL_WORKERS = frozenset({"MultiWorkerMirroredStrategy"})
+"""Strategies whose replicas are on several workers."""
+
+PUBLIC_NAMES = {
+    "CollectiveAllReduceStrategy": "MultiWorkerMirroredStrategy",
+    "ParameterServerStrategyV2": "ParameterServerStrategy",
+    "TPUStrategyV2": "TPUStrategy",
+    "CentralStorageStrategyV1": "CentralStorageStrategy",
+    "CollectiveAllReduceStrategyV1": "MultiWorkerMirroredStrategy",
+    "MirroredStrategyV1": "MirroredStrategy",
+    "OneDeviceStrategyV1": "OneDeviceStrategy",
+    "ParameterServerStrategyV1": "ParameterServerStrategy",
+    "TPUStrategyV1": "TPUStrategy",
+}
+"""Classes of TensorFlow → the names in `tf.distribute` that programs write (2.16 and 2.21)."""
 
 
 class Call(NamedTuple):
@@ -393,7 +407,7 @@ class Segment(NamedTuple):
     work: tuple[Work, ...]
 
 
-class StageWork(NamedTuple):
+class StageTime(NamedTuple):
     """A stage of the pipelines that a line reads: elements, seconds of its own work, and elements times parallelism."""
 
     elements: int
@@ -416,6 +430,19 @@ class Traced(NamedTuple):
     times: int
     seconds: float
     causes: tuple[str, ...]
+
+
+class OwnCost(NamedTuple):
+    """Seconds that gpulint took in the program's process: in its hooks, for counting eager operations, and for writing
+    the capture."""
+
+    hooks: float
+    counting: float
+    writing: float
+
+    @property
+    def total(self) -> float:
+        return self.hooks + self.counting + self.writing
 
 
 class EagerCost(NamedTuple):

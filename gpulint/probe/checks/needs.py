@@ -8,6 +8,7 @@ from itertools import chain
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.evidence import (
+    BACKEND,
     COPIES,
     DISTRIBUTED_WAITS,
     EAGER_STEPS,
@@ -18,6 +19,7 @@ from gpulint.probe.capture.evidence import (
     REPLICAS,
     REQUESTED,
     RUNTIME,
+    SESSIONS,
     WAITS,
 )
 from gpulint.probe.expectations.expectation import Expectation, Level, Status
@@ -30,6 +32,8 @@ _GRAPHS = _PLACED | {"strategy-spread", "variables-mirrored"}
 
 NEEDED = {
     OPERATIONS: _STEPS | _GRAPHS | {"expect-traces", "gpu-idle-held", "retrace", "replica-batch"},
+    SESSIONS: _STEPS | _GRAPHS | {"expect-traces", "gpu-idle-held", "replica-batch"},
+    BACKEND: _STEPS | _GRAPHS | {"expect-traces", "gpu-idle-held", "replica-batch"},
     RUNTIME: frozenset({"growth-set"}),
     REQUESTED: frozenset({"copies", "scope-placement", "variables-mirrored"}),
     COPIES: frozenset({"copies", "expect-copies", "variables-mirrored"}),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import hypot, sqrt
 from statistics import quantiles
@@ -20,6 +21,9 @@ Unit = Literal["seconds", "bytes", "share", "number"]
 
 _NOISE = {"seconds": 0.0, "bytes": float(1 << 20), "share": 0.02, "number": 0.0}
 """Differences that say nothing: an allocator's rounding, the choice of the steps that were traced."""
+
+PREDICTION = "prediction"
+"""The id of the checks of findings."""
 
 BROKEN = (Status.FAIL, Status.WARN)
 
@@ -96,7 +100,7 @@ def compared(before: RunReport, after: RunReport) -> Comparison:
         before,
         after,
         tuple(_changes(before, after)),
-        tuple(_verdicts(before.expectations, after.expectations)),
+        tuple(_verdicts(before, after)),
         tuple(_differences(before.capture, after.capture)),
     )
 
@@ -154,8 +158,9 @@ def _names(*named: dict[str, float] | dict[str, float | None]) -> list[str]:
     return list(dict.fromkeys(name for one in named for name in one))
 
 
-def _verdicts(before: Sequence[Expectation], after: Sequence[Expectation]) -> Iterator[Verdict]:
-    """Checks are the same by id, rule, subject and file; lines move between versions of a program."""
+def _verdicts(before: RunReport, after: RunReport) -> Iterator[Verdict]:
+    """Checks are the same by id, subject and file, those of findings by rule, too. Lines move between versions of a
+    program, and the program itself may have another name."""
     first, second = _keyed(before), _keyed(after)
     changed = [
         Verdict(second.get(key, first.get(key)), _status(first.get(key)), _status(second.get(key)))  # type: ignore[arg-type]
@@ -165,13 +170,15 @@ def _verdicts(before: Sequence[Expectation], after: Sequence[Expectation]) -> It
     yield from sorted(found, key=lambda one: not one.is_new)
 
 
-def _keyed(expectations: Sequence[Expectation]) -> dict[tuple[str, str, str, str, int], Expectation]:
+def _keyed(report: RunReport) -> dict[tuple[str, str, str, str, int], Expectation]:
     """By what identifies a check, and its ordinal among identical ones."""
+    program = os.path.basename(str(report.capture.process.get("main") or ""))
     seen = Counter[tuple[str, str, str, str]]()
     found: dict[tuple[str, str, str, str, int], Expectation] = {}
-    for one in expectations:
-        path = one.where.path if one.where is not None else ""
-        key = one.id, one.code, one.subject, path.rpartition("/")[2]
+    for one in report.expectations:
+        file = os.path.basename(one.where.path) if one.where is not None else ""
+        code = one.code if one.id == PREDICTION else ""  # a check that passes names no rule
+        key = one.id, code, one.subject, "" if file == program else file
         found[(*key, seen[key])] = one
         seen[key] += 1
     return found

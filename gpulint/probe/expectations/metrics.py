@@ -15,7 +15,7 @@ from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.operation_records import EAGER_COPY
 from gpulint.probe.agent.session import BEFORE
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.evidence import COPIES, EAGER_STEPS, FUNCTIONS, GRAPHS, OPERATIONS
+from gpulint.probe.capture.evidence import BACKEND, COPIES, EAGER_STEPS, FUNCTIONS, GRAPHS, OPERATIONS, SESSIONS
 from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Copy
 from gpulint.probe.expectations.expectation import SIMULATED
@@ -127,6 +127,8 @@ def _placed(capture: Capture) -> Counter[_Put] | Unknown:
         if function.jit and not function.graph:
             counts[_Put(f"`{function.name}`, compiled by XLA", function.device, False)] += 1
     unseen = [function.name for function in capture.functions.values() if not (function.jit or function.graph)]
+    if counts and (sessions := dict(capture.lost).get(SESSIONS)):
+        return Unknown(f"not seen: {SESSIONS} ({sessions})")
     return Unknown(_no_graph(unseen)) if unseen else counts or _logged(capture)
 
 
@@ -337,10 +339,10 @@ def _of(
     return lambda capture, _: measure(capture, kind)
 
 
-_OPS = frozenset({OPERATIONS})
+_OPS = frozenset({OPERATIONS, SESSIONS, BACKEND})
 _TRACED = _OPS | {FUNCTIONS}
-_PLACED = _TRACED | {GRAPHS}
-_COPIED = _PLACED | {COPIES}
+_PLACED = (_TRACED | {GRAPHS}) - {SESSIONS}  # TensorFlow's log has the operations of sessions
+_COPIED = _TRACED | {GRAPHS, COPIES}
 _STEPPED = _TRACED | {EAGER_STEPS}
 _PLACED_IN_STEPS = _PLACED | _STEPPED
 

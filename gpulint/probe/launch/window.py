@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from gpulint.probe import tracing
 from gpulint.probe.capture.evidence import PROFILE
@@ -31,15 +32,18 @@ def record_window(recorder: Recorder, capture: str, environment: Mapping[str, st
                 if rows := told.pop("peaks", None):
                     recorder.write("peaks", rows=rows)
                 recorder.write("window", **told)
-            if to:
-                shutil.copytree(os.path.join(directory, "plugins"), os.path.join(to, "plugins"), dirs_exist_ok=True)
+                for warning in told["warnings"]:
+                    recorder.write("lost", evidence=PROFILE, reason=warning)
+            plugins = os.path.join(directory, "plugins")
+            if to and os.path.isdir(plugins):
+                shutil.copytree(plugins, os.path.join(to, "plugins"), dirs_exist_ok=True)
     except OSError as error:
         recorder.write("fault", where=PROFILE, error=str(error))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _read(directory: str, environment: Mapping[str, str] | None) -> dict[str, object]:
+def _read(directory: str, environment: Mapping[str, str] | None) -> dict[str, Any]:
     main = os.path.join(os.path.dirname(tracing.__file__), "__main__.py")
     try:
         done = subprocess.run(
@@ -52,7 +56,7 @@ def _read(directory: str, environment: Mapping[str, str] | None) -> dict[str, ob
     except subprocess.TimeoutExpired:
         return {"reason": f"the trace was not read within {_LIMIT:g} s"}
     try:
-        told: dict[str, object] = json.loads(done.stdout)
+        told: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
         return {"reason": f"the trace could not be read: {lines[-1] if lines else f'exit status {done.returncode}'}"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import SEVERAL_WORKERS, Wait, Where
+from gpulint.probe.measures.waiting import waits
 
 
 def own_waits(capture: Capture) -> dict[Where | None, Wait]:
@@ -11,7 +12,7 @@ def own_waits(capture: Capture) -> dict[Where | None, Wait]:
     peers = peer_waits(capture)
     return {
         where: wait._replace(waited=wait.waited - peers[where].waited) if where in peers else wait
-        for where, wait in capture.waits.items()
+        for where, wait in waits(capture).items()
     }
 
 
@@ -21,7 +22,7 @@ def peer_waits(capture: Capture) -> dict[Where | None, Wait]:
         return {}
     return {
         where: wait._replace(waited=max(0.0, wait.waited - wait.elements * seconds / elements))
-        for where, wait in capture.waits.items()
+        for where, wait in waits(capture).items()
         if (local := capture.local_input.get(where)) is not None
         for elements, seconds in (local,)
         if elements

@@ -122,3 +122,4 @@ def _observed(capture: Capture) -> Iterator[Where]:
     yield from (one.where for one in counted if one.where is not None)
     yield from (where for one in capture.variables for where in one.callers)
     yield from (where for where in capture.waits if where is not None)
+    yield from (work.where for one in capture.segments for work in one.work if work.where is not None)

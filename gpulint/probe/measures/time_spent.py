@@ -106,7 +106,7 @@ class InputStage(NamedTuple):
     threads: float
 
 
-class StageTime(NamedTuple):
+class PipelineStage(NamedTuple):
     """A stage of the pipelines that a line reads, as tf.data names and measures it ("ParallelMapV2", "Shuffle",
     "Generator"): elements, seconds for each, and how many it makes at a time."""
 
@@ -146,7 +146,7 @@ class TimeSpent:
     """Why the devices' share of the time is unknown, "" if it is known."""
     input_stages: tuple[InputStage, ...] = ()
     """The busiest first; empty if no Python of the program feeds the training."""
-    pipeline: tuple[StageTime, ...] = ()
+    pipeline: tuple[PipelineStage, ...] = ()
     """The slowest first; empty where tf.data does not measure: in TensorFlow before 2.21, or if autotuning is off."""
 
     def seconds_of(self, part: str) -> float:
@@ -286,10 +286,10 @@ def _tracings(capture: Capture) -> Iterator[Tracing]:
         yield Tracing(name, where, kind, one.times, one.seconds, causes)
 
 
-def _pipeline(capture: Capture) -> Iterator[StageTime]:
+def _pipeline(capture: Capture) -> Iterator[PipelineStage]:
     for (where, name), one in capture.stage_times.items():
         if one.elements and name != _ROOT:
-            yield StageTime(where, name, one.elements, one.seconds / one.elements, one.parallel / one.elements)
+            yield PipelineStage(where, name, one.elements, one.seconds / one.elements, one.parallel / one.elements)
 
 
 def _input_stages(capture: Capture) -> Iterator[InputStage]:

@@ -8,7 +8,7 @@ from those that were timed.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -47,6 +47,16 @@ class Span:
         return moved
 
 
+@dataclass(slots=True)
+class Waits:
+    """Waits of a line for the elements of a dataset: their number, seconds, and the parts of the time (their index)
+    that have some."""
+
+    elements: int = 0
+    seconds: float = 0.0
+    parts: set[int] = field(default_factory=set)
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingTime:
     """`parts` cover the time without gaps; `steps` are single steps, the first ones of the run. `work` is what lines
@@ -56,6 +66,8 @@ class TrainingTime:
     steps: list[Span]
     work: dict[tuple[Where | None, str, str], list[float]] = field(default_factory=dict)
     """(line, state, detail) → seconds and number."""
+    waits: dict[Where | None, Waits] = field(default_factory=dict)
+    """By line."""
 
     @property
     def seconds(self) -> float:
@@ -86,8 +98,10 @@ def training_time(capture: Capture) -> TrainingTime | None:
         for one in capture.steps_taken
     ]
     time = TrainingTime(parts, steps)
-    for part in parts:
+    for number, part in enumerate(parts):
         for one in part.work:
+            if (one.state, one.detail) == (INPUT, NEXT):
+                _wait(time, one.where, one.times, one.seconds, {number})
             _count(time, one.where, one.state, one.detail, one.seconds, one.times)
     _move_devices(capture, time)
     _move_inside(capture.inside, time)
@@ -115,6 +129,13 @@ def _move_devices(capture: Capture, time: TrainingTime) -> None:
         work[0] *= 1.0 - sum(shares.get(state, {}).values())
 
 
+def _wait(time: TrainingTime, where: Where | None, elements: int, seconds: float, parts: Iterable[int]) -> None:
+    waits = time.waits.setdefault(where, Waits())
+    waits.elements += elements
+    waits.seconds += seconds
+    waits.parts |= {*parts}
+
+
 def _move_inside(rows: Sequence[Inside], time: TrainingTime) -> None:
     """Waits first: what is left of an unusually long step may be a compilation."""
     for row in sorted(rows, key=lambda one: (one.work.state != INPUT, one.began)):
@@ -132,6 +153,8 @@ def _move_inside(rows: Sequence[Inside], time: TrainingTime) -> None:
             time.work[key][0] -= taken
             left -= taken
         _count(time, where, row.work.state, row.work.detail, seconds, row.work.times)
+        if row.work.state == INPUT:
+            _wait(time, where, row.work.times, seconds, _among(time.parts, row))
 
 
 def _move_traced(share: float, time: TrainingTime) -> None:
@@ -145,16 +168,22 @@ def _move_traced(share: float, time: TrainingTime) -> None:
             waited = work[0] * share
             work[0] -= waited
             _count(time, where, INPUT, NEXT, waited, work[1])
+            _wait(time, where, int(work[1]), waited, range(len(time.parts)))
 
 
 def _move(spans: Sequence[Span], row: Inside, seconds: float) -> float:
     """Moves seconds of the spans that a row is in, the same share of each; returns how many."""
-    first = bisect_right(spans, row.began, key=lambda span: span.ended)
-    last = max(bisect_left(spans, row.ended, key=lambda span: span.ended), first)
-    among = spans[first : last + 1]
+    among = [spans[number] for number in _among(spans, row)]
     left = sum(one.seconds.get(LAUNCH, 0.0) for one in among)
     share = min(1.0, seconds / left) if left > 0 else 0.0
     return sum(one.move(LAUNCH, row.work.state, one.seconds.get(LAUNCH, 0.0) * share) for one in among)
+
+
+def _among(spans: Sequence[Span], row: Inside) -> range:
+    """The spans that a row is in."""
+    first = bisect_right(spans, row.began, key=lambda span: span.ended)
+    last = max(bisect_left(spans, row.ended, key=lambda span: span.ended), first)
+    return range(min(first, len(spans)), min(last + 1, len(spans)))
 
 
 def _move_eager(capture: Capture, time: TrainingTime) -> None:

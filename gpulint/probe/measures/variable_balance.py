@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from gpulint.probe.capture.records import Strategy, Variable
 from gpulint.probe.measures.memory import Outcome
 
-MIRRORED = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
+MIRRORED = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy"})
 """Strategies that keep a copy of each variable on every replica's device."""
 
 _REPLICA = re.compile(r"/replica_\d+")

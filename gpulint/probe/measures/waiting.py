@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpulint.probe.capture.records import Wait
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Wait, Where
+from gpulint.probe.measures.training_time import training_time
 
 HIGH, MODERATE = 0.2, 0.05
-NEEDED = 50
+NEEDED = 20
 """Elements and training steps needed."""
 
 NOISE = 0.0005
@@ -45,6 +47,19 @@ class WaitShare:
         share = int(self.share * 100 + 1e-6)  # rounding up could show the threshold it is below
         text = f"{share}% of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
         return f"{text}: about what `next()` takes of itself, so steps are too short to tell" if self.is_noise else text
+
+
+def waits(capture: Capture) -> dict[Where | None, Wait]:
+    """By line, the waits of loops over datasets, since the first training step."""
+    time = training_time(capture) if capture.segments else None
+    if time is None:
+        return capture.waits  # of captures that gpulint wrote before it recorded states
+    found = {}
+    for where, one in time.waits.items():
+        seconds = sum(time.parts[number].ended - time.parts[number].began for number in one.parts)
+        steps = sum(time.parts[number].steps for number in one.parts)
+        found[where] = Wait(one.elements, one.seconds, seconds, steps)
+    return found
 
 
 def wait_share(wait: Wait) -> WaitShare:

@@ -95,7 +95,7 @@ def why_unknown(capture: Capture) -> str:
     window = capture.window
     if capture.simulated:
         return "the GPUs are simulated"
-    if not any(device.startswith("GPU:") for device in capture.physical):
+    if not any(device.startswith("GPU:") for device in capture.visible):
         return "no GPU"
     if window is not None and window.devices:
         return ""

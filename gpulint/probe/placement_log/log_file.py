@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from gpulint.probe.capture.contents import Capture, Log
+from gpulint.probe.capture.reader import CaptureError
 from gpulint.probe.placement_log.summary import LogSummary
 
 _CHUNK = 1 << 20
 
 
 def capture_of_log(path: str) -> Capture:
-    """The capture of a placement log of any TensorFlow release. Raises OSError."""
+    """The capture of a placement log of any TensorFlow release. Raises CaptureError for a file without a line of
+    one, OSError."""
     summary = LogSummary("log")
     with open(path, "rb") as file:
         while chunk := file.read(_CHUNK):
             summary.feed(chunk)
     summary.close()
+    if not summary.is_recognised:
+        raise CaptureError(f"{path}: no placement log: no line of it says where TensorFlow ran anything")
     (record,) = summary.records()
     log = Log(record["lines"], record["placements"], record["torn"], messages=list(record["messages"]))
     for op, device, count in record["placed"]:

@@ -59,6 +59,8 @@ class LogSummary:
         self._placements = Placements()
         self._messages: dict[str, None] = {}
         self._lock = threading.Lock()
+        self.is_recognised = False
+        """Whether any line was TensorFlow's, about devices."""
 
     @property
     def pending(self) -> bytes:
@@ -100,6 +102,7 @@ class LogSummary:
 
     def _counted(self, parsed: Parsed) -> Parsed:
         self._placements.add(parsed.records)
+        self.is_recognised = self.is_recognised or bool(parsed.records)
         for record in parsed.records:
             text = _text(record)
             if text and len(self._messages) < MAX_MESSAGES:

@@ -14,6 +14,7 @@ from gpulint.probe.measures.failures import signal_name
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.memory_limits import places
 from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.measures.time_words import duration
 from gpulint.probe.report import RunReport, workers
 
 SIMULATED = "SIMULATED GPUs: logical CPUs stand for them; speed, NCCL, kernels and real memory are not known"
@@ -53,6 +54,14 @@ def unseen(capture: Capture) -> Iterator[str]:
     """Evidence that was lost, and faults of the probe."""
     yield from (f"not seen: {evidence} ({reason})" for evidence, reason in capture.lost)
     yield from (f"fault of the probe: {fault}" for fault in capture.faults)
+
+
+def own_cost(capture: Capture) -> str | None:
+    """What gpulint itself took, None if unknown."""
+    if capture.own_cost is None or not capture.seconds:
+        return None
+    spent = capture.own_cost.total
+    return f"gpulint itself took {duration(spent)} of the program's {duration(capture.seconds)}; no figure includes it."
 
 
 def cards(capture: Capture) -> list[tuple[Card, tuple[str, ...] | None]]:

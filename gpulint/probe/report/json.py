@@ -8,7 +8,7 @@ from typing import Any
 
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import Where
+from gpulint.probe.capture.records import Node, Where
 from gpulint.probe.expectations.expectation import Expectation
 from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.measures.fallbacks import fallbacks
@@ -29,8 +29,8 @@ def render(report: RunReport, color: bool = False) -> str:
 def content(report: RunReport) -> dict[str, Any]:
     """`run`, `headline`, `time` (null without training steps), `advice`, `environment`, `devices`, `expectations`,
     `placements`, `variables`, `copies`, `memory`, `cards`, `functions`, `strategies`, `workers` (null outside a
-    cluster), `steps`, `log`, `faults`, `simulated` (null without simulated GPUs) and the probe's exit `status`. Rows
-    start at 1, sizes are bytes, times seconds.
+    cluster), `steps`, `log`, `overhead` (of gpulint itself, null if unknown), `faults`, `simulated` (null without
+    simulated GPUs) and the probe's exit `status`. Rows start at 1, sizes are bytes, times seconds.
 
     A location in a notebook also has `cell`, the index among all cells, from 0; its row is relative to the cell.
     """
@@ -142,8 +142,17 @@ def content(report: RunReport) -> dict[str, Any]:
             name: {"lines": log.lines, "placements": log.placements, "torn": log.torn, "messages": log.messages}
             for name, log in capture.logs.items()
         },
+        "overhead": _overhead(capture),
         "faults": capture.faults,
     }
+
+
+def _overhead(capture: Capture) -> dict[str, Any] | None:
+    cost = capture.own_cost
+    if cost is None:
+        return None
+    share = round(cost.total / capture.seconds, 6) if capture.seconds else None
+    return {"seconds": round(cost.total, 6), **cost._asdict(), "share": share}
 
 
 def _time(time: TimeSpent) -> dict[str, Any]:
@@ -242,7 +251,28 @@ def _placements(capture: Capture) -> list[dict[str, Any]]:
         }
         for name, where in sorted(capture.compiled.items())
     ]
-    return [*eager, *nodes, *units]
+    return [*eager, *nodes, *units] or _logged(capture)
+
+
+def _logged(capture: Capture) -> list[dict[str, Any]]:
+    """The placements of TensorFlow's log, where nothing else is known: it names neither lines nor requests. Of two
+    streams that say the same, the one that says more."""
+    logs = [log for log in capture.logs.values() if log.placed or log.ran]
+    fullest = max(logs, key=lambda log: log.placed.total() + log.ran.total(), default=None)
+    if fullest is None:
+        return []
+    return [
+        {
+            **_place(None),
+            "op": op,
+            "dtype": None,
+            "requested": None,
+            "assigned": device,
+            "count": count,
+            "reason": reason(Node(None, op, "", device, ""), capture) or None,
+        }
+        for (op, device), count in sorted((fullest.placed + fullest.ran).items())
+    ]
 
 
 def _simulated(capture: Capture) -> dict[str, Any] | None:

@@ -22,7 +22,16 @@ from gpulint.probe.measures.time_spent import TimeSpent
 from gpulint.probe.measures.time_words import duration, percent
 from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.failure import failure
-from gpulint.probe.report.header import SIMULATED, ending, header, listed, missing_kernels, unseen, unused_cards
+from gpulint.probe.report.header import (
+    SIMULATED,
+    ending,
+    header,
+    listed,
+    missing_kernels,
+    own_cost,
+    unseen,
+    unused_cards,
+)
 from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.sparkline import sparkline
@@ -197,6 +206,8 @@ def _closing(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     yield from _memory(report, width)
     yield from _checks(report, width, verbose)
     yield from _untouched(report, width, verbose)
+    if (overhead := own_cost(report.capture)) is not None:
+        yield from _plain(overhead, width, "dim")
     if report.capture.members and (ended := ending(report.capture)):
         yield from _plain(f"{ended[0].upper()}{ended[1:]}.", width, "bold")
 

@@ -216,6 +216,14 @@ def test_all_traces_but_the_first_are_lost_time() -> None:
     assert not advise(capture(), (), before_the_first_step)
 
 
+@pytest.mark.parametrize("name", ["Dataset_map_decode", "_remote_next_func"])
+def test_functions_that_a_pipeline_calls_are_not_retraced_by_the_program(name: str) -> None:
+    tracing = Tracing(name, THERE, "trace", 10, 5.0, ())
+    traced = PartAt("trace", HERE, 8.0, 9, name)
+    found = advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, by_line=[traced], tracings=[tracing]))
+    assert not [one for one in found if one.cause == "retracing"]
+
+
 def test_the_fix_of_retracing_fits_what_changes() -> None:
     tracing = Tracing("train", THERE, "trace", 10, 5.0, ())
     time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[tracing])

@@ -75,7 +75,7 @@ PLANTED = {
     ),
     "eager-step": (
         "import tensorflow as tf\n\nw = [tf.Variable(tf.ones((16, 16))) for _ in range(8)]\nx = tf.ones((4, 16))\n"
-        + "for _ in range(40):  # here\n    with tf.GradientTape() as tape:\n        y = x\n        for v in w:\n"
+        + "for _ in range(40):\n    with tf.GradientTape() as tape:  # here\n        y = x\n        for v in w:\n"
         + "            y = tf.nn.relu(tf.matmul(y, v)) + 0.1\n        loss = tf.reduce_mean(y)\n"
         + "    for v, g in zip(w, tape.gradient(loss, w)):\n        v.assign_sub(0.001 * g)\n"
     ),
@@ -107,7 +107,7 @@ def probed(directory: Path, text: str, *options: str) -> dict[str, Any]:
     done = subprocess.run(
         [*command, "-o", "r.json", *options, "a.py"], cwd=directory, env=environment, capture_output=True, check=False
     )
-    assert done.returncode == 0, done.stderr.decode()
+    assert done.returncode in (0, 4), done.stderr.decode()
     report: dict[str, Any] = json.loads((directory / "r.json").read_text(encoding="utf-8"))
     return report
 
@@ -144,7 +144,7 @@ def test_a_gpu_without_work_is_named_in_a_rehearsal(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_program_without_memory_is_told_who_holds_it(tmp_path: Path) -> None:
     text = "import tensorflow as tf\nkept = []\nfor _ in range(50):\n    kept.append(tf.ones((1024, 1024)))  # here\n"
-    report = probed(tmp_path, text, "--simulate-gpus", "1", "--simulate-memory", "40MiB", "--exit-status", "report")
+    report = probed(tmp_path, text, "--simulate-gpus", "1", "--simulate-memory", "40MiB")
     assert (report["advice"][0]["cause"], report["advice"][0]["row"]) == ("out-of-memory", 4)
 
 

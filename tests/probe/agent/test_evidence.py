@@ -8,6 +8,7 @@ import pytest
 
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.waiting import waits
 from tests.probe.agent.test_agent import DEVICES, plain, probed, row_of
 
 pytestmark = pytest.mark.tensorflow
@@ -111,7 +112,7 @@ def step(x):
 def test_a_loop_that_waits_for_its_elements_is_timed(tmp_path: Path) -> None:
     text = DEVICES + SLOW + "for x in data:  # loop\n    step(x)\n"
     _, capture = probed(tmp_path, text)
-    wait = capture.waits[where(tmp_path, text, "# loop")]
+    wait = waits(capture)[where(tmp_path, text, "# loop")]
     assert wait.elements >= 30
     assert wait.steps == wait.elements
     assert 0.005 * wait.elements < wait.waited <= wait.seconds
@@ -128,11 +129,10 @@ model.fit(data.map(lambda x: (x[None], x[None])), verbose=0)  # fit
 """
     )
     _, capture = probed(tmp_path, text)
-    wait = capture.waits.get(where(tmp_path, text, "# fit"))
-    if "waits for input of `fit`" in dict(capture.lost):
-        assert wait is None
+    wait = waits(capture).get(where(tmp_path, text, "# fit"))
+    if wait is None:
+        assert "waits for input of `fit`" in dict(capture.lost)
     else:
-        assert wait is not None
         assert 0.005 * wait.elements < wait.waited <= wait.seconds
     assert not capture.faults
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.probe.agent.guard import Fault
+from gpulint.probe.agent.guard import Guard
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.pipelines import Pipelines
 from gpulint.probe.agent.places import Places
@@ -30,7 +30,7 @@ class CacheDataset(Dataset): ...
 
 @pytest.fixture
 def pipelines(tmp_path: object) -> Pipelines:
-    fault: Fault = lambda where, error: pytest.fail(f"{where}: {error}")  # noqa: E731
+    fault = Guard(lambda where, error: pytest.fail(f"{where}: {error}"))
     return Pipelines(Writer(f"{tmp_path}/capture.jsonl"), Places(), Hooks(), fault)
 
 

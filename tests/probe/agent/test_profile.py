@@ -15,10 +15,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpulint.probe.agent.guard import Guard
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.profile import ENOUGH, LONGEST, PATIENCE, Profile
 from gpulint.probe.agent.steps import Again
 from gpulint.probe.tracing.handover import is_left, window_of
+
+
+class Mark:
+    """A span of the profiler."""
+
+    def __init__(self, name: str, **metadata: Any) -> None:
+        self.name, self.metadata = name, metadata
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *raised: Any) -> None: ...
 
 
 class Run:
@@ -30,10 +42,12 @@ class Run:
         self.moments: list[tuple[str, int]] = []
         self.lost: list[str] = []
         self.error = error
-        self.profile = Profile(str(folder), first, steps, self.lost.append, self.fail, lambda: (self.taken, self.ended))
+        self.profile = Profile(
+            str(folder), first, steps, self.lost.append, Guard(self.fail), lambda: (self.taken, self.ended)
+        )
         self.hooks = Hooks()
         self.module = ModuleType(Run.start.__module__)
-        vars(self.module).update(start=self.start, stop=self.stop, Trace=self.mark)
+        vars(self.module).update(start=self.start, stop=self.stop, Trace=type("Trace", (Mark,), {}))
         with patch.dict(sys.modules, {Run.start.__module__: self.module}):
             self.profile.watch(self.module, self.hooks)
         self.again = Again(step=0)
@@ -47,10 +61,6 @@ class Run:
 
     def stop(self) -> None:
         self.moments.append(("stop", self.taken))
-
-    @contextmanager
-    def mark(self, name: str) -> Iterator[None]:
-        yield
 
     @staticmethod
     def fail(where: str, error: BaseException) -> None:

@@ -45,11 +45,11 @@ def test_the_states_of_a_step_add_up_to_its_time(tmp_path: Path) -> None:
     capture = read(str(capture_path))
     assert sum(one.steps for one in capture.segments) == 5
     for one in capture.segments:
-        assert sum(one.seconds.values()) == pytest.approx(one.ended - one.began, abs=1e-5)
+        assert sum(one.seconds.values()) == pytest.approx(one.ended - one.began, abs=1e-4)
     found = time_spent(capture)
     assert found is not None
     assert found.seconds_of("trace") >= 0.005
-    assert found.seconds_of("other") == 0
+    assert found.seconds_of("other") < 1e-4
 
 
 def test_nothing_is_counted_before_the_first_step(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_the_thread_that_takes_the_first_step_is_the_one_that_counts() -> None:
 
 
 def inside(*calls: tuple[float, float]) -> _Inside:
-    one = _Inside(threading.Event(), LINE, 0)
+    one = _Inside(threading.Event(), LINE)
     for began, ended in calls:
         call = _Call(began)
         call.ended = ended

@@ -159,3 +159,27 @@ def test_sums_over_a_loop_go_on_in_later_records(tmp_path: Path) -> None:
     assert capture.waits == {None: Wait(20, 1.0, 4.0, 20)}
     assert capture.model_calls == {ModelCall(None, "predict"): (6, 0.5)}
     assert capture.runs == {ReplicaRun(None, "step", 2, False, False, True, False, 16): 10}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("CollectiveAllReduceStrategy", "MultiWorkerMirroredStrategy"),
+        ("ParameterServerStrategyV2", "ParameterServerStrategy"),
+        ("MirroredStrategy", "MirroredStrategy"),
+        ("OurStrategy", "OurStrategy"),
+    ],
+)
+def test_a_strategy_has_the_name_that_programs_write(tmp_path: Path, name: str, shown: str) -> None:
+    strategy = {
+        "kind": "strategy",
+        "t": 1.2,
+        "id": 1,
+        "class": name,
+        "devices": ["GPU:0"],
+        "replicas": 2,
+        "where": None,
+    }
+    records = "".join(json.dumps(record) + "\n" for record in (START, strategy))
+    (one,) = read(written(tmp_path, records)).strategies
+    assert one.cls == shown

@@ -604,7 +604,7 @@ def test_a_variable_outside_the_scope_that_replicas_read_is_no_equal_share() -> 
             "30% of the time, 0.3 ms for each of 100 elements: about what `next()` takes of itself, so steps are too "
             "short to tell",
         ),
-        (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset was seen with 50 elements and steps"),
+        (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset was seen with 20 elements and steps"),
     ],
 )
 def test_the_share_of_a_loop_that_waits_is_judged(wait: Wait, status: Status, observed: str) -> None:

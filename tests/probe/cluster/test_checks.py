@@ -72,7 +72,7 @@ class TestJoined:
         assert [one.subject for one in found if one.id == "worker-joined"] == ["worker 0, 1"]
 
     def test_workers_of_parameter_servers_run_what_the_coordinator_sends_them(self) -> None:
-        strategy = Strategy(1, "ParameterServerStrategyV2", ("CPU:0",), 1, LINE)
+        strategy = Strategy(1, "ParameterServerStrategy", ("CPU:0",), 1, LINE)
         chief = Member(Task("chief", 0), replace(worker(0), strategies=[strategy]))
         served = [Member(Task("worker", index), replace(worker(index, steps=0), strategies=[])) for index in (0, 1)]
         found = verify(Run(joined([chief, *served])), CHECKS)
@@ -149,7 +149,7 @@ class TestBalance:
         assert of("replica-balance", worker(0), idle)[0].observed == "10 nodes on worker 0; 2 nodes on worker 1"
 
     def test_an_idle_replica_of_one_worker_is_named(self) -> None:
-        strategy = Strategy(1, "CollectiveAllReduceStrategy", ("GPU:0", "GPU:1"), 4, LINE)
+        strategy = Strategy(1, "MultiWorkerMirroredStrategy", ("GPU:0", "GPU:1"), 4, LINE)
         both = [replace(worker(index), strategies=[strategy], logical=("GPU:0", "GPU:1")) for index in range(2)]
         found = of("replica-balance", *both)
         assert found[0].observed == "GPU:0: 128 bytes, GPU:1: 0 bytes"

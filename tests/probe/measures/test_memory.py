@@ -162,7 +162,7 @@ class TestVariables:
         found = variable_balance(BOTH, [variable("w", "CPU:0")])
         assert found is not None and found.verdict == "inconclusive"
 
-    @pytest.mark.parametrize("cls", ["ParameterServerStrategyV2", "CentralStorageStrategy", "OneDeviceStrategy"])
+    @pytest.mark.parametrize("cls", ["ParameterServerStrategy", "CentralStorageStrategy", "OneDeviceStrategy"])
     def test_other_strategies_need_no_copies(self, cls: str) -> None:
         assert variable_balance(BOTH._replace(cls=cls), [variable("w", "GPU:0")]) is None
 

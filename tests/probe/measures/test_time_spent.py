@@ -165,11 +165,7 @@ def rows():
         time.sleep(0.05)
         yield [[1.0] * 16]
 
-def save(*arguments):
-    time.sleep(0.03)
-
-tf.summary.write = save  # as slow as a disk
-
+checkpoint = tf.train.Checkpoint(w=w)
 data = tf.data.Dataset.from_generator(rows, output_signature=tf.TensorSpec((1, 16)))
 for epoch in range(2):
     n = 0
@@ -177,6 +173,7 @@ for epoch in range(2):
         loss = step(x, n // 5)
         n += 1
         time.sleep(0.02)  # own code
+        checkpoint.write("saved")  # saves
 """
     time = of_program(tmp_path, text)
     assert time.steps == 39
@@ -184,9 +181,11 @@ for epoch in range(2):
     assert time.seconds_of("python") > 0.8 * 38 * 0.02
     assert at(time, "python", text, "# own code") > 0.5 * 38 * 0.02
     assert at(time, "trace", text, "# the function") > 0
+    assert at(time, "checkpoint", text, "# saves") == pytest.approx(time.seconds_of("checkpoint"))
+    assert time.seconds_of("checkpoint") > 0
     (traced,) = [one for one in time.tracings if one.function == "step"]
     assert traced.count >= 4
-    assert traced.causes[0].startswith("n: ")
+    assert "`n` changed" in traced.causes[0]
     assert [one.name for one in time.phases] == ["epoch 1", "epoch 2"]
     assert time.operations_per_step is not None
 
@@ -253,6 +252,8 @@ model.fit(tf.data.Dataset.range(8 * 20).map(read).batch(8), epochs=2, verbose=0)
     assert time.seconds_of("input") > 0.6 * 38 * 0.08
     assert time.seconds_of("input") > 0.5 * time.seconds
     assert at(time, "input", text, "# fits") > 0.5 * 38 * 0.08
+    own = [one.function for one in time.tracings if one.function.startswith("_")]
+    assert own == []  # the functions of TensorFlow's iterators, which it traces in each epoch
 
 
 @pytest.mark.tensorflow

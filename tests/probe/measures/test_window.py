@@ -125,7 +125,7 @@ def test_without_a_trace_the_reason_is_reported_and_nvml_shown_as_what_it_is() -
 
 def test_reasons() -> None:
     assert why_unknown(Capture(simulated=2)) == "the GPUs are simulated"
-    assert why_unknown(ran(window(WHOLE, devices=()), physical=("CPU:0",))) == "no GPU"
+    assert why_unknown(ran(window(WHOLE, devices=()), visible=("CPU:0",))) == "no GPU"
     assert why_unknown(ran(None)) == "no step was traced"
     assert why_unknown(ran(window(WHOLE, devices=()))) == "the device tracer recorded nothing"
     text = "failed with error CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"

@@ -198,9 +198,18 @@ def test_a_run_is_profiled_and_read_back(tmp_path: Path) -> None:
         "names = [plane.event_metadata[event.metadata_id].name for plane in space.planes\n"
         "         for line in plane.lines for event in line.events]\n"
         "print(sum(name.startswith('gradient_tape/MatMul/MatMul:') for name in names))\n"
+        "for plane in space.planes:\n"
+        "    stats = {key: one.name for key, one in plane.stat_metadata.items()}\n"
+        "    for line in plane.lines:\n"
+        "        for event in line.events:\n"
+        "            if plane.event_metadata[event.metadata_id].name == 'train':\n"
+        "                told = {stats[one.metadata_id]: one.int64_value or one.uint64_value for one in event.stats}\n"
+        "                print(told['step_num'], told['_r'])\n"
     )
     asked = subprocess.run([sys.executable, "-c", text, profile], capture_output=True, text=True, check=True)
-    assert int(asked.stdout) == 5
+    gradients, *marks = asked.stdout.split("\n")
+    assert int(gradients) == 5
+    assert [mark for mark in marks if mark] == [f"{step} 1" for step in range(4, 9)]
 
 
 OWN_PROFILE = (

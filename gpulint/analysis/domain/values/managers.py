@@ -30,13 +30,14 @@ class GeneratorManager(Manager):
 
 
 class NullManager(Manager):
-    """`contextlib.nullcontext` and similar managers. `value` is what `as` binds."""
+    """`contextlib.nullcontext` and similar managers. `value` is what `as` binds, `suppressed` are names of errors."""
 
-    __slots__ = ("value",)
+    __slots__ = ("suppressed", "value")
 
-    def __init__(self, site: Site, value: Value) -> None:
+    def __init__(self, site: Site, value: Value, suppressed: tuple[str, ...] = ()) -> None:
         super().__init__(site)
         self.value = value
+        self.suppressed = suppressed
 
 
 class ExitStackManager(Manager):

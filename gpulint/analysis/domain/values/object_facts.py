@@ -36,6 +36,9 @@ class ObjectFact(Enum):
     MODEL = auto()
     """Of a layer that was read from a model: the model."""
 
+    SQUASHES = auto()
+    """Of a layer whose activation is a softmax or sigmoid."""
+
     SHAPED = auto()
     """Of a layer that was created with the shape of its input."""
 

@@ -69,6 +69,7 @@ class Tensor(Value):
         "shape_of",
         "single",
         "site",
+        "squashed",
         "state",
         "static",
         "symbolic",
@@ -117,7 +118,9 @@ class Tensor(Value):
         self.single = single
         """Whether it is a batch of one example."""
         self.layer = layer
-        """Layer that outputs it."""
+        """Layer that outputs it, also by way of a softmax or sigmoid."""
+        self.squashed = False
+        """Whether it is a softmax or sigmoid of what `layer` computes."""
         self.on_host = on_host
         """Whether it is in host memory wherever the op runs: strings, shapes, contents of files."""
         self.device = device

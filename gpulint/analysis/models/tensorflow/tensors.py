@@ -22,7 +22,8 @@ from gpulint.analysis.domain.values.base import (
 )
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
-from gpulint.analysis.domain.values.objects import Loss, Variable
+from gpulint.analysis.domain.values.object_facts import ObjectFact
+from gpulint.analysis.domain.values.objects import Layer, Loss, Variable
 from gpulint.analysis.domain.values.tensors import Gradient, PerReplica, Reduced, Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import device_runtime, gradients, host_sync, stateful_ops
@@ -207,10 +208,29 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
         masks=_masks(name, inputs),
         rows=_rows(name, fact, arguments),
     )
+    result.layer, result.squashed = _layer_behind(name, first)
     machine.emit(events.OpCalled(site, machine.where(), name, inputs, result, input_dtype))
     if name in _PAIRS and arguments.positional:
         return Items("tuple", (arguments.positional[0], Tensor(site)))
     return result
+
+
+def _layer_behind(name: str, given: Value | None) -> tuple[Layer | None, bool]:
+    """Layer whose output an op squashes, or passes on after it was squashed.
+
+    A cast of logits to float32 comes in time: what is squashed afterwards is so in float32.
+    """
+    layer = given.layer if isinstance(given, Tensor) else None
+    if not isinstance(given, Tensor) or layer is None:
+        return None, False
+    if name.startswith("tensorflow.") and name.rpartition(".")[2] in SQUASHES:
+        return layer, True
+    is_squashed = given.squashed or ObjectFact.SQUASHES in layer.facts
+    return (layer, True) if name in _KEEPS_REDUCTION and is_squashed else (None, False)
+
+
+SQUASHES = frozenset({"sigmoid", "softmax"})
+"""Activations whose results float16 cannot hold where they are near 0 or 1."""
 
 
 def _masks(name: str, inputs: tuple[Value, ...]) -> bool:

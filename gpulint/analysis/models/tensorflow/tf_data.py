@@ -138,6 +138,13 @@ def consume_elsewhere(machine: Machine, value: Value, function: Function) -> Non
             machine.emit(events.DatasetConsumed(site, where, part, "elsewhere", None))
 
 
+def dropped(machine: Machine, value: Value, site: Site) -> None:
+    """Record that the result of a dataset's method is discarded."""
+    last = value.steps[-1] if isinstance(value, Dataset) and value.steps else None
+    if last is not None and last.site == site:
+        machine.emit(events.TransformationDropped(site, machine.where(), last.name))
+
+
 def is_several(value: Value) -> bool:
     """Whether a value may be several datasets.
 

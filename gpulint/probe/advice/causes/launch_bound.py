@@ -20,6 +20,9 @@ LAUNCH = 5e-6
 SMALL = 2 * LAUNCH
 """An operation that takes the CPU at most this long does almost no work."""
 
+FAST = 10
+"""One of so many steps is at least as fast as those that count."""
+
 MANY = 100
 """Operations of a step from which launching them can matter."""
 
@@ -44,12 +47,18 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         )
         yield Candidate("launch-bound", where, text, evidence, _fix(capture, compiled), {"launch": launching})
     elif operations and operations >= MANY:
-        each = time.launch_cost or launching / time.steps / operations
+        each = _unhindered(observed, operations) or time.launch_cost or launching / time.steps / operations
         if each <= SMALL:
             text = f"{told} runs {operations:,.0f} operations of {duration(each)} each, which do almost nothing"
             evidence = f"On a GPU, launching them takes at least {duration(operations * LAUNCH)} per step."
             seconds = min(operations * time.steps * min(each, LAUNCH), launching)
             yield Candidate("launch-bound", where, text, evidence, _fix(capture, compiled), {"launch": seconds})
+
+
+def _unhindered(observed: Observed, operations: float) -> float:
+    """Seconds of an operation in the steps that other programs on the machine slowed down least."""
+    launched = sorted(one.parts.get("launch", 0.0) for one in observed.time.each)
+    return launched[len(launched) // FAST] / operations if launched else 0.0
 
 
 def _function(observed: Observed) -> tuple[str, Where | None]:

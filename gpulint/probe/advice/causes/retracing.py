@@ -12,8 +12,9 @@ from gpulint.probe.measures.retracing import causes_of, fixes
 from gpulint.probe.measures.time_spent import TimeSpent, Tracing
 from gpulint.probe.measures.time_words import duration
 
-OF_PIPELINES = "Dataset_"
-"""Beginning of the names of functions that pipelines call."""
+OF_PIPELINES = ("Dataset_", "_init_func", "_next_func", "_finalize_func", "_remote_")
+"""Beginnings of the names of functions that pipelines call: those of the program, and those by which each iterator of a
+strategy hands elements over."""
 
 RULES = ("GPU505", "GPU504")
 

@@ -7,6 +7,7 @@ translated where Python calls the runtime and where results come back. Everythin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.agent.simulation.buffers import Buffers
@@ -19,13 +20,16 @@ from gpulint.probe.agent.simulation.listing import Listing
 from gpulint.probe.agent.simulation.names import Names
 from gpulint.probe.agent.simulation.pieces import Pieces, Unsupported
 from gpulint.probe.agent.simulation.placing import Placing
+from gpulint.probe.agent.simulation.refusals import watch_meshes
 from gpulint.probe.agent.simulation.substitutes import Substitutes
 
 
 class Simulation:
-    """Simulated GPUs of this process. `memory`: bytes of each, None if unspecified."""
+    """Simulated GPUs of this process. `memory`: bytes of each, None if unspecified. `refuse` is called with the reason
+    when the program begins something that they cannot do."""
 
-    def __init__(self, gpus: int, memory: int | None) -> None:
+    def __init__(self, gpus: int, memory: int | None, refuse: Callable[[str], None]) -> None:
+        self._refuse = refuse
         self._gpus = gpus
         self._memory = memory
         self._names = Names()
@@ -52,6 +56,7 @@ class Simulation:
             self._graphs = Graphs(self._names, placing, pieces)
             self._graphs.install()
             Substitutes(pieces).install(tensorflow)
+            watch_meshes(self._refuse)
         except AttributeError as error:
             raise Unsupported(f"this TensorFlow is not as it should be ({error})") from None
 

@@ -1,0 +1,37 @@
+"""What cannot run on simulated GPUs, refused by name where the program asks for it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+_MESH = "tensorflow.dtensor.python.layout"
+_DTENSOR = "a DTensor mesh of GPUs works below Python, where simulated GPUs have no names; use one of CPUs"
+
+
+def watch_meshes(refuse: Callable[[str], None]) -> None:
+    """Calls `refuse` with the reason when the program creates a mesh of GPUs. DTensor gives its names of devices to
+    the runtime by itself (2.16 and 2.21)."""
+    try:
+        mesh = import_module(_MESH).Mesh
+    except (ImportError, AttributeError):
+        return
+    construct = mesh.__init__
+
+    @functools.wraps(construct)
+    def constructed(self: Any, *arguments: Any, **keywords: Any) -> None:
+        if any("GPU" in str(device).upper() for device in _devices(arguments, keywords)):
+            refuse(_DTENSOR)
+        construct(self, *arguments, **keywords)
+
+    mesh.__init__ = constructed
+
+
+def _devices(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
+    """The local and global devices (`Mesh(dim_names, global_device_ids, local_device_ids, local_devices, mesh_name,
+    global_devices)`)."""
+    given = [*arguments[3:4], *arguments[5:6], keywords.get("local_devices"), keywords.get("global_devices")]
+    devices = [device for some in given for device in some or ()]
+    return [device.to_string() if hasattr(device, "to_string") else device for device in devices]

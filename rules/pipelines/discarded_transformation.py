@@ -1,0 +1,67 @@
+"""GPU409."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.api import Plan, Report, Rule, Severity, calls, confidence, events, unsafe
+
+
+class DiscardedTransformation(Rule):
+    """Transformation of a dataset without effect
+
+    ## What it does
+    Finds calls such as `dataset.shuffle(1000)` and `dataset.prefetch(1)` whose result is not used.
+
+    ## Why is this bad
+    Datasets do not change: each method returns a new one. The program trains as if the line were not there, in the
+    order of the files, without batches, or without the options.
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    dataset = tf.data.Dataset.range(10_000)
+    dataset.shuffle(10_000)
+    for batch in dataset.batch(32):
+        print(batch)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    dataset = tf.data.Dataset.range(10_000)
+    dataset = dataset.shuffle(10_000)
+    for batch in dataset.batch(32):
+        print(batch)
+    ```
+
+    ## What is not reported
+    Methods that do something by themselves, such as `save`; calls of functions that return a dataset.
+
+    ## Fix
+    Unsafe: assigns the result to the variable or attribute that the method is called on. The program then trains with
+    the transformation.
+
+    ## At run time
+    Not visible at run time.
+    """
+
+    code = "GPU409"
+    name = "discarded-transformation"
+    severity = Severity.WARNING
+    any_of_names = frozenset(
+        {".apply(", ".batch(", ".cache(", ".filter(", ".map(", ".padded_batch(", ".prefetch(", ".repeat(", ".shard("}
+        | {".shuffle(", ".skip(", ".take(", ".unbatch(", ".with_options("}
+    )
+    why = "methods of datasets return a new one; this line has no effect"
+    instead = "assign the result: `dataset = dataset.shuffle(…)`"
+
+    def on_transformation_dropped(self, event: events.TransformationDropped, plan: Plan) -> Iterator[Report]:
+        yield Report(
+            event.site,
+            f"the result of `{event.name}` is not used",
+            confidence=confidence(event.where),
+            fix=unsafe("Assign the result: the transformation then has an effect", calls.assigned, event.site),
+        )
