@@ -2,12 +2,13 @@
 
     python benchmarks/probe.py [ROUNDS]
 
-Needs TensorFlow. Prints, for a Keras `fit`, for a custom loop over the same data with the same model, for a loop whose
-step takes a millisecond and for one that has TensorFlow print 30,000 lines of placement log, the time of a step after
-the warm-up, of everything from the import of TensorFlow to the first step, and of that import, with the probe over
-without it: the lower quartile and the median of the rounds of each side, which take turns at being the first. Single
-rounds differ by 40 % with what else the host does, the fastest of all as well. Beside the time of a step by the clock
-stands what the processors were at it: all threads, and the main one, where most of the probe's work is done.
+Needs TensorFlow, and for a notebook nbclient and ipykernel. Prints, for a Keras `fit`, for a custom loop over the same
+data with the same model, as a script and in a notebook, for a loop whose step takes a millisecond, for a hundred eager
+operations, and for a program that has TensorFlow print 30,000 lines of placement log, the time of a step after the
+warm-up, of everything from the import of TensorFlow to the first step, and of that import, with the probe over without
+it: the lower quartile and the median of the rounds of each side, which take turns at being the first. Single rounds
+differ by 40 % with what else the host does, the fastest of all as well. Beside the time of a step by the clock stands
+what the processors were at it: all threads, and the main one, where most of the probe's work is done.
 """
 
 from __future__ import annotations
@@ -110,39 +111,70 @@ for _ in range({WARM + STEPS}):
         x = tf.nn.relu(x) * 0.5
     times.append((time.perf_counter(), time.process_time(), time.thread_time()))
 """
+EAGER = f"""
+import sys, time
+began = time.perf_counter()
+import tensorflow as tf
+imported = time.perf_counter()
+
+times = []
+x = tf.ones((4, 4))
+for _ in range({WARM + STEPS}):
+    for _ in range(50):
+        x = tf.nn.relu(x) * 0.5
+    times.append((time.perf_counter(), time.process_time(), time.thread_time()))
+"""
+NOTEBOOK = """
+import sys, nbclient, nbformat
+nbclient.NotebookClient(nbformat.read(sys.argv[1], 4), timeout=None).execute()
+"""
+"""Runs a notebook as `jupyter execute` does."""
 END = f"""
-import json
+import json, os
 figures = {{}}
 for clock, name in enumerate({CLOCKS}):
     steps = sorted(after[clock] - before[clock] for before, after in zip(times[{WARM}:], times[{WARM + 1}:]))
     figures[name] = steps[len(steps) // 2]
-json.dump({{**figures, "start": times[0][0] - imported, "import": imported - began}}, open(sys.argv[1], "w"))
+json.dump({{**figures, "start": times[0][0] - imported, "import": imported - began}}, open(os.environ["FIGURES"], "w"))
 """
 
 
 def measured(program: Path, command: list[str], directory: Path) -> dict[str, float]:
     """The figures that one run of a program leaves, with the whole run's seconds."""
     out = directory / "figures.json"
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "0", "CUDA_VISIBLE_DEVICES": "-1"}
-    subprocess.run([*command, str(program), str(out)], env=environment, capture_output=True, check=False)
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "0", "CUDA_VISIBLE_DEVICES": "-1", "FIGURES": str(out)}
+    subprocess.run([*command, str(program)], env=environment, capture_output=True, check=False)
     figures: dict[str, float] = json.loads(out.read_text())
     out.unlink()
     return figures
 
 
+def notebook(source: str) -> dict[str, object]:
+    """A notebook of one cell."""
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
+    return {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+
+
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
-    plain, probed = [sys.executable], [sys.executable, "-m", "gpulint", "probe", "--isolated"]
+    probed = [sys.executable, "-m", "gpulint", "probe", "--isolated"]
     with tempfile.TemporaryDirectory() as name:
         programs = {
             "Keras fit, small ConvNet": FIT,
             "tf.function loop, the same": LOOP,
+            "tf.function loop, in a notebook": LOOP,
             "tf.function loop, steps of a millisecond": SHORT,
+            "a hundred eager operations": EAGER,
             "30,000 lines of placement log": LOGGED,
         }
         for title, text in programs.items():
+            plain = [sys.executable]
             program = Path(name) / "program.py"
             program.write_text(text + END)
+            if "notebook" in title:
+                plain += ["-c", NOTEBOOK]
+                program = program.with_suffix(".ipynb")
+                program.write_text(json.dumps(notebook(text + END)))
             sides: tuple[list[dict[str, float]], list[dict[str, float]]] = ([], [])
             for number in range(rounds):
                 for side in (0, 1) if number % 2 else (1, 0):

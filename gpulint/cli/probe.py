@@ -50,7 +50,7 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
     "--expect",
     multiple=True,
     metavar="METRIC>=VALUE",
-    help="Hold the run against this, such as 'ops.on_gpu>=90%'; can be repeated.",
+    help="Check the run against this, such as 'ops.on_gpu>=90%'; can be repeated.",
 )
 @click.option("--no-jit", is_flag=True, help="Compile nothing with XLA, so that single operations are seen.")
 @click.option(
@@ -155,12 +155,12 @@ def command(
     trust: bool,
     color: str,
 ) -> None:
-    """Run a program and hold what its devices did against what its code says.
+    """Run a program, report where its time went and what to change first, and check its devices against its code.
 
     SCRIPT runs as `python SCRIPT ARGUMENTS…` would, a notebook (.ipynb) as `jupyter execute` would; options of gpulint
     stand before it.
 
-    Exit status: 0 every expectation holds or is only warned of, 1 one is broken, 2 wrong usage or an internal error,
+    Exit status: 0 no violation, or only warnings, 1 a violation, 2 wrong usage or an internal error,
     3 what was stated is inconclusive, or anything is (--strict), 4 the program itself failed, 124 it hung or took too
     long. Where several apply, the first of 124, 1, 4, 2 and 3 counts. `--exit-status program` exits as the program did,
     124 where it was stopped.

@@ -56,6 +56,9 @@ LAST = 2.0
 TIMED = 4
 """Counted operations that are timed between two writes."""
 
+RATE = 8_000
+"""Bytes a second that records of eager operations may take: long ones are written less often."""
+
 INTERVAL = 1.0
 """Seconds between two writes of the counts."""
 
@@ -149,6 +152,8 @@ class Session:
         self._unwatched = Unwatched(self._places, self._hooks, self.fault, lambda *lost: self._lose(lost))
         self._profile.places = self._rows_of_nodes
         self._profile.on_begin, self._profile.on_end = self._begin_spans, self._end_spans
+        self._operations_due = 0.0
+        """When eager operations are written again."""
         self._faults: set[tuple[str, str]] = set()
         self._lost: set[tuple[str, str]] = set()
         """Evidence that is lost, and why."""
@@ -458,7 +463,8 @@ class Session:
         if operations is None or self._forks.is_fork:
             return
         try:
-            self._write_operations(operations)
+            if time.monotonic() >= self._operations_due or self._stopped.is_set():
+                self._write_operations(operations)
             self._observers.write()
             self._forks.after_start.write(self._writer)
             self._steps.write(self._writer)
@@ -482,9 +488,11 @@ class Session:
 
     def _write_operations(self, operations: Operations) -> None:
         assert self._placements is not None
+        written = self._writer.written
         ran, copied = operations.take()
         self._placements.operations(ran)
         self._placements.copies(copied)
+        self._operations_due = time.monotonic() + (self._writer.written - written) / RATE
         for name, place in list(operations.loops.items())[self._loops_told :]:
             self._writer.write("loop", function=name, where=place)
             self._loops_told += 1

@@ -48,11 +48,11 @@ def check(run: Run) -> Iterator[Expectation]:
             f"{sum(copies.values())} {each}, {', '.join(ways)}" + (f", {size:,} bytes" if size else ""),
             code="GPU102",
             where=where,
-            fix="make its inputs on one device, or put it into a `tf.device` scope of its own",
+            fix="create its inputs on one device, or put it into a `tf.device` scope of its own",
             level=Level.WARN,
         )
     if in_steps and not by_line:
-        yield held(_ID, "copies in each step", _EXPECTED, f"{len(in_steps)}, from the host or as asked for")
+        yield held(_ID, "copies in each step", _EXPECTED, f"{len(in_steps)}, from the host or as requested")
 
 
 def between_replicas(capture: Capture, strategy: Strategy) -> Counter[Copy]:

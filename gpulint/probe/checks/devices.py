@@ -23,10 +23,10 @@ def check(run: Run) -> Iterator[Expectation]:
                 _ID,
                 subject,
                 expected,
-                f"there is no {', '.join(missing)}; training under it may wait for ever",
+                f"there is no {', '.join(missing)}; training under it may hang",
                 code="GPU107",
                 where=strategy.where,
-                fix="leave the list out: the strategy takes the GPUs that there are",
+                fix="omit the list: the strategy uses all GPUs",
             )
         else:
             yield held(_ID, subject, expected, "there", where=strategy.where)

@@ -13,9 +13,9 @@ from gpulint.probe.expectations.expectation import Expectation, Level, Run, Stat
 from gpulint.probe.measures.reasons import is_bookkeeping
 
 _ID = "eager-hot-loop"
-_SUBJECT = "operations that Python runs one by one"
-_EXPECTED = f"at most {FEW} for each step"
-_BETWEEN = "put what is run between the steps into functions decorated with `tf.function`, too"
+_SUBJECT = "eager ops per step"
+_EXPECTED = f"at most {FEW}"
+_BETWEEN = "decorate what runs between the steps with `tf.function`, too"
 
 SEEN = 2
 """Steps needed: operations before the first do not belong to a step."""
@@ -39,10 +39,10 @@ def check(run: Run) -> Iterator[Expectation]:
         if one.taken < SEEN:
             continue
         if one.busy <= MOST * one.taken:
-            yield held(_ID, _SUBJECT, _EXPECTED, f"more after {one.busy} of {one.taken} steps", where=one.where)
+            yield held(_ID, _SUBJECT, _EXPECTED, f"limit exceeded in {one.busy} of {one.taken} steps", where=one.where)
             continue
         if one.taken < NEEDED:
-            reason = f"more after {one.busy} of {one.taken} training steps; {NEEDED} steps are needed"
+            reason = f"limit exceeded in {one.busy} of {one.taken} steps; {NEEDED} steps are needed"
             yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, _EXPECTED, reason, _code(capture, one))
             continue
         hot = _often(capture, one)
@@ -50,7 +50,7 @@ def check(run: Run) -> Iterator[Expectation]:
             _ID,
             _SUBJECT,
             _EXPECTED,
-            f"{one.operations / one.busy:.0f} for each of {one.busy} steps of {one.taken}",
+            f"{one.operations / one.busy:.0f} in {one.busy} of {one.taken} steps",
             code=_code(capture, one),
             where=one.where,
             evidence=tuple(f"{op}, {count} times" for op, count in hot.most_common(SHOWN)),

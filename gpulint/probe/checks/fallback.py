@@ -38,7 +38,7 @@ def check(run: Run) -> Iterator[Expectation]:
             _ID,
             f"{named} asked for {requested}" if pinned else named,
             _EXPECTED,
-            f"{sum(ops.values())} on the host" + (f": {why}" if why else ", for no reason that is known"),
+            f"{sum(ops.values())} on the host" + (f": {why}" if why else ", for no known reason"),
             code="GPU105" if why.startswith(NO_KERNEL) else "",
             where=where,
             fix="leave it out of the `tf.device` scope, or use an operation that has a GPU kernel"

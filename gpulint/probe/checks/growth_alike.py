@@ -23,7 +23,7 @@ def check(run: Run) -> Iterator[Expectation]:
     if len(set(growths.values())) == 1:
         yield held(_ID, _SUBJECT, _EXPECTED, observed)
     else:
-        fix = "set it for every worker, or for none: whoever has it not takes its whole card beforehand"
+        fix = "set it for every worker, or for none: a worker without it reserves its whole card"
         yield violated(_ID, _SUBJECT, _EXPECTED, observed, fix=fix, level=Level.WARN)
 
 

@@ -51,7 +51,7 @@ def _on(run: Run, stated: Stated) -> Expectation:
         return violated(_ON, stated.subject, expected, observed, where=stated.where, evidence=evidence)
     if stated.missing or not seen:
         return _unknown(
-            _ON, stated, stated.subject, expected, stated.missing or "no operation was seen that could be elsewhere"
+            _ON, stated, stated.subject, expected, stated.missing or "no op with a choice of device was observed"
         )
     return held(_ON, stated.subject, expected, f"{seen.total()} there", where=stated.where)
 

@@ -93,7 +93,7 @@ def _of_host(growth: leaks.Growth) -> Expectation:
     subject = "memory of the program on the host over the steps"
     expected = f"grows by at most {growth.share:.0%} of the machine's memory"
     if growth.verdict == "fail":
-        fix = "let go of what each step adds: results that are kept, histories, functions that are traced again"
+        fix = "release what each step adds: results that are kept, histories, functions that are traced again"
         return violated(_HOST, subject, expected, _grown(growth), fix=fix, level=Level.WARN)
     return held(_HOST, subject, expected, _grown(growth))
 
@@ -101,7 +101,7 @@ def _of_host(growth: leaks.Growth) -> Expectation:
 def _grown(growth: leaks.Growth) -> str:
     told = f"{growth.growth / 2**20:+.1f} MiB over {growth.samples} samples"
     if growth.steady and growth.per_step is not None:
-        told += f", {in_words(growth.per_step)} a step"
+        told += f", {in_words(growth.per_step)} per step"
     if growth.steady and growth.full_after is not None:
         told += f": full in {_time(growth.full_after)}"
     return told

@@ -28,16 +28,19 @@ def check(run: Run) -> Iterator[Expectation]:
         if before is None or (one.whole and not one.divided):
             lines[one.where] = one
     for where, one in lines.items():
-        subject, expected = f"inputs of the {one.replicas} replicas of `{one.function}`", "a part for each"
+        subject, expected = (
+            f"inputs of the {one.replicas} replicas of `{one.function}`",
+            "each replica gets its own shard of the batch",
+        )
         if one.divided:
-            yield held(_INPUTS, subject, expected, "a part for each", where=where)
+            yield held(_INPUTS, subject, expected, "its own shard each", where=where)
         elif one.whole:
-            batch = f"the same batch of {one.batch}" if one.batch else "the same"
+            batch = f"the whole batch of {one.batch}" if one.batch else "the same tensors"
             yield violated(
                 _INPUTS,
                 subject,
                 expected,
-                f"{batch} for all",
+                f"every replica gets {batch}",
                 code="GPU205",
                 where=where,
                 fix="divide the dataset with `strategy.experimental_distribute_dataset`",

@@ -11,12 +11,12 @@ from gpulint.probe.measures.out_of_memory import refused
 _MEMORY = "simulated-memory"
 
 UNSAID = {
-    "mem-balance": ("peaks of memory on the GPUs", "within each other"),
-    "mem-headroom": ("peak of memory on each GPU", "below its limit, and used"),
+    "mem-balance": ("peak memory", "balanced across GPUs"),
+    "mem-headroom": ("peak memory of each GPU", "used, and below its limit"),
     "gpu-idle-held": ("memory of idle GPUs", "not held"),
-    "mem-foreign": ("other programs on the GPUs", "little memory"),
+    "mem-foreign": ("memory of other programs", "little"),
     "input-wait": ("waiting for input", "a small share of the time"),
-    "step-time": ("speed: steps, kernels and NCCL", "as fast as the hardware"),
+    "step-time": ("speed of steps, kernels and NCCL", "that of the hardware"),
 }
 """Checks that a simulation cannot answer: id → subject and expectation. They are skipped."""
 

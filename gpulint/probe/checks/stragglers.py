@@ -34,7 +34,7 @@ def check(run: Run) -> Iterator[Expectation]:
     if len(trainers) < 2 or run.capture.simulated:
         return
     times = {task: pace(capture) for task, capture in trainers}
-    subject, expected = "own time of each worker for a step", f"at most {SLOW} × the median"
+    subject, expected = "own time of each worker per step", f"at most {SLOW} × the median"
     if min(one.steps for one in times.values()) < NEEDED:
         if any(capture.steps for _, capture in trainers):
             reason = f"{NEEDED} steps after the warm-up are needed of each worker"
@@ -49,7 +49,7 @@ def check(run: Run) -> Iterator[Expectation]:
     if slow:
         yield violated(
             _ID,
-            f"{subject}: {names(slow)}",
+            f"straggler: {names(slow)}",
             expected,
             observed,
             evidence=evidence[:5],

@@ -100,7 +100,7 @@ def _operations(capture: Capture, argument: str) -> Measured | Unknown:
             counted[one.op, one.device] += count
     total = counted.total()
     if not total:
-        return Unknown("no operation was seen that could be elsewhere")
+        return Unknown("no op with a choice of device was observed")
     elsewhere = Counter({key: count for key, count in counted.items() if not is_on(key[1], argument)})
     there = total - elsewhere.total()
     return Measured(there / total, (f"{there} of {total} there", *most_frequent(elsewhere)))

@@ -57,6 +57,6 @@ def missing_devices(path: str, finder: SettingsFinder, gpus: int) -> list[str]:
     has = {0: "no GPU", 1: "one GPU"}.get(gpus, f"{gpus} GPUs")
     return [
         f"{path}: {consumer.rpartition('.')[2]} names {', '.join(texts)}, and this machine has {has}: "
-        "training under it may wait for ever"
+        "training under it may hang"
         for consumer, texts in missing.items()
     ]

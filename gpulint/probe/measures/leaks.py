@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Kept, Sample
 from gpulint.probe.measures.memory import Outcome
+from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.trend import NEEDED, Trend, trend
 
 LEAK = 0.05
@@ -126,4 +127,4 @@ def _growth(
 
 def each_step(kept: Kept) -> str:
     """What a line leaves behind per step, in words."""
-    return f"{kept.op}, {kept.bytes / kept.made:,.0f} bytes a step"
+    return f"{in_words(kept.bytes / kept.made)} per step, from `{kept.op}`"

@@ -83,7 +83,7 @@ def _replicas_pinned(finding: Finding, capture: Capture) -> Verdict | None:
         return Verdict(True, f"operations of all {strategy.replicas} replicas: {counted(devices)}")
     made = {one.device for one in capture.variables if is_in(one.where, finding.span, STEP)}
     if len(made) > 1:
-        return Verdict(True, f"variables are on {', '.join(sorted(made))} whatever it asks for")
+        return Verdict(True, f"variables are on {', '.join(sorted(made))} despite it")
     return Verdict(False, f"operations of the {strategy.replicas} replicas: {counted(devices)}") if devices else None
 
 

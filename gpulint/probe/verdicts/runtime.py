@@ -100,11 +100,12 @@ def _kept(finding: Finding, capture: Capture) -> Verdict | None:
     if not here:
         return None
     worst = max(here, key=lambda one: (leaks.is_kept(one), one.bytes))
-    looked = f"of {worst.made} steps that were looked at"
     if leaks.is_kept(worst):
-        left = f"{worst.left} had left tensors on {worst.device} for as long again"
-        return Verdict(True, f"{looked}, {left}: {leaks.each_step(worst)}")
-    return None if any(one.left for one in here) else Verdict(False, f"{looked}, none had left a tensor from here")
+        steps = f"{worst.left} of {worst.made} sampled steps"
+        return Verdict(True, f"{steps} kept a tensor alive on {worst.device} ({leaks.each_step(worst)})")
+    if any(one.left for one in here):
+        return None
+    return Verdict(False, f"no tensor from here outlived its step, in {worst.made} sampled steps")
 
 
 def _one_worker(finding: Finding, capture: Capture) -> Verdict | None:

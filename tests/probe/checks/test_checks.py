@@ -333,7 +333,7 @@ def test_a_straight_line_grows_however_slowly() -> None:
     leak = one_of(capture, "mem-leak")
     assert (leak.status, leak.observed) == (
         Status.WARN,
-        "+39.0 MiB over 40 samples, 1 MiB a step: full in 119 minutes",
+        "+39.0 MiB over 40 samples, 1 MiB per step: full in 119 minutes",
     )
 
 
@@ -398,8 +398,8 @@ def test_growth_is_told_of_the_line_that_accounts_for_most_of_it() -> None:
     capture.kept = [kept(1 << 20, MADE), kept(39 << 20)]
     (leak,) = [one for one in verify(Run(capture)) if one.id == "mem-leak"]
     assert leak.evidence == (
-        "a.py:9 outlives its step: AddV2, 40,894,464 bytes a step",
-        "a.py:4 outlives its step: AddV2, 1,048,576 bytes a step",
+        "a.py:9 outlives its step: 39 MiB per step, from `AddV2`",
+        "a.py:4 outlives its step: 1 MiB per step, from `AddV2`",
     )
 
 
@@ -626,7 +626,7 @@ def eager(busy: int, taken: int, name: str = "step") -> Capture:
 def test_steps_of_many_eager_operations_are_found() -> None:
     found = one_of(eager(48, 50, EAGER_STEP), "eager-hot-loop")
     assert (found.status, found.code, found.where) == (Status.WARN, "GPU508", USED)
-    assert found.observed == "40 for each of 48 steps of 50"
+    assert found.observed == "40 in 48 of 50 steps"
     assert said(eager(5, 50))["eager-hot-loop"] == (Status.PASS, "")
     assert said(eager(3, 3))["eager-hot-loop"] == (Status.INCONCLUSIVE, "")
     assert said(eager(0, 3))["eager-hot-loop"] == (Status.PASS, "")
@@ -637,7 +637,7 @@ def test_steps_of_many_eager_operations_are_found() -> None:
 
 
 def test_what_is_run_between_traced_steps_is_told_from_eager_steps() -> None:
-    assert one_of(eager(48, 50), "eager-hot-loop").fix.startswith("put what is run between the steps")
+    assert one_of(eager(48, 50), "eager-hot-loop").fix.startswith("decorate what runs between the steps")
     assert one_of(eager(48, 50, EAGER_STEP), "eager-hot-loop").fix == "decorate the step with `tf.function`"
 
 
@@ -709,7 +709,11 @@ def test_replicas_that_are_given_the_same_are_found() -> None:
     assert said(Capture(steps=steps, runs=Counter({RUN: 1})))["replica-inputs"] == (Status.PASS, "")
     same = RUN._replace(divided=False, whole=True, batch=32)
     found = one_of(Capture(steps=steps, runs=Counter({RUN: 1, same: 1})), "replica-inputs")
-    assert (found.status, found.code, found.observed) == (Status.WARN, "GPU205", "the same batch of 32 for all")
+    assert (found.status, found.code, found.observed) == (
+        Status.WARN,
+        "GPU205",
+        "every replica gets the whole batch of 32",
+    )
     neither = RUN._replace(divided=False)
     assert "replica-inputs" not in said(Capture(steps=steps, runs=Counter({neither: 1})))
 
@@ -787,3 +791,10 @@ def test_what_a_worker_waits_for_the_others_is_no_waiting_for_input() -> None:
     assert found["input-wait"][0] is Status.WARN and "peer-wait" not in found
     capture.strategies, capture.local_input = [several._replace(replicas=1)], {USED: (102, 0.102)}
     assert said(capture)["input-wait"][0] is Status.WARN
+
+
+def test_retraces_that_a_finding_is_about_are_told_of_once() -> None:
+    capture = Capture(functions={("step", USED): Function("step", USED, 9, False, "GPU:0", made=1)})
+    assert said(capture)["retrace"] == (Status.WARN, "GPU504")
+    found = said(capture, finding("GPU504", USED.row))
+    assert "retrace" not in found and found["prediction"][1] == "GPU504"

@@ -58,7 +58,7 @@ def test_an_expression_holds_or_is_broken_with_limit_actual_and_evidence() -> No
 
 def test_without_evidence_an_expression_is_inconclusive() -> None:
     (found,) = of(Capture(), UserExpectation("ops.on_gpu >= 0%", "--expect"))
-    assert (found.status, found.observed) == (Status.INCONCLUSIVE, "no operation was seen that could be elsewhere")
+    assert (found.status, found.observed) == (Status.INCONCLUSIVE, "no op with a choice of device was observed")
 
 
 def test_the_program_counts_before_the_settings_and_those_before_the_command_line() -> None:

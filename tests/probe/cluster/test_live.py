@@ -73,7 +73,7 @@ def test_two_workers_train_together_and_the_late_one_is_named(tmp_path: Path) ->
     assert said(report, "devices-alike") == [("pass", "devices of each worker", "1 × CPU")]
     assert next((one[0], one[2]) for one in said(report, "replica-balance")) == ("pass", "136 bytes")
     ((late, subject, _),) = said(report, "straggler")
-    assert (late, subject) == ("warn", "own time of each worker for a step: worker 1")
+    assert (late, subject) == ("warn", "straggler: worker 1")
     ((waits, subject, _),) = said(report, "peer-wait")
     assert (waits, subject) == ("warn", "worker 0 waits for worker 1")
     assert not [one for one in said(report, "input-wait") if one[0] == "warn"]

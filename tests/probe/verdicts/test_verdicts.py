@@ -26,6 +26,7 @@ from gpulint.probe.capture.records import (
     Split,
     Steps,
     Strategy,
+    Traced,
     Variable,
     Wait,
     Where,
@@ -296,7 +297,7 @@ def test_models_that_are_gone_when_the_next_is_built_do_not_pile_up() -> None:
 def test_tensors_that_outlive_their_step_are_kept() -> None:
     related = [(BELOW.row, "the tensor comes from here")]
     kept = capture(kept=[Kept(BELOW, "step", "CPU:0", 8, 8, 8000)])
-    said_of = "of 8 steps that were looked at, 8 had left tensors on CPU:0 for as long again: step, 1,000 bytes a step"
+    said_of = "8 of 8 sampled steps kept a tensor alive on CPU:0 (1 KiB per step, from `step`)"
     assert observed("GPU307", kept, related=related) == said_of
     assert said("GPU307", capture(kept=[Kept(BELOW, "step", "CPU:0", 8, 0, 0)]), related=related) is False
     assert said("GPU307", capture(kept=[Kept(BELOW, "step", "CPU:0", 8, 1, 9)]), related=related) is None
@@ -386,3 +387,15 @@ def test_an_error_of_compiling_under_replicas_confirms_it() -> None:
     assert said("GPU215", failed) is None
     failed.strategies.append(MIRRORED)
     assert said("GPU215", failed) is True
+
+
+def test_the_function_of_a_finding_is_the_one_on_its_line_or_defined_there() -> None:
+    called = Function("step", Where(PATH, ROW), 3, False, "GPU:0")
+    nested = Function("sampled", Where(PATH, ROW + 1), 9, False, "GPU:0")
+    functions = {(one.name, one.where): one for one in (called, nested)}
+    assert "`step`" in observed("GPU504", capture(functions=functions))
+    far = nested._replace(where=ELSEWHERE)
+    defined = {("sampled", HERE, "trace"): Traced(9, 1.0, ())}
+    found = capture(functions={("sampled", ELSEWHERE): far}, traced=defined)
+    assert "`sampled`" in observed("GPU505", found)
+    assert said("GPU505", capture(functions={("sampled", ELSEWHERE): far})) is None

@@ -12,9 +12,10 @@ from gpulint.probe.advice.causes.eager_step import CODE
 from gpulint.probe.advice.causes.retracing import OF_PIPELINES
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
 from gpulint.probe.advice.pipelines import CACHE, GENERATOR, INTERLEAVE, MAP, stages
+from gpulint.probe.agent.inputs import NEXT
 from gpulint.probe.agent.models import ARRAYS, DATASET, LOADER
 from gpulint.probe.agent.models import GENERATOR as KERAS_GENERATOR
-from gpulint.probe.capture.records import Where
+from gpulint.probe.capture.records import Data, Where
 from gpulint.probe.measures.time_spent import PartAt
 from gpulint.probe.measures.time_words import duration
 from gpulint.probe.verdicts.evidence import NEAR
@@ -23,6 +24,9 @@ MANY = 3
 """Calls of `fit` on one line that are a loop."""
 
 PARALLEL = "num_parallel_calls=tf.data.AUTOTUNE"
+
+LOADING = "GPU406"
+"""The rule about Python that makes batches for `fit` in one thread."""
 
 RULES = ("GPU404", "GPU402")
 """Rules about slow stages. Those about `prefetch` are not: TensorFlow prefetches by itself."""
@@ -39,6 +43,9 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         if (calls := sum(number for one, number in observed.capture.data.items() if one.where == where)) >= MANY:
             yield _rebuilt(observed, where, calls, seconds)
             continue
+        if any((one.where, one.kind) == (where, ARRAYS) for one in observed.capture.data):
+            waits = [one for one in waits if one.detail == NEXT]  # larger batches do not open pipelines faster
+            seconds, count = sum(one.seconds for one in waits), sum(one.count for one in waits)
         steps = observed.time.steps
         evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / max(count, 1))} each."
         at, text, fix, code = _stage(observed, where)
@@ -63,20 +70,26 @@ def _rebuilt(observed: Observed, where: Where | None, calls: int, waited: float)
 def _stage(observed: Observed, where: Where | None) -> tuple[Where | None, str, str, str | None]:
     """What the line waits for: its place, what is wrong with it, the fix, and the rule that found it."""
     given = next((one for one in observed.capture.data if one.where == where), None)
-    if given is not None and given.kind == LOADER:
-        if given.workers > 1:
-            text = f"{given.workers} workers of the `PyDataset` cannot keep up with training"
-            return where, text, "Give it more `workers`, or do less for each batch.", None
-        text = "the `PyDataset` loads one batch after the other"
-        return where, text, "Pass `workers=8` to its constructor; `use_multiprocessing=True` for work in Python.", None
-    if given is not None and given.kind == KERAS_GENERATOR:
-        text = "a Python generator makes one batch after the other"
-        return where, text, "Make it a `PyDataset` with `workers=8`, or a `tf.data` pipeline.", None
+    if given is not None and given.kind in (LOADER, KERAS_GENERATOR):
+        finding = finding_at(observed, (LOADING,), where, (0, NEAR))
+        return where, *_of_loader(given), finding.code if finding is not None else None
     if given is not None and given.kind == ARRAYS:
         batch = f" of {given.batch}" if given.batch else ""
         text = f"batches{batch} are cut out of arrays"
         return where, text, "Use a larger `batch_size`, or arrays of fewer bytes (float32, uint8).", None
     return _of_pipeline(observed, where)
+
+
+def _of_loader(given: Data) -> tuple[str, str]:
+    """What is wrong with Python that makes batches, and the fix."""
+    if given.kind == KERAS_GENERATOR:
+        text = "a Python generator makes one batch after the other"
+        return text, "Make it a `PyDataset` with `workers=8`, or a `tf.data` pipeline."
+    if given.workers > 1:
+        text = f"{given.workers} workers of the `PyDataset` cannot keep up with training"
+        return text, "Give it more `workers`, or do less for each batch."
+    text = "the `PyDataset` loads one batch after the other"
+    return text, "Pass `workers=8` to its constructor; `use_multiprocessing=True` for work in Python."
 
 
 def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None, str, str, str | None]:

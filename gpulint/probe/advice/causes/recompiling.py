@@ -6,7 +6,11 @@ from collections.abc import Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.causes.retracing import lost_to
+from gpulint.probe.advice.matching import finding_at
 from gpulint.probe.measures.time_words import duration
+
+CHANGING = "GPU408"
+"""The rule about batches of changing shapes."""
 
 
 def candidates(observed: Observed) -> Iterator[Candidate]:
@@ -23,7 +27,9 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             changed = f": {', '.join(one.causes)}" if one.causes else ""
             text = f"XLA compiles {name} {one.count:,} times{changed}"
             fix = f"Pad the batches to a few shapes, or pass {without}."
-            yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": lost_to(time, one)})
+            finding = finding_at(observed, (CHANGING,), one.where)
+            code = finding.code if finding is not None else None
+            yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": lost_to(time, one)}, code)
         elif one.seconds > time.seconds / 2:
             text = f"XLA compiles {name} for longer than all its steps take"
             fix = f"Pass {without} where a run is this short."

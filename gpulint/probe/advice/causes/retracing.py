@@ -16,7 +16,7 @@ OF_PIPELINES = ("Dataset_", "_init_func", "_next_func", "_finalize_func", "_remo
 """Beginnings of the names of functions that pipelines call: those of the program, and those by which each iterator of a
 strategy hands elements over."""
 
-RULES = ("GPU505", "GPU504")
+RULES = ("GPU505", "GPU504", "GPU408")
 
 
 def candidates(observed: Observed) -> Iterator[Candidate]:
