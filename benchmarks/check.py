@@ -1,12 +1,14 @@
 """gpulint beside other linters on the same files, in one run.
 
-    python benchmarks/check.py PATH… [--rounds N] [--peers NAME,…] [--markdown] [--profile]
+    python benchmarks/check.py PATH… [--rounds N] [--peers NAME,…] [--compiled PYTHON] [--markdown] [--profile]
 
 All check exactly the files below each PATH that name TensorFlow or Keras, cold, in one process each: gpulint with its
 default rules and nothing remembered, flake8 with `--select=E9,F -j1`, and of `pylint -E -j1`, Fixit with its default
-rules and `ruff --select=ALL` what is installed. CPU time is user plus system time of the child; the table shows
-medians, and their ratio to flake8. The last row is what none that parses all with LibCST can be faster than: its
-native parser alone on these files, with the garbage collector off. `--profile` shows instead where gpulint's time goes.
+rules and `ruff --select=ALL` what is installed. `--compiled` names a Python that has a compiled wheel of gpulint,
+such as `.cache/compiled/bin/python` after `make compiled`. CPU time is user plus system time of the child; the table
+shows medians, and their ratio to flake8. The last row is what none that parses all with LibCST can be faster than:
+its native parser alone on these files, with the garbage collector off. `--profile` shows instead where gpulint's time
+goes.
 """
 
 from __future__ import annotations
@@ -65,10 +67,11 @@ for path in sys.argv[1:]:
 """
 
 BASE = "flake8 E9,F"
+COMPILED = "gpulint compiled"
 
 
-def commands(files: list[str]) -> dict[str, list[str]]:
-    """What is compared, with the module that each needs as its second part."""
+def commands(files: list[str], compiled: str | None) -> dict[str, list[str]]:
+    """What is compared. `compiled` is the Python that has a compiled wheel."""
     gpulint = ["gpulint", "check", "--isolated", "--no-cache", "-j1", "--output-format", "concise", *files]
     found = {
         "gpulint": ["-m", *gpulint],
@@ -78,11 +81,12 @@ def commands(files: list[str]) -> dict[str, list[str]]:
         "ruff ALL": ["-m", "ruff", "check", "--isolated", "--no-cache", "--select=ALL", "--quiet", *files],
         "LibCST's parser": ["-c", LIBCST, *files],
     }
-    return {
+    installed = {
         name: [sys.executable, *command]
         for name, command in found.items()
         if command[0] != "-m" or importlib.util.find_spec(command[1]) is not None
     }
+    return installed if compiled is None else {COMPILED: [compiled, "-m", *gpulint], **installed}
 
 
 class Row(NamedTuple):
@@ -94,12 +98,12 @@ class Row(NamedTuple):
     seconds: dict[str, float]
 
 
-def measured(path: str, rounds: int, peers: Sequence[str] | None) -> Row:
+def measured(path: str, rounds: int, peers: Sequence[str] | None, compiled: str | None) -> Row:
     files = files_below(path)
     chosen = {
         name: command
-        for name, command in commands(files).items()
-        if peers is None or name in ("gpulint", BASE) or name in peers
+        for name, command in commands(files, compiled).items()
+        if peers is None or name in ("gpulint", COMPILED, BASE) or name in peers
     }
     seconds: dict[str, list[float]] = {name: [] for name in chosen}
     for _ in range(rounds):
@@ -112,9 +116,9 @@ def measured(path: str, rounds: int, peers: Sequence[str] | None) -> Row:
 
 def table(row: Row, rounds: int) -> None:
     print(f"{row.name}: {row.files} files, {row.lines} lines, medians of {rounds}")
-    print(f"{'':16}{'CPU s':>8}{'lines/s':>12}{'ratio':>8}")
+    print(f"{'':18}{'CPU s':>8}{'lines/s':>12}{'ratio':>8}")
     for name, value in row.seconds.items():
-        print(f"{name:16}{value:8.2f}{row.lines / value:12,.0f}{value / row.seconds[BASE]:8.2f}", flush=True)
+        print(f"{name:18}{value:8.2f}{row.lines / value:12,.0f}{value / row.seconds[BASE]:8.2f}", flush=True)
 
 
 def markdown(rows: Sequence[Row]) -> None:
@@ -190,6 +194,7 @@ def main() -> None:
     parser.add_argument("paths", nargs="+")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--peers", help="of those compared besides gpulint and flake8, separated by commas")
+    parser.add_argument("--compiled", metavar="PYTHON", help="a Python that has a compiled wheel of gpulint")
     parser.add_argument("--markdown", action="store_true", help="one table for all paths")
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
@@ -199,7 +204,7 @@ def main() -> None:
     peers = options.peers.split(",") if options.peers is not None else None
     rows = []
     for path in options.paths:
-        rows.append(measured(path, options.rounds, peers))
+        rows.append(measured(path, options.rounds, peers, options.compiled))
         table(rows[-1], options.rounds)
     if options.markdown:
         print(f"python benchmarks/{' '.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])}\n")

@@ -1,4 +1,4 @@
-"""The files that describe a project: .gitignore, requirements, READMEs, container files."""
+"""The files that describe a project: .gitignore, requirements, container files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ProjectTexts:
     def text(self, path: str) -> str:
         """Text of a file, "" if it is missing or cannot be read."""
         if self._read > MAX_DESCRIBED:
-            limit = f"only {MAX_DESCRIBED // 1_000_000} MB of .gitignore files, requirements and READMEs are read"
+            limit = f"only {MAX_DESCRIBED // 1_000_000} MB of project files are read"
             self.note(f"{limit}; the others are ignored")
             return ""
         try:

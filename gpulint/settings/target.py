@@ -14,7 +14,7 @@ Detector = Callable[[str, str, Callable[[str], str]], "str | None"]
 
 
 class TargetReleases:
-    """The release of each directory, from requirements or, if they leave it open, from container files and READMEs.
+    """The release of each directory, from requirements or, if they leave it open, from container files.
 
     `text` reads a file.
     """

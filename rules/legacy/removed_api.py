@@ -67,9 +67,8 @@ class RemovedApi(Rule):
     TensorFlow 1 throughout gets one finding, and so does a name: its other uses are related places.
 
     The rule is on by default for files whose TensorFlow release is known: set as `target-tensorflow`, pinned by
-    requirements, a lock file, a container image or a notebook, named in the README, or taken from an environment with
-    `--python`. For other files the last line of the output says how many findings there are; `--extend-select
-    GPU9` shows them.
+    requirements, a lock file, a container image or a notebook, or taken from an environment with `--python`. For other
+    files the last line of the output says how many findings there are; `--extend-select GPU9` shows them.
 
     ## Fix
     Writes the new name where the old one is written with its module; removes the parentheses after a property. Safe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, calls, confidence, events, unsafe
+from gpulint.api import DATASET_WORDS, Plan, Report, Rule, Severity, calls, confidence, events, unsafe
 
 
 class DiscardedTransformation(Rule):
@@ -55,6 +55,7 @@ class DiscardedTransformation(Rule):
         {".apply(", ".batch(", ".cache(", ".filter(", ".map(", ".padded_batch(", ".prefetch(", ".repeat(", ".shard("}
         | {".shuffle(", ".skip(", ".take(", ".unbatch(", ".with_options("}
     )
+    all_of_name_sets = (DATASET_WORDS,)
     why = "methods of datasets return a new one; this line has no effect"
     instead = "assign the result: `dataset = dataset.shuffle(…)`"
 

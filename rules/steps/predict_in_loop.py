@@ -26,6 +26,7 @@ from gpulint.api import (
     is_rare,
     is_single,
     is_small_part,
+    known,
     leaves,
     possible,
     rounds,
@@ -38,18 +39,20 @@ from gpulint.api import (
 
 
 class PredictInLoop(Rule):
-    """predict or evaluate for each sample
+    """predict, evaluate or fit for each sample
 
     ## What it does
     Finds, in a loop, `model.predict(…)` and `model.evaluate(…)` of one sample, of one batch of a dataset or generator,
     of a list that the loop fills and empties, or of the next few rows of a collection; `model.predict(…)` in every
-    training step, or of the result of each step of an agent's environment; and `model.predict_on_batch(…)` of the
-    samples of a collection one by one.
+    training step, or of the result of each step of an agent's environment; `model.predict_on_batch(…)` of the samples
+    of a collection one by one; and `model.fit(…)` of one sample or batch for one epoch, also of what a replay memory
+    returned.
 
     ## Why is this bad
     Each call rebuilds a dataset, an iterator and the callbacks. Measured on a small network: 53 ms per call, against
     1.1 ms for `model(x)` and 0.4 ms for `model.predict_on_batch(x)` (`benchmarks/experiments/predict_in_loop.py`). A
-    `predict_on_batch` of one sample costs as much as one of many.
+    `predict_on_batch` of one sample costs as much as one of many. `fit` of one batch takes 50 times as long as
+    `train_on_batch`.
 
     ## Example
     ```python
@@ -74,7 +77,7 @@ class PredictInLoop(Rule):
     ```
 
     ## What is not reported
-    One call per epoch or per file of many samples; calls that only a few iterations reach (every n-th; this does not
+    One call per epoch, fold or file of many samples; calls that only a few iterations reach (every n-th; this does not
     exempt an agent that chooses at random between its model and chance); calls whose input is not known to be small;
     calling the model; `predict_on_batch` of a batch, or of a sample that is only known at that time (an agent's next
     observation, the next word); one example passed to each of several models; loops that wait for a person in each
@@ -88,12 +91,14 @@ class PredictInLoop(Rule):
     name = "predict-in-loop"
     severity = Severity.WARNING
     is_performance = True
-    any_of_names = frozenset({".predict(", ".evaluate(", ".predict_on_batch("})
+    any_of_names = frozenset({".predict(", ".evaluate(", ".predict_on_batch(", ".fit("})
     all_of_name_sets = (MODEL_WORDS,)
     why = "each call makes a dataset, an iterator and callbacks anew: some 50 ms"
     instead = "predict all samples in one call, or use `model.predict_on_batch(x)` or `model(x, training=False)`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        fitted = list(self._fits())
+        yield from fitted
         made = [event for event in self.all(events.ModelCalled) if event.how in _INSTEAD and event.where.context.loops]
         if not made:
             return
@@ -109,6 +114,7 @@ class PredictInLoop(Rule):
             for loop in (_loop(event),)
             if loop.site in fits and not any(words(name) & _ROUNDS for name in loop.names)
         }
+        fitted_on_samples.update(report.related[0][0] for report in fitted)
         emptied = self._emptied()
         for event in made:
             loop = _loop(event, steps)
@@ -156,6 +162,28 @@ class PredictInLoop(Rule):
                 confidence=confidence(event.where),
                 related=((loop.site, "the loop"),),
             )
+
+    def _fits(self) -> Iterator[Report]:
+        """Report `fit` of one sample or batch, for one epoch, in each iteration of a loop around which the model is."""
+        made = [event for event in self.all(events.ModelFitted) if event.where.context.loops]
+        for event in made:
+            loop, epochs = _loop(event), event.arguments.get("epochs", 3)
+            if event.arguments.open or (epochs is not None and known(epochs) != 1):
+                continue
+            if any(around.site == loop.site for around in event.model.where.context.loops):
+                continue
+            if are_few(event.where.context.loops) or is_rare(event.where, loop) or not in_every_turn(event, loop, made):
+                continue
+            given = [leaf for value in possible(event.data, event.where) for leaf in leaves(value)]
+            one = any(_is_one(value) for value in given)
+            if one or any(is_small_part(value) or is_next_batch(value, loop) or _is_sampled(value) for value in given):
+                yield Report(
+                    event.site,
+                    f"`fit` of one {'sample' if one else 'batch'} in each iteration of a loop",
+                    instead="call `model.train_on_batch(x, y)`" + (", with many samples at a time" if one else ""),
+                    confidence=confidence(event.where),
+                    related=((loop.site, "the loop"),),
+                )
 
     def _waits(self, event: events.ModelCalled, loop: Loop) -> bool:
         """Whether the iterations of a loop also wait for a person."""
@@ -210,7 +238,15 @@ def _is_of_another_model(event: events.ModelCalled, loop: Loop, made: Iterable[e
     )
 
 
-def _loop(event: events.ModelCalled, steps: frozenset[Site] = frozenset()) -> Loop:
+def _is_sampled(value: values.Value) -> bool:
+    """Whether a value is part of what `random.sample` or the `sample` method of a memory returned."""
+    return type(value) is values.Unknown and not value.symbol.words.isdisjoint(_SAMPLES)
+
+
+_SAMPLES = frozenset({"random.sample", "sample", "sample_batch", "sample_buffer", "sample_memory"})
+
+
+def _loop(event: events.Event, steps: frozenset[Site] = frozenset()) -> Loop:
     """Innermost loop with several iterations around a call, one in `steps` if there is one."""
     around = event.where.context.loops
     several = [one for one in reversed(around) if rounds(one) != 1] or [around[-1]]

@@ -228,10 +228,12 @@ def test_a_notebook_imports_what_stands_beside_it() -> None:
 def test_a_notebook_is_read_for_the_tensorflow_that_it_installs() -> None:
     removed = "import tensorflow as tf\ntf.keras.optimizers.SGD(lr=0.1)"
     write("a.ipynb", removed)
-    assert concise() == ["a.ipynb:cell 1:2:28: GPU901"]
+    assert concise("--extend-select", "GPU9") == ["a.ipynb:cell 1:2:28: GPU901"]
     write("a.ipynb", "!pip install -q tensorflow==2.3.0", removed)
     assert concise() == []
     assert concise("--target-tensorflow", "2.18") == ["a.ipynb:cell 2:2:28: GPU901"]
+    write("a.ipynb", "!pip install -q tensorflow==2.18.0", removed)
+    assert concise() == ["a.ipynb:cell 2:2:28: GPU901"]
 
 
 def test_a_notebook_comes_from_standard_input() -> None:

@@ -130,7 +130,7 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["none.py"], "gpulint: none.py: no such file"),
-        ([], "gpulint: name one program, --replay CAPTURE, --merge DIR or --log FILE"),
+        ([], "gpulint: name one program, --replay CAPTURE, --compare BEFORE AFTER, --merge DIR or --log FILE"),
         (["--replay", "none.jsonl"], "gpulint: none.jsonl: No such file or directory"),
         (["--replay", "a.py"], "gpulint: a.py: not a capture of gpulint"),
         (["--log", "none.log"], "gpulint: none.log: No such file or directory"),

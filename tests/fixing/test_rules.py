@@ -12,14 +12,16 @@ from gpulint.linting.pack import load
 from gpulint.linting.rule import Rule
 from tests.checking import codes_in
 from tests.fixing.fixing import fixed, fixed_text
-from tests.test_rule_examples import BLOCK
+from tests.test_rule_examples import BLOCK, SECTION
 
 PACK = load(installed=False)
 FIXING = [rule for rule in PACK if "## Fix\n" in (rule.__doc__ or "")]
 
 
 def example(rule: type[Rule]) -> str:
-    return textwrap.dedent(BLOCK.findall(rule.__doc__ or "")[0][1])
+    block = BLOCK.match(textwrap.dedent(SECTION.findall(rule.__doc__ or "")[0]))
+    assert block is not None
+    return block["text"]
 
 
 @pytest.mark.parametrize("rule", FIXING, ids=lambda rule: rule.code)

@@ -81,7 +81,7 @@ ATTACKS = {
         "a.txt": "tensorflow==2.1\n" * 10_000,
     },
     "constants in setup.py": {"setup.py": f"A = '{'x' * 400_000}'\n{'{A}' * 150_000}"},
-    "releases in a README": {"README.md": "".join(f"tensorflow>={n}.1 " for n in range(3, 40_000))},
+    "releases in an image": {"Dockerfile": "".join(f"tensorflow>={n}.1 " for n in range(3, 40_000))},
 }
 
 

@@ -33,6 +33,6 @@ subprocess.run([sys.executable, "-c", ""], check=True)
 def test_only_forks_after_the_start_of_the_runtime_are_warned_of(rehearse: Rehearse) -> None:
     run = rehearse(PROGRAM, 1)
     (one,) = [one for one in run.expectations() if one.id == "forks"]
-    assert (one.status, one.observed) == (Status.WARN, "1 forked here")
+    assert (one.status, one.observed) == (Status.WARN, "1 fork here")
     assert one.where is not None and "# forks" in PROGRAM.split("\n")[one.where.row - 1]
     assert any(what == "other processes" for what, _ in run.capture.lost)

@@ -51,7 +51,7 @@ for dtype in (tf.float32, tf.float64, tf.float16, tf.int32, tf.int64, tf.uint8, 
 for length in range(1, 8):
     iterated(iter(tf.data.Dataset.from_tensors((tf.ones((length, 2)), tf.ones(2)))))
 for number in range(8):
-    tf.function(lambda y: y + 1.0)(x)  # anew
+    tf.function(lambda y: y + 1.0)(x)  # recreated
 layers = [Layer() for _ in range(12)]
 for _ in range(6):
     for layer in layers:

@@ -112,14 +112,15 @@ def _busy(devices: Sequence[DeviceTime]) -> str:
 
 
 def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
-    if advice:
-        return _CAUSES[advice[0].cause]
+    """The cause of the first advice, unless that is about much less than the largest part of the rest."""
     is_known = any(one.busy_share is not None for one in time.devices)
     useful = ("gpu",) if is_known else ("gpu", "collective", "launch")
     rest = [part for part in time.parts if part.name not in useful]
-    if not rest or sum(part.share for part in rest) <= 1 - BUSY:
+    most = max(rest, key=lambda part: part.seconds, default=None)
+    if advice and (most is None or not advice[0].seconds or advice[0].seconds >= most.seconds / 2):
+        return _CAUSES[advice[0].cause]
+    if most is None or sum(part.share for part in rest) <= 1 - BUSY:
         return "nothing stands in its way"
-    most = max(rest, key=lambda part: part.share)
     if is_known:
         return f"most of the rest is {_PARTS[most.name]} ({percent(most.share)})"
     return f"{percent(most.share)} of the time is {_PARTS[most.name]}"

@@ -27,6 +27,7 @@ MOST_CALLERS = 8
 MOST_FRAMES = 5
 """Limit of the user's frames recorded for an error, and for where a program is."""
 
+_OF_TENSORFLOW = tuple(f"{os.sep}{name}{os.sep}" for name in ("tensorflow", "keras", "tf_keras"))
 _GENERATED = "__autograph_generated_file"
 GPULINT = os.path.join(os.path.dirname(os.path.abspath(_version.__file__)), "")
 """The program's own process also runs `gpulint.expect`, `gpulint.watch` and the pytest plug-in."""
@@ -184,7 +185,7 @@ class Places:
 
     def is_of_tensorflow(self, path: str) -> bool:
         """Whether a file belongs to TensorFlow or Keras."""
-        return self._libraries.has_added(path)
+        return self._libraries.has_added(path) or any(name in path for name in _OF_TENSORFLOW)
 
     def is_library(self, module: ModuleType) -> None:
         """A module is none of the user's, wherever it lies."""

@@ -15,9 +15,9 @@ def check(run: Run) -> Iterator[Expectation]:
     for where, count in sorted(run.capture.forks.items(), key=str):
         yield violated(
             _ID,
-            "processes forked after TensorFlow was initialised",
+            "forks after TensorFlow was initialised",
             "none",
-            f"{count} forked here",
+            f"{count} fork{'s' * (count > 1)} here",
             where=where,
             evidence=("a fork has none of TensorFlow's threads: operations in it hang or crash",),
             fix='start processes with `multiprocessing.get_context("spawn")`, or before TensorFlow is used',

@@ -9,8 +9,8 @@ from gpulint.probe.expectations.expectation import Expectation, Level, Run, held
 from gpulint.probe.verdicts.evidence import is_in
 
 _ID = "host-reads"
-_SUBJECT = "tensors that Python reads"
-_EXPECTED = "not in every training step"
+_SUBJECT = "host reads"
+_EXPECTED = "not after every training step"
 _FIX = (
     "read every hundred steps, or collect the tensors and read them after the loop; in `fit`, use a metric or "
     "`on_epoch_end`"
@@ -43,7 +43,7 @@ def check(run: Run) -> Iterator[Expectation]:
                 _ID,
                 _SUBJECT,
                 _EXPECTED,
-                f"after {count} of {steps} steps, {capture.reads[one]} times from {one.device}",
+                f"after {count} of {steps} steps ({capture.reads[one]} reads from {one.device})",
                 code="GPU501",
                 where=one.where,
                 fix=_FIX,

@@ -13,8 +13,8 @@ from gpulint.probe.measures.sizes import in_words
 MOST_FRAMES = 5
 """Limit of the program's frames that are reported."""
 
-_STOPPED = {"timeout": "stopped at its time limit", "hang": "stopped, as it hung"}
-_OTHERS = "the kernel for want of memory (`dmesg` tells), the job's scheduler, or a person"
+_STOPPED = {"timeout": "stopped at its time limit", "hang": "stopped: it hung"}
+_OTHERS = "the kernel's out-of-memory killer (see `dmesg`), the job scheduler, or a user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +71,5 @@ def _meaning(capture: Capture) -> tuple[str, str]:
     total = (capture.start.get("memory") or {}).get("host")
     had = f" It had {in_words(peak)} of {in_words(total)}." if peak and total else ""
     if capture.end.get("oom_kills"):
-        return f"The kernel killed a process for want of memory meanwhile.{had}", "host-growth"
-    return f"It was killed from outside: by {_OTHERS}.{had}", ""
+        return f"The kernel's out-of-memory killer ended a process during the run.{had}", "host-growth"
+    return f"Something outside killed it: {_OTHERS}.{had}", ""

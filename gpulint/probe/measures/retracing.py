@@ -67,7 +67,7 @@ def _fixes(causes: Iterable[Retrace]) -> Iterable[str]:
             yield _FIXES[one.cause].format(argument=one.argument)
 
 
-def is_created_anew(function: Function, capture: Capture, most: int) -> bool:
+def is_recreated(function: Function, capture: Capture, most: int) -> bool:
     """Whether more than so many functions of one code each ran once or twice, as of one that is created for each call.
     A model's layers and the folds of a validation have a function each, which run often."""
     again = sum(count for one, count in causes_of(function.name, capture).items() if one.cause == "function")

@@ -42,6 +42,9 @@ MAX_ROWS = 12
 """Rows of a matrix: the most frequent operations."""
 CURVE_WIDTH = 40
 BAR_WIDTH = 60
+MUCH = 0.2
+"""Share of the time from which Python between steps is shown by line."""
+MOST_LINES = 3
 MAX_UNTOUCHED = 5
 """Findings that the run did not exercise, by line."""
 
@@ -157,6 +160,21 @@ def _step(report: RunReport, width: int, color: bool) -> Iterator[Text]:
         words.append(f"GPU not known{f' ({time.why_unknown})' if time.why_unknown else ''}")
     yield from _listed(words, " " * len(label), width)
     yield from _plain(_spread(time), width, "dim", " " * len(label))
+    if python := _python_lines(time):
+        yield from _listed(python, " " * len(label), width)
+
+
+def _python_lines(time: TimeSpent) -> list[str]:
+    """The lines of Python that take most time between steps, if that is a large part. No cause tells them."""
+    share = next((part.share for part in time.parts if part.name == "python"), 0.0)
+    lines = [one for one in time.by_line if one.name == "python" and one.where is not None]
+    if share < MUCH or not lines:
+        return []
+    return [
+        f"{located(one.where)} Python {duration(one.seconds / time.steps)}"
+        for one in lines[:MOST_LINES]
+        if one.seconds >= MUCH / 2 * time.seconds
+    ]
 
 
 def _cells(shares: Sequence[tuple[str, float]], width: int) -> Iterator[tuple[str, int]]:

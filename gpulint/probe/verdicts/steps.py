@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Function
 from gpulint.probe.measures.reasons import is_bookkeeping
 from gpulint.probe.measures.retracing import causes_of, in_words
 from gpulint.probe.verdicts.evidence import MANY, STEP, Judge, Verdict, is_in, is_near
@@ -18,13 +19,21 @@ EAGER = 100
 """Eager operations of a step in a short run."""
 
 
+def traced_function(finding: Finding, capture: Capture) -> Function | None:
+    """The function that a finding is about, by where it is called or begins; of several the one traced most."""
+    functions = list(capture.functions.values())
+    defined = {name for name, where, _ in capture.traced if is_near(where, finding.span)}
+    found = [one for one in functions if is_in(one.where, finding.span)]
+    found = found or [one for one in functions if one.name in defined]
+    found = found or [one for one in functions if is_near(one.where, finding.span)]
+    found = found or [one for one in functions if any(is_near(one.where, other.span) for other in finding.related)]
+    return max(found, key=lambda one: one.traces, default=None)
+
+
 def _traces(finding: Finding, capture: Capture) -> Verdict | None:
-    spans = [finding.span, *(related.span for related in finding.related)]
-    found = [one for one in capture.functions.values() if is_near(one.where, finding.span)]
-    found = found or [one for one in capture.functions.values() if any(is_near(one.where, span) for span in spans)]
-    if not found:
+    most = traced_function(finding, capture)
+    if most is None:
         return None
-    most = max(found, key=lambda one: one.traces)
     told = "".join(f", {text}" for text in in_words(causes_of(most.name, capture))[:SHOWN])
     return Verdict(most.traces > 2, f"`{most.name}` was traced {most.traces} times{told}")
 

@@ -87,6 +87,12 @@ def test_the_advice_for_input_fits_its_source(seen: Capture, where: Where, fix: 
     assert one.evidence == "100 of 100 steps waited for it, 90.0 ms each."
 
 
+def test_opening_and_closing_pipelines_is_no_reason_for_larger_batches() -> None:
+    closing = PartAt("input", HERE, 5.0, 4, "end of a pipeline")
+    time = spent({"input": 5.1, "launch": 5.0}, 100, [closing, input_at(HERE, 0.1)])
+    assert not advise(capture(data=Counter({Data(HERE, "arrays", 0, 32): 1})), (), time)
+
+
 def test_the_rule_about_loaders_gives_its_code() -> None:
     seen = capture(data=Counter({Data(HERE, "generator", 0, 0): 1}))
     one = first(WAITING, seen, finding("GPU406", HERE))

@@ -214,6 +214,8 @@ def test_keras_and_the_calls_of_its_models_are_seen(tmp_path: Path) -> None:
         where(tmp_path, text, "# generator"): ("generator", 0, 0),
         where(tmp_path, text, "# dataset"): ("dataset", 0, 0),
     }
+    (pipeline, *_) = capture.pipelines[where(tmp_path, text, "# dataset")]
+    assert (pipeline[-1].name, pipeline[-1].where) == ("TensorDataset", where(tmp_path, text, "# dataset"))
     assert (call.method, call.where, count) == ("predict", where(tmp_path, text, "# predict"), 3)
     assert seconds > 0
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpulint.probe.capture.reader import CaptureError, read
-from gpulint.probe.capture.records import Copy, Execution, Function, ModelCall, Node, ReplicaRun, Wait, Where
+from gpulint.probe.capture.records import Copy, Data, Execution, Function, ModelCall, Node, ReplicaRun, Wait, Where
 
 START = {"kind": "start", "t": 1.0, "version": 1, "command": ["python", "a.py"]}
 RECORDS: list[dict[str, Any]] = [
@@ -155,7 +155,9 @@ def test_sums_over_a_loop_go_on_in_later_records(tmp_path: Path) -> None:
     waited = {"kind": "input", "t": 2.0, "rows": [[None, 0, 10, 0.5, 2.0, 10]]}
     called = {"kind": "models", "t": 2.0, "rows": [[None, 0, "predict", 3, 0.25]]}
     given = {"kind": "runs", "t": 2.0, "rows": [[None, 0, "step", 2, False, False, True, False, 16, 5]]}
-    capture = read(written(tmp_path, lines([START, waited, waited, called, called, given, given])))
+    fed = {"kind": "data", "t": 2.0, "rows": [[None, 0, "PyDataset", 2, 0, 1]]}
+    capture = read(written(tmp_path, lines([START, waited, waited, called, called, given, given, fed, fed])))
+    assert capture.data == {Data(None, "PyDataset", 2, 0): 2}
     assert capture.waits == {None: Wait(20, 1.0, 4.0, 20)}
     assert capture.model_calls == {ModelCall(None, "predict"): (6, 0.5)}
     assert capture.runs == {ReplicaRun(None, "step", 2, False, False, True, False, 16): 10}

@@ -791,3 +791,10 @@ def test_what_a_worker_waits_for_the_others_is_no_waiting_for_input() -> None:
     assert found["input-wait"][0] is Status.WARN and "peer-wait" not in found
     capture.strategies, capture.local_input = [several._replace(replicas=1)], {USED: (102, 0.102)}
     assert said(capture)["input-wait"][0] is Status.WARN
+
+
+def test_retraces_that_a_finding_is_about_are_told_of_once() -> None:
+    capture = Capture(functions={("step", USED): Function("step", USED, 9, False, "GPU:0", made=1)})
+    assert said(capture)["retrace"] == (Status.WARN, "GPU504")
+    found = said(capture, finding("GPU504", USED.row))
+    assert "retrace" not in found and found["prediction"][1] == "GPU504"

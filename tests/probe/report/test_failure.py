@@ -89,10 +89,10 @@ def test_a_program_that_was_killed_was_last_seen_somewhere() -> None:
     assert lines[0] == "last seen at"
     assert lines[2].endswith("train.py:4 in f")
     assert lines[3] == (
-        "The kernel killed a process for want of memory meanwhile. It had 15 GiB of 16 GiB. (host-growth)"
+        "The kernel's out-of-memory killer ended a process during the run. It had 15 GiB of 16 GiB. (host-growth)"
     )
     capture.end["oom_kills"] = 0
-    assert "killed from outside" in list(failure(capture))[-1]
+    assert "Something outside killed it" in list(failure(capture))[-1]
     report = RunReport(capture, [], 4)
     assert json.loads(render("json", report, False))["run"]["failure"]["exact"] is False
     assert "last seen at" in page(report) and "last seen at" in render("text", report, False)

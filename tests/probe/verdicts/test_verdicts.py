@@ -26,6 +26,7 @@ from gpulint.probe.capture.records import (
     Split,
     Steps,
     Strategy,
+    Traced,
     Variable,
     Wait,
     Where,
@@ -386,3 +387,15 @@ def test_an_error_of_compiling_under_replicas_confirms_it() -> None:
     assert said("GPU215", failed) is None
     failed.strategies.append(MIRRORED)
     assert said("GPU215", failed) is True
+
+
+def test_the_function_of_a_finding_is_the_one_on_its_line_or_defined_there() -> None:
+    called = Function("step", Where(PATH, ROW), 3, False, "GPU:0")
+    nested = Function("sampled", Where(PATH, ROW + 1), 9, False, "GPU:0")
+    functions = {(one.name, one.where): one for one in (called, nested)}
+    assert "`step`" in observed("GPU504", capture(functions=functions))
+    far = nested._replace(where=ELSEWHERE)
+    defined = {("sampled", HERE, "trace"): Traced(9, 1.0, ())}
+    found = capture(functions={("sampled", ELSEWHERE): far}, traced=defined)
+    assert "`sampled`" in observed("GPU505", found)
+    assert said("GPU505", capture(functions={("sampled", ELSEWHERE): far})) is None

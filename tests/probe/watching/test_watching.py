@@ -32,14 +32,26 @@ with gpulint.watch(expect=["ops.on[CPU:1] == 100%", "traces.max <= 1", "steps >=
 
 @pytest.mark.tensorflow
 def test_a_block_is_watched_and_held_against_expressions(tmp_path: Path) -> None:
-    text = WATCHED + "print(json.dumps([told(run), run.ok, run.capture.end['status'], len(run.capture.variables)]))\n"
-    expectations, is_ok, status, variables = said(tmp_path, text)
+    text = (
+        WATCHED
+        + """
+from gpulint.probe.measures.time_spent import time_spent
+
+time = time_spent(run.capture)
+spent = [time.steps, time.seconds, {one.name: one.seconds for one in time.parts}]
+print(json.dumps([told(run), run.ok, run.capture.end["status"], len(run.capture.variables), spent]))
+"""
+    )
+    expectations, is_ok, status, variables, (steps, seconds, parts) = said(tmp_path, text)
     by_subject = {one[2]: one for one in expectations if one[0] == "expect"}
     assert by_subject["ops.on[CPU:1]"][1] == "pass", by_subject
     assert by_subject["traces.max"][1::2] == ["fail", "2"]
     assert by_subject["steps"][1::2] == ["pass", "3"]
     assert by_subject["replicas"][1::2] == ["pass", "1"]
     assert (is_ok, status, variables) == (False, 0, 1)
+    assert steps == 2
+    assert sum(parts.values()) == pytest.approx(seconds, rel=0.02)
+    assert parts["trace"] > 0  # of the third batch
 
 
 @pytest.mark.tensorflow

@@ -12,6 +12,7 @@ from gpulint.probe.advice.causes.eager_step import CODE
 from gpulint.probe.advice.causes.retracing import OF_PIPELINES
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
 from gpulint.probe.advice.pipelines import CACHE, GENERATOR, INTERLEAVE, MAP, stages
+from gpulint.probe.agent.inputs import NEXT
 from gpulint.probe.agent.models import ARRAYS, DATASET, LOADER
 from gpulint.probe.agent.models import GENERATOR as KERAS_GENERATOR
 from gpulint.probe.capture.records import Data, Where
@@ -42,6 +43,9 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         if (calls := sum(number for one, number in observed.capture.data.items() if one.where == where)) >= MANY:
             yield _rebuilt(observed, where, calls, seconds)
             continue
+        if any((one.where, one.kind) == (where, ARRAYS) for one in observed.capture.data):
+            waits = [one for one in waits if one.detail == NEXT]  # larger batches do not open pipelines faster
+            seconds, count = sum(one.seconds for one in waits), sum(one.count for one in waits)
         steps = observed.time.steps
         evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / max(count, 1))} each."
         at, text, fix, code = _stage(observed, where)

@@ -1,0 +1,96 @@
+"""One sentence: how busy the devices were, and what took most of the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpulint.probe.advice.advice import CAUSES, Advice
+from gpulint.probe.advice.headline import headline
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.time_spent import PARTS, TimeSpent
+from tests.probe.advice.times import spent
+
+GPU = Capture(tensorflow={"tensorflow": "2.21.0"}, logical=("CPU:0", "GPU:0"), process={"pid": 1})
+OOM = (
+    "ResourceExhaustedError: OOM when allocating tensor with shape[64,1024,1024] and type float on "
+    "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+)
+
+
+def advice(cause: str, seconds: float = 90.0) -> Advice:
+    return Advice(cause, None, None, "text", "Evidence.", "Fix.", seconds, 10.0)
+
+
+def run(**contents: Any) -> Capture:
+    return Capture(tensorflow={"tensorflow": "2.21.0"}, process={"pid": 1}, **contents)
+
+
+WAITING = {"input": 90.0, "launch": 9.2, "gpu": 0.8}
+
+
+@pytest.mark.parametrize(
+    ("capture", "time", "advised", "said"),
+    [
+        (
+            GPU,
+            spent(WAITING, busy={"GPU:0": 0.008}),
+            ["input-bound"],
+            "GPU:0 computed 0.8 % of the time. Training waits for its input.",
+        ),
+        (
+            GPU,
+            spent({"gpu": 93.0, "launch": 7.0}, busy={"GPU:0": 0.93}),
+            [],
+            "GPU:0 computed 93.0 % of the time. Nothing stands in its way.",
+        ),
+        (
+            GPU,
+            spent({"gpu": 60.0, "python": 40.0}, busy={"GPU:0": 0.6, "GPU:1": 0.2}),
+            [],
+            "2 GPUs computed 20.0 to 60.0 % of the time. Most of the rest is Python between steps (40.0 %).",
+        ),
+        (
+            GPU,
+            spent({"gpu": 60.0, "python": 40.0}, busy={"GPU:0": 0.6, "GPU:1": 0.0}),
+            ["idle-device"],
+            "1 GPU computed up to 60.0 % of the time, GPU:1 nothing. Not every GPU has work.",
+        ),
+        (
+            run(simulated=4),
+            spent(WAITING),
+            ["input-bound"],
+            "Rehearsed on 4 simulated GPUs: training waits for its input.",
+        ),
+        (run(logical=("CPU:0",)), spent({"launch": 1.0}), [], "Trained on the CPU. Nothing stands in its way."),
+        (GPU, spent(WAITING), [], "How busy the GPUs were is not known. 90.0 % of the time is the wait for input."),
+        (run(), None, [], "No training was seen."),
+        (run(end={"reason": "timeout"}), None, [], "The program was stopped (timeout)."),
+        (run(error="ValueError: no"), None, [], "The program failed with ValueError."),
+        (run(end={"status": 3}), None, [], "The program failed with status 3."),
+        (Capture(process={"pid": 1}), None, [], "The program did not import TensorFlow."),
+        (
+            run(error=OOM, error_at=Where("/p/train.py", 7)),
+            None,
+            ["out-of-memory"],
+            "GPU:0 has no memory left for 256 MiB at train.py:7.",
+        ),
+    ],
+)
+def test_the_headline_has_two_facts(capture: Capture, time: TimeSpent | None, advised: list[str], said: str) -> None:
+    assert headline(capture, time, [advice(cause) for cause in advised]) == said
+
+
+def test_advice_about_a_small_part_is_not_what_training_waits_for() -> None:
+    time = spent({"python": 63.0, "input": 20.0, "launch": 17.0})
+    said = headline(run(logical=("CPU:0",)), time, [advice("input-bound", 20.0)])
+    assert said == "Trained on the CPU. 63.0 % of the time is Python between steps."
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_every_cause_and_part_has_words(cause: str) -> None:
+    assert headline(GPU, spent(WAITING, busy={"GPU:0": 0.1}), [advice(cause)]).endswith(".")
+    for part in set(PARTS) - {"gpu"}:
+        assert headline(GPU, spent({part: 9.0, "gpu": 1.0}, busy={"GPU:0": 0.1}), []).endswith(".")
