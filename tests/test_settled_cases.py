@@ -427,7 +427,7 @@ for number, x in enumerate(tf.data.Dataset.from_tensor_slices(tf.zeros((6400, 4)
         (
             "loss = losses['loss']\n    if verbose:\n        print(loss.numpy())\n"
             "    else:\n        sums[0] = float(loss)",
-            [26, 28],
+            [26],
         ),
         ("loss = losses['loss']\n    if verbose:\n        print(loss.numpy())", []),
         (

@@ -124,7 +124,8 @@ class PipelineStage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimeSpent:
-    """The time between the end of the first training step and the end of the last, and what it was spent on."""
+    """The time between the end of the first training step and the end of the last, and what it was spent on; without
+    what gpulint itself did."""
 
     seconds: float
     steps: int
@@ -159,7 +160,7 @@ def time_spent(capture: Capture) -> TimeSpent | None:
     time = training_time(capture)
     if time is None or time.seconds <= 0:
         return None
-    lasted = sorted(one.ended - one.began for one in time.steps) or [time.seconds / time.taken]
+    lasted = sorted(one.lasted for one in time.steps) or [time.seconds / time.taken]
     spent = _sum(time.parts)
     computing = (spent.get(GPU, 0.0) + spent.get("collective", 0.0)) / time.seconds
     operations = _operations_per_step(capture, time)
@@ -174,8 +175,8 @@ def time_spent(capture: Capture) -> TimeSpent | None:
             StepTime(
                 number,
                 one.ended,
-                one.ended - one.began,
-                {part.name: part.seconds for part in parts_of(one.seconds, one.ended - one.began)},
+                one.lasted,
+                {part.name: part.seconds for part in parts_of(one.seconds, one.lasted)},
                 tuple(PartAt(work.state, work.where, work.seconds, work.times, work.detail) for work in one.work),
             )
             for number, one in enumerate(time.steps, 2)
@@ -249,7 +250,7 @@ def _phases(capture: Capture, time: TrainingTime) -> Iterator[PhaseTime]:
                 name = "epoch" if stage.where in loops and len(loops) == 1 else f"loop on line {_row(stage.where)}"
                 name = f"{name} {passes[stage.where]}" if name == "epoch" else f"{name}, pass {passes[stage.where]}"
             one = spans[number]
-            seconds = sum(span.ended - span.began for span in one)
+            seconds = sum(span.lasted for span in one)
             yield PhaseTime(name, one[0].began, seconds, _steps(one), parts_of(_sum(one), seconds))
 
 

@@ -18,6 +18,9 @@ from gpulint.probe.measures.window import device_shares, waiting_share
 
 INPUT, LAUNCH, CHECKPOINT, PYTHON = "input", "launch", "checkpoint", "python"
 
+OWN = "own"
+"""The state of the training thread in which gpulint does its own work."""
+
 EAGER = "eager operations"
 """The detail of work that is eager operations."""
 
@@ -37,6 +40,11 @@ class Span:
     stage: int = 0
     steps: int = 1
     work: tuple[Work, ...] = ()
+
+    @property
+    def lasted(self) -> float:
+        """Seconds of the program: without those of gpulint."""
+        return self.ended - self.began - self.seconds.get(OWN, 0.0)
 
     def move(self, source: str, target: str, seconds: float) -> float:
         """Moves as many of the seconds as there are; returns how many."""
@@ -71,8 +79,9 @@ class TrainingTime:
 
     @property
     def seconds(self) -> float:
-        """The wall time."""
-        return self.parts[-1].ended - self.parts[0].began
+        """The wall time, without that of gpulint."""
+        own = sum(one.seconds.get(OWN, 0.0) for one in self.parts)
+        return self.parts[-1].ended - self.parts[0].began - own
 
     @property
     def taken(self) -> int:

@@ -56,7 +56,7 @@ def waits(capture: Capture) -> dict[Where | None, Wait]:
         return capture.waits  # of captures that gpulint wrote before it recorded states
     found = {}
     for where, one in time.waits.items():
-        seconds = sum(time.parts[number].ended - time.parts[number].began for number in one.parts)
+        seconds = sum(time.parts[number].lasted for number in one.parts)
         steps = sum(time.parts[number].steps for number in one.parts)
         found[where] = Wait(one.elements, one.seconds, seconds, steps)
     return found
