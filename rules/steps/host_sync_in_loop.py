@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -21,7 +21,6 @@ from gpulint.api import (
     in_every_turn,
     loop_around,
     step_loops,
-    together,
     updates,
 )
 
@@ -138,9 +137,8 @@ class HostSyncInLoop(Rule):
             if has_compiled_way(event.where, plan):
                 continue
             found.setdefault((event.tensor.site, loop.site), {}).setdefault(event.site, event)
-        for (tensor, step_loop), (first, *others) in (
-            (key, group) for key, reads in found.items() for group in _by_run(reads.values())
-        ):
+        for (tensor, step_loop), reads in found.items():
+            first, *others = reads.values()
             yield Report(
                 first.site,
                 f"{_HOW[first.how]} in every step",
@@ -161,18 +159,6 @@ class HostSyncInLoop(Rule):
         for update in self.all(events.StateUpdated):
             added[update.target.serial].append(update.by_number)
         return _Needs(needed, {serial for serial, by_number in added.items() if all(by_number)})
-
-
-def _by_run(reads: Iterable[events.TensorRead]) -> list[list[events.TensorRead]]:
-    """Reads in groups that one run of the program can reach: those on both sides of a condition are apart."""
-    groups: list[list[events.TensorRead]] = []
-    for read in reads:
-        group = next((one for one in groups if together(one[0].where, read.where)), None)
-        if group is None:
-            groups.append([read])
-        else:
-            group.append(read)
-    return groups
 
 
 class _Needs(NamedTuple):
