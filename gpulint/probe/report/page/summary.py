@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.advice.advice import Advice
+from gpulint.probe.advice.words import gain
 from gpulint.probe.measures.holders import Held
 from gpulint.probe.measures.time_spent import TimeSpent
 from gpulint.probe.measures.time_words import duration, percent
@@ -79,8 +80,7 @@ def _changes(advice: Sequence[Advice], places: Places) -> Iterator[Child]:
 
 
 def _change(number: int, one: Advice, places: Places) -> Element:
-    factor = f"{one.speedup:.1f}" if one.speedup < 10 else f"{one.speedup:.0f}"
-    gain = f"{'up' if number == 1 else 'then up'} to {factor} × faster" if one.speedup >= 1.05 else None
+    gained = gain(one, is_first=number == 1)
     return tag(
         "li",
         tag("span", str(number), class_="rank", aria_hidden="true"),
@@ -95,5 +95,5 @@ def _change(number: int, one: Advice, places: Places) -> Element:
                 class_="aside",
             ),
         ),
-        tag("span", gain, class_="gain") if gain else None,
+        tag("span", gained, class_="gain") if gained else None,
     )
