@@ -1,4 +1,4 @@
-"""Keras, once the program has imported it: calls of its models, what `fit` is given, epochs and callbacks."""
+"""Keras, once the program has imported it: calls of its models, and what `fit` is given."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
+from gpulint.probe.agent.callbacks import Callbacks
 from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import Holder, Holders, array_bytes
 from gpulint.probe.agent.hooks import Hooks
-from gpulint.probe.agent.places import Place, Places
-from gpulint.probe.agent.states import PYTHON, States
+from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.states import States
 from gpulint.probe.agent.tally import Tally
 from gpulint.probe.agent.writer import Writer
 
@@ -25,19 +26,6 @@ STAGES = {"evaluate": "evaluation", "predict": "prediction"}
 NAMES = ("keras", "tf_keras")
 """Keras packages; the second is Keras 2 beside TensorFlow from 2.16 on."""
 
-EVENTS = (
-    *("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end"),
-    *(f"on_{mode}_{moment}" for mode in ("test", "predict") for moment in ("begin", "end")),
-    *(f"on_{mode}_batch_{moment}" for mode in ("train", "test", "predict") for moment in ("begin", "end")),
-)
-"""Methods of callbacks."""
-
-BEGINS = ("on_train_begin", "on_test_begin", "on_predict_begin")
-
-CALLBACK = "callback"
-"""The detail of callbacks of Keras's own."""
-
-
 TRAINING = "fit"
 
 ARRAYS, DATASET, GENERATOR, LOADER, OTHER = "arrays", "dataset", "generator", "PyDataset", "other"
@@ -48,16 +36,16 @@ _KINDS = {"PyDataset": LOADER, "Sequence": LOADER, "DatasetV2": DATASET, "Distri
 
 
 class Models:
-    """Counts calls of models by method and line, with their seconds, and what `fit` is given; times callbacks."""
+    """Counts calls of models by method and line, with their seconds, and what `fit` is given."""
 
     def __init__(
         self, writer: Writer, places: Places, hooks: Hooks, fault: Guard, holders: Holders, states: States
     ) -> None:
         self._writer, self._places, self._hooks, self._states = writer, places, hooks, states
         self._holders = holders
+        self._callbacks = Callbacks(places, hooks, fault, states)
         self._size = guarded("arrays", fault, array_bytes)
         self._note = guarded("models", fault, self._count)
-        self._wrap = guarded("callbacks", fault, self._wrap_own)
         self._note_data = guarded("data of models", fault, self._count_data)
         self.calls = Tally("models")
         self.data = Tally("data")
@@ -65,9 +53,6 @@ class Models:
         """Calls started so far, of all methods."""
         self.on_ended: Callable[[], None] | None = None
         """If set, called when a method has ended."""
-        self._wrapped: set[type] = set()
-        self._depth = 0
-        """Stages around the epochs of a `fit`."""
 
     def imported(self, keras: Any) -> None:
         """Keras has just been imported."""
@@ -75,10 +60,7 @@ class Models:
         for name in METHODS:
             if (method := getattr(keras.Model, name, None)) is not None:
                 self._hooks.replace(keras.Model, name, self._counted(name, method))
-        callbacks = getattr(getattr(keras, "callbacks", None), "CallbackList", None)
-        for event in EVENTS if callbacks is not None else ():
-            if (method := getattr(callbacks, event, None)) is not None:
-                self._hooks.replace(callbacks, event, self._listed(event, method))
+        self._callbacks.imported(keras)
 
     def _counted(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         states = self._states
@@ -93,8 +75,8 @@ class Models:
             holding = self._holders.during(Holder("", "input", self._places.here(2), name), size) if size else nothing
             began = time.perf_counter()
             depth = states.depth
-            if name == "fit":
-                self._depth = depth
+            if name == TRAINING:
+                self._callbacks.depth = depth
             elif (stage := STAGES.get(name)) is not None:
                 states.begin_stage(stage, self._places.here(2))
             try:
@@ -116,52 +98,6 @@ class Models:
         workers = keywords.get("workers", getattr(data, "workers", 1)) if kind == LOADER else 0
         batch = keywords.get("batch_size") or 0
         self.data.count(self._places.here(), kind, int(workers), int(batch))
-
-    # -------------------------------------------------------------------------- callbacks
-
-    def _listed(self, event: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        states = self._states
-
-        @functools.wraps(method)
-        def listed(callbacks: Any, *arguments: Any, **keywords: Any) -> Any:
-            if event in BEGINS:
-                self._wrap(callbacks)
-            elif event == "on_epoch_begin" and arguments:
-                states.end_stages(self._depth)
-                states.begin_stage(f"epoch {int(arguments[0]) + 1}", self._places.here(2))
-            entered = states.enter(PYTHON, None, CALLBACK)
-            try:
-                return method(callbacks, *arguments, **keywords)
-            finally:
-                if entered:
-                    states.leave()
-
-        return listed
-
-    def _wrap_own(self, callbacks: Any) -> None:
-        """Times the methods of the program's own callbacks."""
-        for callback in getattr(callbacks, "callbacks", ()):
-            for cls in type(callback).__mro__:
-                if cls not in self._wrapped:
-                    self._wrapped.add(cls)
-                    for event in (*EVENTS, "on_batch_begin", "on_batch_end"):
-                        method = vars(cls).get(event)
-                        if callable(method) and (place := self._places.of_function(method)) is not None:
-                            self._hooks.replace(cls, event, self._timed(place, f"{cls.__name__}.{event}", method))
-
-    def _timed(self, place: Place, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        states = self._states
-
-        @functools.wraps(method)
-        def timed(*arguments: Any, **keywords: Any) -> Any:
-            entered = states.enter(PYTHON, place, name)
-            try:
-                return method(*arguments, **keywords)
-            finally:
-                if entered:
-                    states.leave()
-
-        return timed
 
 
 def _kind(data: Any) -> str:
