@@ -626,7 +626,12 @@ for x in strategy.experimental_distribute_dataset(data):
         ('"none"', "loss", {"GPU208"}),
         ("tf.keras.losses.Reduction.NONE", "0.5 * loss", {"GPU208"}),
         ('"none"', "tf.reduce_mean(loss)", {"GPU208"}),
-        ('"none"', "tf.nn.compute_average_loss(loss, global_batch_size=BATCH)", set()),
+        ('"none"', "tf.nn.compute_average_loss(loss, global_batch_size=BATCH)", {"GPU208"}),
+        (
+            '"none"',
+            "tf.nn.compute_average_loss(loss, global_batch_size=BATCH * strategy.num_replicas_in_sync)",
+            set(),
+        ),
         ('"none"', "tf.reduce_sum(loss) / (BATCH * strategy.num_replicas_in_sync)", set()),
         ('"none"', "loss / strategy.num_replicas_in_sync", set()),
         ('"sum_over_batch_size"', "loss", set()),

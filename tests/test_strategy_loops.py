@@ -177,7 +177,7 @@ FROM = "i * SIZE:(i + 1) * SIZE"
         (f"{EACH}on_all(tf.random.stateless_uniform((SIZE, 9), (i, 2)))", {"GPU205"}),
         ("first = 0\nwhile first < 4800:\n    on_all(table[first:first + 64])\n    first += 64", {"GPU205"}),
         (f"{EACH}on_all(table[i:i + 1])", set()),
-        (f"{EACH}on_all(kept[{FROM}])", set()),
+        (f"{EACH}on_all(kept[{FROM}])", {"GPU205"}),
         (f"{EACH}on_all(table[0])", set()),
         ("on_all(table[:64])", set()),
         ("for x in parts:\n    on_all(x, tf.random.normal((3, 1)))", set()),

@@ -18,6 +18,7 @@ from gpulint.cli.options import UserError, say
 from gpulint.cli.project import Project
 from gpulint.linting.finding import Finding
 from gpulint.linting.own_codes import ABOUT_COMMENTS, SYNTAX_ERROR
+from gpulint.linting.precedence import ALSO_HERE
 from gpulint.linting.result import CheckResult
 from gpulint.output.summary import number
 from gpulint.places import Span
@@ -139,7 +140,9 @@ class Gates:
         wanted: dict[str, list[tuple[int, str]]] = defaultdict(list)
         for one in result.findings:
             if one.code != SYNTAX_ERROR and one.code not in ABOUT_COMMENTS:
-                wanted[one.span.path].append((one.span.row, one.code))
+                also = [related.span for related in one.related if related.message == ALSO_HERE]
+                for span in (one.span, *also):
+                    wanted[span.path].append((span.row, one.code))
         for path in [one for one in wanted if language_of(one, finder.of_file(one).extension) != "python"]:
             del wanted[path]
             say(f"{path}: comments are only written into Python files; left as it is")

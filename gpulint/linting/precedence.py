@@ -68,6 +68,10 @@ def _row(finding: Finding) -> tuple[object, ...]:
     return (finding.code, finding.span.path, finding.span.cell, finding.span.row)
 
 
+ALSO_HERE = "also here"
+"""What is said of the other places of a finding that is reported once per file."""
+
+
 def gathered(findings: Iterable[Finding], catalogue: Catalogue) -> list[Finding]:
     """The findings of a file in order of their places; equal ones of a rule that reports once per file are one."""
     first: dict[tuple[str, str], Finding] = {}
@@ -78,7 +82,7 @@ def gathered(findings: Iterable[Finding], catalogue: Catalogue) -> list[Finding]
             kept.append(finding)
         elif key in first:
             before = first[key]
-            related = (*before.related, Related(finding.span, "also here"))
+            related = (*before.related, Related(finding.span, ALSO_HERE))
             first[key] = replace(before, related=related, fix=_joined(before.fix, finding.fix))
         else:
             first[key] = finding
@@ -86,9 +90,10 @@ def gathered(findings: Iterable[Finding], catalogue: Catalogue) -> list[Finding]
 
 
 def _joined(fix: Fix | None, more: Fix | None) -> Fix | None:
-    """One fix with the edits of two. The second is left out if both change the same place in different ways."""
+    """One fix with the edits of two, None if one place cannot be fixed. The second is left out if both change the same
+    place in different ways."""
     if fix is None or more is None:
-        return fix or more
+        return None
     if fix.applicability is not more.applicability:
         return fix
     edits = sorted({*fix.edits, *more.edits})

@@ -116,7 +116,7 @@ class RemovedApi(Rule):
         for event in self.all(events.RemovedNameUsed):
             is_gone = release(event.since) <= plan.release_of_target
             own = event.site.path == plan.path or event.of_object
-            if is_gone and own and not _is_checked(event):
+            if is_gone and own and not _is_checked(event) and not _is_taken(event, plan):
                 used_in[event.site.path].append(event)
         if not used_in:
             return
@@ -298,6 +298,11 @@ def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
 
 def _short(name: str) -> str:
     return name.replace("tensorflow.", "tf.", 1)
+
+
+def _is_taken(event: events.RemovedNameUsed, plan: Plan) -> bool:
+    """Whether it may be an argument of a function of `tf.compat.v1`, which takes what those of TensorFlow 1 took."""
+    return event.since == "2.0" and event.name.endswith(")") and plan.mentions("compat.v1")
 
 
 def _is_checked(event: events.RemovedNameUsed) -> bool:

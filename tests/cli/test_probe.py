@@ -263,7 +263,8 @@ def test_a_finding_is_confirmed_on_its_line_and_its_look_alike_passes(tmp_path: 
 @pytest.mark.tensorflow
 def test_placements_agree_with_the_log_that_tensorflow_prints(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(
-        'import tensorflow as tf\n\nx = tf.ones((4, 4))\nwith tf.device("CPU:0"):\n    y = tf.linalg.matmul(x, x)\n'
+        "import tensorflow as tf\n\ntf.debugging.set_log_device_placement(True)\n"
+        'x = tf.ones((4, 4))\nwith tf.device("CPU:0"):\n    y = tf.linalg.matmul(x, x)\n'
     )
     done = probe(tmp_path, "--output-format", "json", "-o", "a.json", "--capture", "run.jsonl", "a.py")
     assert done.returncode == 0

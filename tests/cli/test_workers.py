@@ -20,6 +20,8 @@ config = json.loads(os.environ["TF_CONFIG"])
 index = config["task"]["index"]
 """
 
+NO_PROGRAM = "gpulint: name one program, --replay CAPTURE, --compare BEFORE AFTER, --merge DIR or --log FILE"
+
 
 TOGETHER = "open(f'{index}', 'w').close()\nwhile not all(map(os.path.exists, '012')): time.sleep(0.05)\n"
 """Three workers wait until all of them have begun."""
@@ -81,9 +83,13 @@ def test_standard_input_is_worker_0s(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("failure", "ended", "told"),
     [
-        ("os.kill(os.getpid(), signal.SIGKILL)", (None, 9), "worker 1: signal 9 (SIGKILL), last line: working"),
-        ("sys.exit(3)", (3, None), "worker 1: status 3, SystemExit: 3"),
-        ("import nothing_there", (1, None), "worker 1: status 1, ModuleNotFoundError: No module named 'nothing_there'"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", (None, 9), "Worker 1: signal 9 (SIGKILL), last line: working."),
+        ("sys.exit(3)", (3, None), "Worker 1: status 3, SystemExit: 3."),
+        (
+            "import nothing_there",
+            (1, None),
+            "Worker 1: status 1, ModuleNotFoundError: No module named 'nothing_there'.",
+        ),
     ],
 )
 def test_a_worker_that_fails_is_named_and_the_others_are_ended(
@@ -119,7 +125,7 @@ def test_a_worker_that_hangs_is_named_with_its_place_and_the_one_that_waits_is_n
     text = "if index == 0:\n    from tensorflow.python import wait\n    wait()\ntime.sleep(600)\n"
     done = probe(tmp_path, text, "--local-workers", "2", "--hang-after", "3")
     assert done.returncode == 124
-    assert done.stdout.decode().splitlines()[-1].endswith("worker 1: stopped (hang) at a.py:7")
+    assert done.stdout.decode().splitlines()[-1].endswith("Worker 1: stopped (hang) at a.py:7.")
 
 
 def test_one_that_works_keeps_the_others_from_hanging(tmp_path: Path) -> None:
@@ -131,7 +137,7 @@ def test_one_that_works_keeps_the_others_from_hanging(tmp_path: Path) -> None:
 def test_a_run_that_takes_too_long_is_stopped_as_a_whole(tmp_path: Path) -> None:
     done = probe(tmp_path, "time.sleep(600)\n", "--local-workers", "2", "--timeout", "6")
     assert done.returncode == 124
-    assert b"worker 0: stopped (timeout) at a.py:4; worker 1: stopped (timeout) at a.py:4" in done.stdout
+    assert b"Worker 0: stopped (timeout) at a.py:4; worker 1: stopped (timeout) at a.py:4." in done.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -149,7 +155,7 @@ def test_a_signal_to_the_probe_ends_every_worker(number: signal.Signals, tmp_pat
     process.send_signal(number)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 4
-    assert b"worker 0" in output.splitlines()[-1] or b"worker 1" in output.splitlines()[-1]
+    assert output.splitlines()[-1].startswith((b"Worker 0", b"Worker 1"))
 
 
 def test_each_worker_of_another_launcher_leaves_its_capture_and_they_are_joined(tmp_path: Path) -> None:
@@ -162,7 +168,7 @@ def test_each_worker_of_another_launcher_leaves_its_capture_and_they_are_joined(
     }
     done = subprocess.run(command("--merge", "seen"), cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert re.search(r"^fail +worker 2 ", done.stdout, re.MULTILINE) and "left no capture" in done.stdout
+    assert re.search(r"^  failed +worker 2", done.stdout, re.MULTILINE) and "left no capture" in done.stdout
 
 
 def test_a_directory_for_a_process_that_nobody_numbered_is_said_aloud(tmp_path: Path) -> None:
@@ -176,8 +182,14 @@ def test_a_directory_for_a_process_that_nobody_numbered_is_said_aloud(tmp_path: 
     [
         (["--merge", "none"], "gpulint: none: No such file or directory"),
         (["--merge", "empty"], "gpulint: empty: no capture-*.jsonl is there"),
-        (["--merge", "empty", "a.py"], "gpulint: name one program, --replay CAPTURE, --merge DIR or --log FILE"),
-        (["--local-workers", "2"], "gpulint: name one program, --replay CAPTURE, --merge DIR or --log FILE"),
+        (
+            ["--merge", "empty", "a.py"],
+            NO_PROGRAM,
+        ),
+        (
+            ["--local-workers", "2"],
+            NO_PROGRAM,
+        ),
         (["--local-workers", "2", "--merge", "empty"], "gpulint: --local-workers needs a program to run"),
         (["--local-workers", "2", "none.py"], "gpulint: none.py: no such file"),
         (["--local-workers", "2", "--capture", "a.py", "a.py"], "gpulint: {}/a.py: File exists"),

@@ -51,6 +51,7 @@ class Repository:
         (folder / "lint").mkdir(parents=True)
         (folder / "lint" / "small.py").write_text(RULE.format(marker=str(marker)))
         (folder / "train.py").write_text(PROGRAM)
+        (folder / "placed.log").write_text("MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:0\n")
         self.configuration.write_text(configuration)
 
     @property
@@ -101,7 +102,7 @@ def trust_in_list(*lines: str) -> None:
         ["rule", "GPU101"],
         ["plan", "train.py"],
         ["clean"],
-        ["probe", "--log", "train.py"],
+        ["probe", "--log", "placed.log"],
     ],
 )
 def test_no_command_runs_the_rules_of_a_repository(repository: Repository, arguments: list[str]) -> None:
@@ -187,7 +188,7 @@ def test_what_the_user_says_on_the_command_line_is_trusted(repository: Repositor
         result = run(*arguments)
         assert (result.exit_code, repository.ran, result.stderr) == (1, True, ""), arguments
         assert "ACM001" in result.stdout
-    for command in (["rule", "--trust", "ACM001"], ["probe", "--trust", "--log", "train.py"]):
+    for command in (["rule", "--trust", "ACM001"], ["probe", "--trust", "--log", "placed.log"]):
         assert run(*command).exit_code == 0 and repository.ran
 
 
@@ -419,7 +420,7 @@ def test_a_repository_does_not_lift_limits_by_extending_a_trusted_one(
     assert SettingsFinder().of_directory(".").max_file_seconds == Settings().max_file_seconds
 
 
-@pytest.mark.parametrize("command", [["check"], ["plan", "train.py"], ["probe", "--log", "train.py"]])
+@pytest.mark.parametrize("command", [["check"], ["plan", "train.py"], ["probe", "--log", "placed.log"]])
 def test_every_command_says_which_limits_are_kept(repository: Repository, command: list[str]) -> None:
     repository.configuration.write_text("max-file-size = 0\n")
     assert "max-file-size = 0 not applied, it stays 50" in run(*command).stderr

@@ -107,12 +107,11 @@ def test_every_form_of_the_report_says_that_gpus_were_simulated(tmp_path: Path) 
     def replayed(form: str) -> str:
         return probe(tmp_path, "--replay", "run.jsonl", "--output-format", form).stdout
 
-    assert replayed("text").startswith("SIMULATED GPUs")
+    assert "\nSIMULATED GPUs" in replayed("text")
     assert "no kernel for GPUs, would run on the CPU: RandomShuffle (1)" in replayed("text")
     assert json.loads(replayed("sarif"))["runs"][0]["properties"] == {"simulated": 2}
-    named = ElementTree.fromstring(replayed("junit")).find("properties/property")
-    assert named is not None
-    assert named.attrib == {"name": "simulated", "value": "2"}
+    named = ElementTree.fromstring(replayed("junit")).findall("properties/property")
+    assert {"name": "simulated", "value": "2"} in [one.attrib for one in named]
 
 
 HUNGRY = """

@@ -35,7 +35,7 @@ def check(run: Run) -> Iterator[Expectation]:
                 _ID,
                 subject,
                 expected,
-                observed + (", each run once or twice" if recreated else ""),
+                observed + (", each run once" if recreated else ""),
                 code="GPU505" if recreated else "GPU504",
                 where=function.where,
                 evidence=tuple(in_words(causes)[:SHOWN]),

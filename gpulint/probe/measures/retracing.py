@@ -68,9 +68,9 @@ def _fixes(causes: Iterable[Retrace]) -> Iterable[str]:
 
 
 def is_recreated(function: Function, capture: Capture, most: int) -> bool:
-    """Whether more than so many functions of one code each ran once or twice, as of one that is created for each call.
-    A model's layers and the folds of a validation have a function each, which run often."""
+    """Whether more than so many functions of one code each ran once, as of one that is created for each call. The
+    objects of a class and the folds of a validation have a function each, which runs more often."""
     again = sum(count for one, count in causes_of(function.name, capture).items() if one.cause == "function")
     steps = sum(one.taken for one in capture.steps.values() if one.name == function.name)
     runs = function.runs + steps
-    return again >= most and 0 < runs <= 2 * function.made
+    return again >= most and 0 < runs <= function.made

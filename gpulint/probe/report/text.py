@@ -137,7 +137,7 @@ def _answer(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     if capture.simulated and not verbose:
         yield from _plain(SIMULATED, width, "dim")
     details = header(capture) if verbose else (*unused_cards(capture), *unseen(capture))
-    for line in (*details, *failure(capture)):
+    for line in (one for one in (*details, *failure(capture)) if one != report.headline):
         indent = " " * (len(line) - len(line.lstrip()))
         yield from (Text(text) for text in block(line, width, indent, f"{indent}  "))
 

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 
+from gpulint.probe.capture.contents import Capture
 from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.time_words import duration
 from gpulint.probe.report import RunReport
@@ -35,10 +36,13 @@ def _parts(report: RunReport) -> Iterator[str]:
 
 def _devices(report: RunReport) -> str:
     capture = report.capture
-    workers = f"{len(capture.members)} workers, " if capture.members else ""
+    return ", ".join(filter(None, [f"{len(capture.members)} workers" if capture.members else "", _hardware(capture)]))
+
+
+def _hardware(capture: Capture) -> str:
     if capture.simulated:
-        return f"{workers}{capture.simulated} simulated GPU{'' if capture.simulated == 1 else 's'}"
+        return f"{capture.simulated} simulated GPU{'' if capture.simulated == 1 else 's'}"
     names = Counter(card.name for card, devices in cards(capture) if devices or devices is None)
     if has_gpu(capture) and names:
-        return workers + ", ".join(f"{count} × {name}" if count > 1 else name for name, count in names.items())
-    return workers + listed(capture.own_devices)
+        return ", ".join(f"{count} × {name}" if count > 1 else name for name, count in names.items())
+    return listed(capture.own_devices)
