@@ -69,7 +69,7 @@ def _held(capture: Capture, device: str) -> Held | None:
     if device == CPU and window is None and process is not None:
         # The usual allocator of the CPU counts neither small tensors nor what is not TensorFlow's.
         name, allocator, first = HOST, process, None
-    fixed, loose = _held_by_python(capture, device)
+    fixed, loose = _held_by_python(capture, device, with_arrays=device != CPU or window is None)
     traced = [Holder(device, row.group, row.where, row.bytes) for row in window.rows] if window is not None else []
     eager = [one for one in traced if _is_eager(one)]
     room = window.before if window is not None else allocator
@@ -97,10 +97,10 @@ def _total(holders: Iterable[Holder]) -> int:
     return sum(one.bytes for one in holders)
 
 
-def _held_by_python(capture: Capture, device: str) -> tuple[list[Holder], list[Holder]]:
+def _held_by_python(capture: Capture, device: str, with_arrays: bool) -> tuple[list[Holder], list[Holder]]:
     """Variables, and large tensors and arrays. Arrays are counted on the first GPU, where TensorFlow puts those that
-    `fit` is given as they are, or on the host."""
-    takes_arrays = device == next((one for one in capture.own_devices if one.startswith("GPU")), device)
+    `fit` is given as they are, or on the host; TensorFlow's allocator for the CPU has none of them."""
+    takes_arrays = with_arrays and device == next((one for one in capture.own_devices if one.startswith("GPU")), device)
     fixed: list[Holder] = []
     loose: list[Holder] = []
     for one in capture.holdings:

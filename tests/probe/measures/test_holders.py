@@ -146,5 +146,5 @@ def test_a_program_on_tensorflows_own_allocator(tmp_path: Path) -> None:
     assert by_row["slots", 11] == 2 * weights
     assert by_row["python", 13] == 4 * 256 * 64 * 64 * 3
     assert by_row["python", 16] >= 4 * 256 * 62 * 62 * 8
-    assert by_row["input", 17] == 4 * 64 * 64 * 64 * 3
+    assert ("input", 17) not in by_row
     assert cpu.allocator is not None and cpu.peak == pytest.approx(cpu.allocator, rel=0.05)
