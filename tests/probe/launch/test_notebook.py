@@ -201,7 +201,10 @@ def test_a_place_in_a_cell_is_shown_as_such_and_has_a_row_in_the_file(tmp_path: 
     assert row_in_file(Where(str(tmp_path / "gone.ipynb"), 2, 1)) == 1
 
 
-def test_a_capture_is_reported_when_its_notebook_is_broken_since(tmp_path: Path) -> None:
+def test_a_capture_is_reported_when_its_notebook_is_broken_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a long path would wrap the line
     broken = tmp_path / "a.ipynb"
     broken.write_text("{")
     start = {"kind": "start", "t": 0, "version": 1, "command": []}
@@ -210,7 +213,7 @@ def test_a_capture_is_reported_when_its_notebook_is_broken_since(tmp_path: Path)
     (tmp_path / "c").write_text("".join(f"{json.dumps(one)}\n" for one in (start, process, end)))
     done = CliRunner().invoke(main, ["probe", "--isolated", "-v", "--replay", str(tmp_path / "c")])
     assert done.exit_code == 0, done.output
-    assert "GPU001" in done.stdout
+    assert "GPU001 not a notebook" in done.stdout
 
 
 # ------------------------------------------------------------------------- with TensorFlow
