@@ -74,7 +74,7 @@ def _download(written: Mapping[str, Any]) -> Element:
             download="gpulint.json",
             class_="download",
         ),
-        ", as `--output-format json` writes it.".replace("`", ""),
+        ", as --output-format json writes it.",
         class_="hint",
     )
 
