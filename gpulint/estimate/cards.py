@@ -17,8 +17,10 @@ from gpulint.settings.toml import parsed
 DEFAULTS = ("T4", "L4", "A10G", "A100-40GB", "A100-80GB", "H100")
 """Cards of the report where none is named and this machine has none: those that clouds rent out most."""
 
-FIELDS = ("memory", "tflops", "tf32", "half", "float64", "bandwidth", "link", "host")
-"""What a card given by numbers can have; `memory` is required."""
+FIELDS = ("memory", "tflops", "tf32", "half", "float64", "bandwidth", "cache", "link", "host")
+"""What a card by numbers can have; `memory` is required."""
+
+_SIZES = ("memory", "cache")
 
 _RESERVED = ((6, 500), (7, 1050), (8, 1536))
 """MiB that TensorFlow leaves to the system, up to a major compute capability; 1800 above (`MinSystemMemory` in
@@ -28,6 +30,9 @@ _CONTEXT, _DRIVER_SHARE = 450, 0.01
 """MiB of the CUDA context and share of the card that the driver keeps. With both, the rule below is from 1.5 % under to
 0.6 % over what TensorFlow reports on twelve of the thirteen cards whose report is in the table; 2.9 % over on the RTX
 5090, whose only report is from a workstation."""
+
+_LARGEST_CACHE = 128
+"""MiB of cache of a card by numbers: the largest there is, so that what follows from it stays a bound."""
 
 _MIB = 1 << 20
 
@@ -54,6 +59,8 @@ class Card:
     """float16 and bfloat16 matrix products."""
     bandwidth: float | None
     """Bytes per second between the card and its memory."""
+    cache: int
+    """Bytes of the L2 cache."""
     link: float | None
     """Bytes per second between two cards."""
     link_kind: str
@@ -107,17 +114,17 @@ def by_name(text: str) -> Card:
 
 
 def by_numbers(words: list[str]) -> Card:
-    """A card from `name=value` words; see FIELDS. `memory` is a size, the others are TFLOP/s and GB/s. `memory` is what
-    the card has, and what TensorFlow leaves of it follows the rule for recent cards. Raises UnknownCard."""
+    """A card from `name=value` words; see FIELDS. `memory` and `cache` are sizes, the others TFLOP/s and GB/s. `memory`
+    is what the card has, and what TensorFlow leaves of it follows the rule for recent cards. Raises UnknownCard."""
     values: dict[str, float] = {}
     for word in words:
         field, _, value = (part.strip() for part in word.partition("="))
         if field not in FIELDS:
             raise UnknownCard(f"a GPU has no {field!r}; write {', '.join(f'{one}=…' for one in FIELDS)}")
         try:
-            values[field] = in_bytes(value) if field == "memory" else float(value)
+            values[field] = in_bytes(value) if field in _SIZES else float(value)
         except ValueError as error:
-            why = str(error) if field == "memory" else f"{value!r} is no number"
+            why = str(error) if field in _SIZES else f"{value!r} is no number"
             raise UnknownCard(f"{field}: {why}") from None
         if not 0 < values[field] < math.inf:
             raise UnknownCard(f"{field}: {value} is not above zero")
@@ -135,6 +142,7 @@ def by_numbers(words: list[str]) -> Card:
         tf32=tera.get("tf32"),
         half=tera.get("half"),
         bandwidth=giga.get("bandwidth"),
+        cache=int(values.get("cache", _LARGEST_CACHE * _MIB)),
         link=giga.get("link"),
         link_kind="link",
         host=giga.get("host"),
@@ -185,6 +193,7 @@ def _card(name: str, row: Mapping[str, Any]) -> Card:
         tf32=rate("tf32", 1e12),
         half=rate("half", 1e12),
         bandwidth=rate("bandwidth", 1e9),
+        cache=int(row["cache"] * _MIB),
         link=row["link"][0] * 1e9,
         link_kind=row["link"][1],
         host=rate("host", 1e9),
