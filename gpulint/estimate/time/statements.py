@@ -18,7 +18,9 @@ MATTERS = 1.05
 def active(steps: Steps, found: Bounds, card: Card) -> str:
     """What bounds the step on this card."""
     if found.active == "launch":
-        text = f"launch-bound: the host needs {duration(found.launch)} for {number(steps.launches, 'operation')}"
+        text = f"launch-bound: the host needs {duration(found.launch)} for {steps.launches:,} operations"
+        if not card.float32 or not card.bandwidth:
+            return f"{text}; how fast the card is, is unknown (tflops=…, bandwidth=…)"
         return f"{text}, their kernels {duration(found.device)}"
     if found.active == "copy":
         return f"bound by the input: {in_words(steps.input_bytes)} a step take {duration(found.copy)} to copy"
@@ -44,8 +46,8 @@ def more_gpus(one: Scaling, steps: Steps, card: Card) -> str:
     """What N GPUs can bring."""
     if not card.link:
         return f"{one.gpus} GPUs: unknown, since the link between them is (link=… in GB/s)"
-    gradients = f"all-reduce of {in_words(steps.gradient_bytes)} over {card.link_kind} is {percent(one.exchange_share)}"
-    return f"{one.gpus} GPUs: at most {one.speedup_at_most:.1f} × as fast; {gradients} of the step"
+    exchange = f"all-reduce of {in_words(steps.gradient_bytes)} over {card.link_kind} is {percent(one.exchange_share)}"
+    return f"{one.gpus} GPUs: at most {one.speedup_at_most:.1f} × as fast; {exchange} of the step"
 
 
 def missing(steps: Steps) -> Iterator[str]:
