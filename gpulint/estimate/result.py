@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from gpulint.estimate.cards import Card
 from gpulint.estimate.graph import StepGraph
 from gpulint.estimate.time.bounds import Bounds, Steps, bounds, steps_of
-from gpulint.estimate.time.scaling import Scaling, free_batch, mixed_precision, scaling
+from gpulint.estimate.time.scaling import Scaling, exchange_of, free_batch, mixed_precision, scaling
 from gpulint.estimate.time.statements import active, missing, more_gpus, unused
 
 Fits = Literal["yes", "no", "unknown"]
@@ -107,11 +107,13 @@ def on_card(
 ) -> OnCard:
     """The bounds of a step on a card, and on each number of such cards. `doubled` is the step for another batch."""
     steps = steps_of(step)
-    found = bounds(steps, card, launch)
+    found = replace(bounds(steps, card, launch), collective=exchange_of(steps, card, step.replicas))
     free = None
     if doubled is not None and step.batch is not None and doubled.batch is not None:
         free = free_batch(steps, steps_of(doubled), (step.batch, doubled.batch), card, launch)
     mixed = mixed_precision(steps, found, card, launch) if step.precision == "float32" else None
     scalings = [scaling(steps, found, card, number) for number in gpus]
-    remarks = [*unused(steps, free, step.batch, mixed, found), *(more_gpus(one, steps, card) for one in scalings)]
+    remarks = [*unused(steps, free, step.batch, mixed, found)]
+    if scalings:
+        remarks.append(more_gpus(scalings[-1], steps, card))
     return OnCard(card, found, scalings, active(steps, found, card), remarks, memory)

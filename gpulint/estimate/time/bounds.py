@@ -100,6 +100,7 @@ class Bounds:
     """Share of `device` by kernels that the memory's bandwidth limits."""
     copy: float
     collective: float = 0.0
+    """For the exchange of gradients between the replicas of the program."""
     by_line: dict[Line, tuple[float, float, float]] = field(default_factory=dict)
     """Seconds of launch, compute and memory by line."""
 
@@ -107,6 +108,11 @@ class Bounds:
     def device(self) -> float:
         """Seconds for which kernels run on the card."""
         return self.compute + self.memory
+
+    @property
+    def alone(self) -> float:
+        """The greatest lower bound of a step that exchanges no gradients."""
+        return max(self.launch, self.copy, self.device)
 
     @property
     def active(self) -> Bound:
@@ -122,7 +128,7 @@ class Bounds:
     @property
     def seconds(self) -> float:
         """The greatest lower bound. Replicas exchange gradients after the last kernel of the backward pass."""
-        return max(self.launch, self.copy, self.device) + self.collective
+        return self.alone + self.collective
 
 
 def steps_of(graph: StepGraph) -> Steps:
@@ -150,10 +156,14 @@ def steps_of(graph: StepGraph) -> Steps:
     busiest = max(found.values(), key=_weight, default=Counter())
     steps = max(graph.steps, 1)
     jobs = [Job(line, work, times / steps, compiled) for (line, work, compiled), times in busiest.items()]
+    gradients: Counter[str] = Counter()
+    for variable in graph.variables:
+        if variable.is_trainable:
+            gradients[variable.device] += variable.tensor.bytes or 0
     return Steps(
         jobs=tuple(jobs),
-        input_bytes=sum(one.tensor.bytes or 0 for one in graph.arguments),
-        gradient_bytes=sum(one.tensor.bytes or 0 for one in graph.variables if one.is_trainable),
+        input_bytes=sum(one.tensor.bytes or 0 for one in graph.arguments) / graph.replicas,
+        gradient_bytes=max(gradients.values(), default=0),
         unknown=unknown,
         unsized=unsized,
         uncounted_loops=loops,

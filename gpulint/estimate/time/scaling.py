@@ -22,12 +22,17 @@ class Scaling:
     """Share of the step that the exchange takes, from 0 to 1."""
 
 
+def exchange_of(steps: Steps, card: Card, gpus: int) -> float:
+    """Seconds of the all-reduce among `gpus` in a ring, each of which sends and receives 2·(N − 1)/N of the gradients'
+    bytes (Patarasuk and Yuan, *Bandwidth Optimal All-reduce Algorithms*, 2009); 0 if the link's speed is unknown."""
+    return 2 * (gpus - 1) / gpus * steps.gradient_bytes / card.link if card.link else 0.0
+
+
 def scaling(steps: Steps, one: Bounds, card: Card, gpus: int) -> Scaling:
-    """`gpus` in a ring, each of which sends and receives 2·(N − 1)/N of the gradients' bytes (Patarasuk and Yuan,
-    *Bandwidth Optimal All-reduce Algorithms*, 2009). The strategies exchange all gradients in one pack by default
-    (`bytes_per_pack=0`), and so after the last of them is computed."""
-    exchange = 2 * (gpus - 1) / gpus * steps.gradient_bytes / card.link if card.link else 0.0
-    together = one.seconds + exchange
+    """What `gpus` can bring. The strategies exchange all gradients in one pack by default (`bytes_per_pack=0`), and so
+    after the last of them is computed."""
+    exchange = exchange_of(steps, card, gpus)
+    together = one.alone + exchange
     share = exchange / together if together else 0.0
     return Scaling(gpus, gpus * (1 - share), exchange, share)
 
@@ -51,7 +56,7 @@ def mixed_precision(steps: Steps, one: Bounds, card: Card, launch: float = LAUNC
     """How much shorter the bound of a float32 step would be with `mixed_float16` or `mixed_bfloat16`, as a factor of at
     least 1: matrix products run at the 16-bit rate, and kernels move half the bytes. None where no rate is known."""
     rate, half = card.matrix_rate("float32"), card.half
-    if not rate or not half or not one.seconds:
+    if not rate or not half or not one.alone:
         return None
     shorter = one.compute * min(1.0, rate / half) + one.memory / 2
-    return one.seconds / max(one.launch, one.copy, shorter) if max(one.launch, one.copy, shorter) else None
+    return one.alone / max(one.launch, one.copy, shorter)

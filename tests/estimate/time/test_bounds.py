@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpulint.estimate import cards
+from gpulint.estimate.result import on_card
 from gpulint.estimate.time.bounds import CACHE_SPEED, LAUNCH, Line, bounds, lines_of, steps_of
 from gpulint.estimate.time.scaling import free_batch, mixed_precision, scaling
 from gpulint.estimate.time.statements import active, missing, more_gpus, unused
@@ -157,3 +158,27 @@ def test_what_the_bounds_leave_out_is_told() -> None:
     steps = steps_of(graph)
     assert steps.unknown == Counter({"FFT": 1})
     assert list(missing(steps)) == ["1 operation without a cost model count nothing: FFT"]
+
+
+def test_replicas_have_their_own_gradients_and_input() -> None:
+    graph = dense(64, 4096, 4096)
+    (weights,) = graph.variables
+    mirrored = replace(
+        graph,
+        replicas=2,
+        variables=(replace(weights, device="GPU:0"), replace(weights, device="GPU:1")),
+        arguments=graph.arguments * 2,
+    )
+    one, two = steps_of(graph), steps_of(mirrored)
+    assert (one.gradient_bytes, one.input_bytes) == (two.gradient_bytes, two.input_bytes)
+
+
+def test_the_exchange_of_a_mirrored_program_is_part_of_its_step() -> None:
+    graph = replace(dense(64, 4096, 4096), replicas=8)
+    made = on_card(graph, None, H200, [8], LAUNCH)
+    found = made.bounds
+    assert found.collective == pytest.approx(2 * 7 / 8 * (4096 * 4096 * 4) / 450e9)
+    assert found.seconds == found.alone + found.collective
+    assert found.active == "collective"
+    assert made.active.startswith("bound by the all-reduce of 64 MiB of gradients over NVLink: ")
+    assert made.scaling[0].speedup_at_most == pytest.approx(8 * found.alone / found.seconds)
