@@ -17,9 +17,9 @@ def _names(text: str) -> frozenset[str]:
 
 FREE = _names(
     """
-    Const Placeholder PlaceholderWithDefault _Arg _Retval _DeviceArg _DeviceRetval NoOp Identity IdentityN
-    StopGradient PreventGradient CheckNumerics EnsureShape Reshape Squeeze ExpandDims Bitcast Shape ShapeN Size Rank
-    VariableShape BroadcastArgs BroadcastGradientArgs ConcatOffset DataFormatDimMap DataFormatVecPermute
+    Const HostConst Snapshot Placeholder PlaceholderWithDefault _Arg _Retval _DeviceArg _DeviceRetval NoOp Identity
+    IdentityN StopGradient PreventGradient CheckNumerics EnsureShape Reshape Squeeze ExpandDims Bitcast Shape ShapeN
+    Size Rank VariableShape BroadcastArgs BroadcastGradientArgs ConcatOffset DataFormatDimMap DataFormatVecPermute
     InvertPermutation VarHandleOp VarIsInitializedOp ReadVariableOp AssignVariableOp _ReadVariablesOp _VarHandlesOp
     DisableCopyOnRead DestroyResourceOp EmptyTensorList TensorListReserve TensorListSetItem TensorListGetItem
     TensorListPushBack TensorListPopBack TensorListLength TensorListElementShape TensorListResize
@@ -74,7 +74,7 @@ MOVES = _names(
     """
     BatchToSpaceND BroadcastTo ConcatV2 Concat DeepCopy DepthToSpace MirrorPad MirrorPadGrad Pack Pad PadV2
     ResizeBicubic ResizeBilinear ResizeBilinearGrad ResizeNearestNeighbor ResizeNearestNeighborGrad Reverse
-    ReverseV2 ReverseSequence Roll ScatterNd Snapshot SpaceToBatchND SpaceToDepth Split SplitV TensorListConcat
+    ReverseV2 ReverseSequence Roll ScatterNd SpaceToBatchND SpaceToDepth Split SplitV TensorListConcat
     TensorListConcatV2 TensorListStack Tile Transpose ConjugateTranspose Unpack MatrixBandPart MatrixDiagV3
     MatrixSetDiagV3 MatrixDiagPartV3 LowerBound UpperBound ExtractImagePatches DynamicStitch ParallelDynamicStitch
     DynamicPartition SparseToDense ParallelConcat _ParallelConcatUpdate
