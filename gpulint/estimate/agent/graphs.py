@@ -336,7 +336,8 @@ def _on_host(operation: Any, host: frozenset[str]) -> tuple[int, ...]:
 
 
 def _attributes(pieces: Pieces, definition: Any) -> dict[str, Attribute]:
-    """Attributes of simple type. Constants' values, functions and what starts with an underscore are left out."""
+    """Attributes of simple type, and the value of a constant that is one integer: loops count with them. Functions and
+    what starts with an underscore are left out."""
     found: dict[str, Attribute] = {}
     for key, value in definition.attr.items():
         if key.startswith("_"):
@@ -350,6 +351,10 @@ def _attributes(pieces: Pieces, definition: Any) -> dict[str, Attribute]:
             found[key] = value.f
         elif kind == "s":
             found[key] = value.s.decode("utf-8", "replace")
+        elif kind == "tensor":
+            number = pieces.tensors.MakeNdarray(value.tensor)
+            if number.shape == () and number.dtype.kind in "iu":
+                found[key] = int(number)
         elif kind == "type":
             found[key] = pieces.dtypes.as_dtype(value.type).name
         elif kind == "list":
