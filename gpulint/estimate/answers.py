@@ -90,7 +90,7 @@ def fits(step: StepGraph, limit: int) -> bool:
     """Whether a step runs on an allocator that has `limit` bytes from the start, as TensorFlow has without memory
     growth."""
     try:
-        for device in devices(step) or [""]:
+        for device in devices(step):
             play_steps(step, device, Bfc(limit, grows=False), steps=2)
     except Exhausted:
         return False
@@ -140,7 +140,7 @@ def changes(step: StepGraph, doubled: StepGraph | None, now: Figures) -> list[Ch
 def _mixed(step: StepGraph, now: Figures) -> Iterator[Change]:
     """The step as it would be under `mixed_float16`."""
     if step.precision == "float32":
-        peak = play(halved(step), devices(step)[0] if devices(step) else "GPU:0").peak
+        peak = play(halved(step), devices(step)[0]).peak
         yield Change("mixed precision", now.steady.peak - peak, "layers compute in 16 bits, normalization in 32")
 
 

@@ -170,6 +170,17 @@ class StepGraph:
     unknown: tuple[str, ...] = ()
     """Dimensions that stay unknown, as users know them: `x[1]`."""
 
+    @property
+    def has_unknown(self) -> bool:
+        """Whether an operation that runs on a GPU has an output of unknown size there."""
+        return any(
+            tensor.bytes is None and output not in one.host_outputs
+            for function in (self.body, *self.functions.values())
+            for one in function.operations
+            if one.is_on_gpu
+            for output, tensor in enumerate(one.outputs)
+        )
+
     def dumps(self) -> str:
         """The graph as one line of JSON."""
         return json.dumps(_packed(self), separators=(",", ":"))

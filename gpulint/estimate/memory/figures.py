@@ -38,7 +38,7 @@ def figures(graph: StepGraph) -> Figures:
 def devices(graph: StepGraph) -> list[str]:
     """The GPUs whose memory differs."""
     named = sorted({one.device for one in graph.body.operations if one.device.startswith("GPU")})
-    return named[:1] if graph.replicas > 1 or not named else named
+    return (named[:1] if graph.replicas > 1 else named) or ["GPU:0"]
 
 
 def _figures(graph: StepGraph, device: str) -> Figures:

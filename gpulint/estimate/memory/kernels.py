@@ -46,6 +46,9 @@ CROSS_ENTROPIES = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCros
 SMALL = _set("BroadcastGradientArgs ConcatOffset DataFormatDimMap DataFormatVecPermute Shape ShapeN")
 """Operations whose outputs have an element for each dimension of a tensor, whatever their shape."""
 
+ADDS_TO_LIST = frozenset({"TensorListPushBack", "TensorListSetItem"})
+"""Operations that add their last input to a list of tensors."""
+
 CONSTANTS = frozenset({"Const", "HostConst"})
 """Operations whose output lives as long as their kernel."""
 

@@ -13,8 +13,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from gpulint.estimate.graph import Edge, Function, Operation, StepGraph, Tensor, Variable
-from gpulint.estimate.memory.bfc import Bfc, Chunk, Exhausted
-from gpulint.estimate.memory.kernels import CONSTANTS, VIEWS, opaque_size, own_memory, takes_over, tuning_memory
+from gpulint.estimate.memory.bfc import Bfc, Chunk, Exhausted, rounded
+from gpulint.estimate.memory.kernels import (
+    ADDS_TO_LIST,
+    CONSTANTS,
+    VIEWS,
+    opaque_size,
+    own_memory,
+    takes_over,
+    tuning_memory,
+)
+from gpulint.estimate.trips import trips
 
 ASSIGN = "AssignVariableOp"
 UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply", "ResourceScatter", "ResourceSparseApply")
@@ -197,7 +206,10 @@ class _Player:
             return
         if not self._is_here(one) or output in one.host_outputs:
             return
-        size = tensor.bytes if (opaque := opaque_size(one, output)) is None else opaque
+        opaque = opaque_size(one, output)
+        size = tensor.bytes if opaque is None else opaque
+        if tensor.dtype == "variant" and "body" in one.calls:
+            size = self._lists(one, output)
         if size is None:
             self._result.unknown.append(one)
             return
@@ -211,6 +223,24 @@ class _Player:
                 self._buffers[edge] = taken
                 return
         self._buffers[edge] = self._allocate(size, one, users)
+
+    def _lists(self, loop: Operation, output: int) -> int | None:
+        """Bytes of the tensors that a loop adds to a list, one or more in each iteration."""
+        body = self._graph.functions.get(loop.calls["body"])
+        if body is None or output >= len(body.results):
+            return 0
+        added: int | None = 0
+        edge = body.results[output]
+        while (one := body.operations[edge.operation]).type in ADDS_TO_LIST or (one.type in VIEWS and one.inputs):
+            if one.type in ADDS_TO_LIST:
+                source, number = one.inputs[-1]
+                size = body.operations[source].outputs[number].bytes
+                added = None if size is None or added is None else added + rounded(size)
+            edge = one.inputs[0]
+        if not added:
+            return added
+        count = trips(loop, self._function, self._graph)
+        return None if count is None else count * added
 
     def _fits(self, one: Operation, position: int, tensor: Tensor) -> bool:
         source, output = one.inputs[position]
