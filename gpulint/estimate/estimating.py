@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from gpulint.estimate.answers import Change, changes, fits, largest_batch
+from gpulint.estimate.answers import Change, changes, largest_batch
 from gpulint.estimate.cards import Card
 from gpulint.estimate.graph import StepGraph
 from gpulint.estimate.memory.figures import Figures, Groups, figures, place_of
@@ -20,9 +20,6 @@ METHOD = (
     "Memory: the step's operations in the order of TensorFlow's executor, after its graph optimizer, on its allocator. "
     "The steady peak decides what fits; the first step, which tunes convolutions, makes do with less under a limit."
 )
-
-ROOM = 0.75
-"""Share of a card up to which a peak fits however the allocator's memory is fragmented."""
 
 _REMEDIES = {
     "mixed precision": 'mixed precision (`keras.mixed_precision.set_global_policy("mixed_float16")`)',
@@ -46,7 +43,7 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
             steady_peak=None if found.steady.unknown else found.steady.peak,
             first_step_peak=None if found.first.unknown else found.first.peak,
             process=None if found.steady.unknown else found.process,
-            fits=_fits(step, found, card.limit),
+            fits=_fits(found, card.limit),
             largest_batch=largest_batch(step, doubled, card.limit),
             by_group=by_group,
             holders=holders,
@@ -57,16 +54,13 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
     return Estimate(step, steps_of(step), chosen, traced.is_eager, launch, (METHOD, method(launch)))
 
 
-def _fits(step: StepGraph, found: Figures, limit: int) -> Fits:
+def _fits(found: Figures, limit: int) -> Fits:
     """Whether the step fits. Where XLA compiles it, the peak is an upper bound; where shapes are unknown, a lower
     one."""
-    peak = found.steady.peak
+    is_within = found.steady.peak <= limit
     if found.steady.unknown:
-        return "no" if peak > limit and not found.is_bound else "unknown"
-    if peak <= ROOM * limit:
-        return "yes"
-    is_fitting = peak <= limit and fits(step, limit)
-    return "yes" if is_fitting else "unknown" if found.is_bound else "no"
+        return "unknown" if is_within or found.is_bound else "no"
+    return "yes" if is_within else "unknown" if found.is_bound else "no"
 
 
 def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpulint.estimate import cards
 from gpulint.estimate.result import Estimate, Holder, Memory, Moment, on_card
 from gpulint.estimate.time.bounds import LAUNCH, steps_of
-from tests.estimate.made import dense, op, tensor
+from tests.estimate.time.made import dense, op, tensor
 
 GIB = 1 << 30
 
