@@ -88,5 +88,5 @@ def missing(steps: Steps) -> Iterator[str]:
     if steps.is_compiled:
         yield (
             "XLA compiles the step: what it fuses takes neither time nor memory of its own, so the time is far below "
-            "the truth, and the memory an upper bound"
+            "the truth, and the memory mostly above it"
         )
