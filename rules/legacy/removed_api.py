@@ -116,7 +116,7 @@ class RemovedApi(Rule):
         for event in self.all(events.RemovedNameUsed):
             is_gone = release(event.since) <= plan.release_of_target
             own = event.site.path == plan.path or event.of_object
-            if is_gone and own and not _is_checked(event) and not _is_taken(event, plan):
+            if is_gone and own and not _is_checked(event):
                 used_in[event.site.path].append(event)
         if not used_in:
             return
@@ -290,19 +290,16 @@ _CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Ex
 
 def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
     """Whether the object may be of a program class that has the method, or a dataset of `tf.compat.v1`."""
+    if event.of_library:
+        return False
     owner, _, method = event.name.rpartition(".")
-    return ("(" not in method and not event.of_library and plan.mentions(f"def {method}(")) or (
-        owner.startswith("tensorflow.data.") and plan.mentions("compat.v1")
+    return ("(" not in method and plan.mentions(f"def {method}(")) or (
+        owner.startswith("tensorflow.data.") and "compat" in plan.referenced
     )
 
 
 def _short(name: str) -> str:
     return name.replace("tensorflow.", "tf.", 1)
-
-
-def _is_taken(event: events.RemovedNameUsed, plan: Plan) -> bool:
-    """Whether it may be an argument of a function of `tf.compat.v1`, which takes what those of TensorFlow 1 took."""
-    return event.since == "2.0" and event.name.endswith(")") and plan.mentions("compat.v1")
 
 
 def _is_checked(event: events.RemovedNameUsed) -> bool:
