@@ -53,8 +53,16 @@ class Finding:
     """Edits of its file after which it is no longer found."""
 
 
+class SuppressedBy(str, Enum):
+    """What suppresses a finding: a comment for gpulint, or one that explains the code to its readers."""
+
+    DIRECTIVE = "directive"
+    EXPLANATION = "explanation"
+
+
 class Silenced(NamedTuple):
-    """A finding that a comment silences, and the reason in that comment ("" if there is none)."""
+    """A finding that a comment suppresses, and the reason in that comment ("" if there is none)."""
 
     finding: Finding
     reason: str
+    by: SuppressedBy = SuppressedBy.DIRECTIVE

@@ -11,7 +11,7 @@ from gpulint.output.view import View, position
 
 def render(result: CheckResult, view: View) -> str:
     """One line for each finding, then the footer."""
-    return "\n".join([*(_line(one, view) for one in result.findings), footer(result, view)]) + "\n"
+    return "\n".join([*(_line(one, view) for one in result.findings), footer(result, view, is_short=True)]) + "\n"
 
 
 def _line(finding: Finding, view: View) -> str:
