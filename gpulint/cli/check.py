@@ -21,6 +21,7 @@ from gpulint.output.escapes import first_on_line, printable_block
 from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.formats import carries_edits
 from gpulint.output.settings_text import shown
+from gpulint.output.style import PLAIN
 from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
 from gpulint.settings import Settings, SettingsError
@@ -184,7 +185,7 @@ def command(
         text = statistics(result, form)
     else:
         view = View(
-            output_file is None and options.use_color(color),
+            options.style(color) if output_file is None else PLAIN,
             checked.texts.line,
             lambda: check.selection.rules,
             status,

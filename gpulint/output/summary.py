@@ -19,7 +19,7 @@ def footer(result: CheckResult, view: View) -> str:
         first = f"{found} {hint}." if hint else found
     else:
         first = f"{view.fixed} fixed, {len(result.findings)} remaining{f'; {hint}' if hint else ''}.\n{found}"
-    return "\n".join([first, *_left_out(result)])
+    return "\n".join(line for text in (*first.split("\n"), *_left_out(result)) for line in view.style.lines(text))
 
 
 def _left_out(result: CheckResult) -> Iterator[str]:

@@ -11,6 +11,7 @@ from gpulint.linting.result import CheckResult
 from gpulint.linting.rule import Rule
 from gpulint.output import formats
 from gpulint.output.escapes import encodable, printable
+from gpulint.output.style import Style
 from gpulint.places import Span
 from gpulint.rewriting.fix import is_wanted
 
@@ -33,7 +34,7 @@ class View:
     says whether unsafe fixes are wanted, `fixed` how many findings were fixed, None without `--fix`.
     """
 
-    color: bool
+    style: Style
     line: Line
     rules: Callable[[], Sequence[type[Rule]]] = tuple
     status: int = 0

@@ -69,8 +69,8 @@ def run(project: Path, *arguments: str, status: int = 1) -> tuple[str, str]:
 COUNTED: dict[str, Callable[[str], int]] = {
     "text": lambda text: len(re.findall(r"(?m)^warning\[GPU101\]", text)),
     "full": lambda text: len(re.findall(r"(?m)^warning\[GPU101\]", text)),
-    "concise": lambda text: len(re.findall(r"(?m):5:10: GPU101 ", text)),
-    "grouped": lambda text: len(re.findall(r"(?m)^ +5:10 +GPU101 ", text)),
+    "concise": lambda text: len(re.findall(r"(?m):5:10: warning\[GPU101\] ", text)),
+    "grouped": lambda text: len(re.findall(r"(?m)^ +5:10 +warning\[GPU101\] ", text)),
     "pylint": lambda text: len(re.findall(r"(?m):5: \[GPU101\(", text)),
     "json": lambda text: sum(one["code"] == "GPU101" for one in json.loads(text)),
     "json-lines": lambda text: sum(json.loads(one)["code"] == "GPU101" for one in text.splitlines()),

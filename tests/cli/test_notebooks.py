@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def concise(*arguments: str, stdin: str | None = None) -> list[str]:
     """The findings, without what stands behind the code."""
     done = run("check", "--output-format", "concise", *arguments, stdin=stdin)
     assert not done.stderr
-    return [line[: line.index(": GPU") + 8] for line in done.stdout.splitlines()[:-1]]
+    return [re.sub(r"(\w+)\[(GPU\d+)\].*", r"\2", line) for line in done.stdout.splitlines()[:-1]]
 
 
 def findings(*arguments: str) -> list[dict[str, object]]:
@@ -137,10 +138,10 @@ def test_a_broken_cell_is_told_of_and_the_others_are_checked() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "a.ipynb:1:2: GPU001 not a notebook: a member in double quotes is missing"),
-        ('{"nbformat": 3, "worksheets": []}', "a.ipynb:1:1: GPU001 a notebook of format 3: convert it"),
-        ("version https://git-lfs.github.com/spec/v1\n", "a.ipynb:1:1: GPU001 not a notebook: Expecting value"),
-        ('{"nbformat": 4, "metadata": {}}', "a.ipynb:1:1: GPU001 not a notebook: it has no list of cells"),
+        ("{", "a.ipynb:1:2: error[GPU001] not a notebook: a member in double quotes is missing"),
+        ('{"nbformat": 3, "worksheets": []}', "a.ipynb:1:1: error[GPU001] a notebook of format 3: convert it"),
+        ("version https://git-lfs.github.com/spec/v1\n", "a.ipynb:1:1: error[GPU001] not a notebook: Expecting value"),
+        ('{"nbformat": 4, "metadata": {}}', "a.ipynb:1:1: error[GPU001] not a notebook: it has no list of cells"),
     ],
 )
 def test_what_is_no_notebook_is_one_line_and_the_run_goes_on(text: str, said: str) -> None:

@@ -1,10 +1,11 @@
-"""`path:row:column: CODE message`, a line each."""
+"""`path:row:column: severity[CODE] message`, a line each."""
 
 from __future__ import annotations
 
 from gpulint.linting.finding import Finding
 from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import first_on_line, printable
+from gpulint.output.severity import head
 from gpulint.output.summary import footer
 from gpulint.output.view import View, position
 
@@ -16,5 +17,5 @@ def render(result: CheckResult, view: View) -> str:
 
 def _line(finding: Finding, view: View) -> str:
     span = finding.span
-    mark = " [*]" if view.can_fix(finding) else ""
-    return f"{first_on_line(span.path)}:{position(span)}: {finding.code}{mark} {printable(finding.message)}"
+    path = view.style.paint(first_on_line(span.path), "1")
+    return f"{path}:{position(span)}: {head(finding, view)[0]} {printable(finding.message)}"
