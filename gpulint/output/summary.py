@@ -13,13 +13,19 @@ from gpulint.rewriting.fix import is_wanted
 
 def footer(result: CheckResult, view: View) -> str:
     """`Found 2 errors and 1 warning in 3 files.`, preceded by what was fixed, followed by what can be and by what the
-    findings leave out."""
+    findings leave out. Nothing if the user wants findings only."""
+    if view.quiet:
+        return ""
     found, hint = _found(result), _hint(result, view)
-    if view.fixed is None:
+    if view.fix_only:
+        fixed = f"Fixed {number(view.fixed, 'finding')}." if view.fixed else "Nothing to fix."
+        first = "\n".join([fixed, found] if result.findings or result.errors else [fixed])
+    elif view.fixed is None:
         first = f"{found} {hint}." if hint else found
     else:
         first = f"{view.fixed} fixed, {len(result.findings)} remaining{f'; {hint}' if hint else ''}.\n{found}"
-    return "\n".join(line for text in (*first.split("\n"), *_left_out(result)) for line in view.style.lines(text))
+    rows = [line for text in (*first.split("\n"), *_left_out(result)) for line in view.style.lines(text)]
+    return "".join(f"{row}\n" for row in rows)
 
 
 def _left_out(result: CheckResult) -> Iterator[str]:

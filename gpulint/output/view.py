@@ -31,7 +31,8 @@ class View:
     """How to show a result. `rules` gives the enabled ones; `status` is the exit status of the run.
 
     `in_file` converts a span in a notebook's cell to rows of the file, for tools that do not know cells. `unsafe_fixes`
-    says whether unsafe fixes are wanted, `fixed` how many findings were fixed, None without `--fix`.
+    says whether unsafe fixes are wanted, `fixed` how many findings were fixed, None without `--fix`. With `fix_only` no
+    other findings are reported, with `quiet` nothing but findings.
     """
 
     style: Style
@@ -41,6 +42,8 @@ class View:
     in_file: Callable[[Span], Span] = _as_it_is
     unsafe_fixes: bool = False
     fixed: int | None = None
+    fix_only: bool = False
+    quiet: bool = False
 
     def can_fix(self, finding: Finding) -> bool:
         """Whether `--fix` would fix a finding."""

@@ -65,7 +65,7 @@ def test_one_fix_hides_no_regression_elsewhere(project: Path) -> None:
     (project / "pinned.py").write_text(functions("second", "third"))
     result = check("--baseline", "known.json")
     assert [line.split(":")[1] for line in result.stdout.splitlines()[:-1]] == ["13"]
-    assert "known.json has what is not found any more: pinned.py GPU101; --prune-baseline" in result.stderr
+    assert "known.json: 1 stale entry (pinned.py GPU101); remove it with --prune-baseline" in result.stderr
 
 
 def test_a_second_equal_place_in_one_function_is_another_finding(project: Path) -> None:

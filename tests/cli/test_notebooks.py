@@ -116,7 +116,7 @@ def test_a_baseline_knows_a_cell_that_moved() -> None:
 def test_no_comments_are_written_into_notebooks() -> None:
     text = write("a.ipynb", IMPORT, PINNED)
     done = run("check", "--add-ignore")
-    assert "gpulint: a.ipynb: comments are only written into Python files; left as it is\n" in done.stderr
+    assert "gpulint: a.ipynb: not changed: comments are only written to Python files\n" in done.stderr
     assert (done.exit_code, Path("a.ipynb").read_text()) == (1, text)
 
 

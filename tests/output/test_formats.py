@@ -185,6 +185,15 @@ def test_junit_has_a_failed_case_for_each_finding(result: CheckResult) -> None:
         assert int(suite.get("failures", "-1")) == len(suite.findall("testcase/failure"))
 
 
+def test_names_of_junit_cases_stay_when_lines_move() -> None:
+    def name(finding: Finding) -> str | None:
+        case = ElementTree.fromstring(shown("junit", CheckResult([finding], files=1))).find(".//testcase")
+        assert case is not None
+        return case.get("name")
+
+    assert name(FOUND) == name(replace(FOUND, span=span("a.py", 99))) == "GPU101 hardcoded-device in f.g [ab]"
+
+
 @given(results)
 @settings(max_examples=25)
 def test_gitlab_and_reviewdog_read_every_finding(result: CheckResult) -> None:

@@ -22,7 +22,7 @@ def render(result: CheckResult, view: View) -> str:
         f"{printable(finding.message)}, silenced{f': {printable(reason)}' if reason else ''}"
         for finding, reason in ((one.finding, one.reason) for one in result.suppressed)
     ]
-    return "\n".join([*blocks, *silenced, *([""] if silenced else []), footer(result, view)]) + "\n"
+    return "\n".join([*blocks, *silenced, *([""] if silenced else []), footer(result, view)])
 
 
 def _block(finding: Finding, view: View) -> str:

@@ -17,7 +17,7 @@ def render(result: CheckResult, view: View) -> str:
     blocks = [
         _block(path, list(findings), view) for path, findings in groupby(result.findings, key=lambda one: one.span.path)
     ]
-    return "\n".join([*blocks, footer(result, view)]) + "\n"
+    return "\n".join([*blocks, footer(result, view)])
 
 
 def _block(path: str, findings: list[Finding], view: View) -> str:

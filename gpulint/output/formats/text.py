@@ -31,7 +31,7 @@ TAB = "    "
 def render(result: CheckResult, view: View) -> str:
     """All findings, the most expensive first, separated by empty lines, then the footer."""
     blocks = [block(one, view) for one in by_cost(result.findings)]
-    return "\n".join([*blocks, footer(result, view)]) + "\n"
+    return "\n".join([*blocks, footer(result, view)])
 
 
 def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
