@@ -18,7 +18,7 @@ class Grouped(click.Command):
         records = {
             next(name for name in param.opts if name.startswith("--")): record
             for param in self.get_params(ctx)
-            if (record := param.get_help_record(ctx)) is not None
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None
         }
         grouped = [name for names in self.groups.values() for name in names]
         others = [name for name in records if name not in grouped]

@@ -233,7 +233,7 @@ def test_since_works_from_a_directory_below_and_with_any_name(repository: Path) 
 
 def test_since_reports_a_file_that_stopped_parsing(repository: Path) -> None:
     (repository / "pinned.py").write_text(functions("first", "second") + "x = (\n")
-    assert [line.split(" ")[1] for line in found(check("--since", "HEAD"))] == ["GPU001"]
+    assert [line.split(" ")[1] for line in found(check("--since", "HEAD"))] == ["error[GPU001]"]
 
 
 def test_since_ignores_line_ends(repository: Path) -> None:

@@ -149,7 +149,7 @@ def test_what_is_no_notebook_is_one_line_and_the_run_goes_on(text: str, said: st
     write("b.ipynb", IMPORT, PINNED)
     done = run("check", "--output-format", "concise")
     first, second, _ = done.stdout.splitlines()
-    assert first.startswith(said) and second.startswith("b.ipynb:cell 2:1:6: GPU101")
+    assert first.startswith(said) and second.startswith("b.ipynb:cell 2:1:6: warning[GPU101]")
     assert done.exit_code == 1
 
 
