@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from io import StringIO, TextIOWrapper
 from typing import Any
@@ -65,6 +66,14 @@ class _Commands(click.Group):
         finally:
             if not sys.stdout.closed:  # the server closes its own output
                 sys.stdout.flush()  # flush now: a closed pipe would be an error at interpreter exit
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = [] if args[0] in COMMANDS or args[0].startswith("-") else get_close_matches(args[0], COMMANDS, 1)
+        if near:
+            ctx.fail(f"there is no command '{args[0]}'; did you mean '{near[0]}'?")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)

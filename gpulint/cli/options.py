@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from gpulint.output.escapes import printable
+from gpulint.output.style import Style, shows_links
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
 from gpulint.settings.trust import Trust
 
@@ -93,6 +95,17 @@ def use_color(choice: str) -> bool:
     if os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0") != "0":
         return True
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def style(color: str) -> Style:
+    """What standard output may use: links and line breaks only on a terminal."""
+    is_terminal = sys.stdout.isatty()
+    in_color = use_color(color)
+    return Style(
+        in_color,
+        in_color and shows_links(os.environ, is_terminal),
+        shutil.get_terminal_size().columns if is_terminal else None,
+    )
 
 
 cache_directory = click.option(

@@ -37,6 +37,15 @@ class Catalogue:
             return word.upper()
         return self._by_name.get(word.lower())
 
+    def codes(self, word: str) -> tuple[str, ...]:
+        """The codes for a code, a prefix with a digit, such as `GPU1`, or a name; none if there is no such rule."""
+        if (code := self.code(word)) is not None:
+            return (code,)
+        return self._with_prefix(word) if any(map(str.isdigit, word)) else ()
+
+    def _with_prefix(self, word: str) -> tuple[str, ...]:
+        return tuple(code for code in self._by_code if word and code.startswith(word.upper()))
+
     def rule(self, word: str) -> type[Rule] | None:
         code = self.code(word)
         return self._by_code[code] if code is not None else None
@@ -89,7 +98,7 @@ class Catalogue:
             elif (code := self.code(word)) is not None:
                 matches, weight = [code], 100
             else:
-                matches = [code for code in self._by_code if word and code.startswith(word.upper())]
+                matches = [*self._with_prefix(word)]
                 weight = 1 + len(word)
             if not matches and self.is_complete:
                 near = self._longest_prefix(word) or self.nearest(word)
@@ -115,6 +124,8 @@ class Selection:
             on = {rule.code: 0 for rule in catalogue.pack if rule.on_by_default}
         on |= catalogue.expand(settings.extend_select, f"{origin}: extend-select")
         off = catalogue.expand(settings.ignore, f"{origin}: ignore")
+        for code, weight in catalogue.expand(settings.extend_ignore, f"{origin}: extend-ignore").items():
+            off[code] = max(weight, off.get(code, -1))
         self.codes = frozenset(
             code for code, weight in on.items() if off.get(code, -1) < weight and self._severity.get(code) != "off"
         )

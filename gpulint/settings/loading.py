@@ -10,7 +10,7 @@ from typing import Any
 
 from gpulint.settings.kinds import WrongValue, converted
 from gpulint.settings.model import Settings, SettingsError
-from gpulint.settings.options import OPTIONS_BY_KEY, TABLES
+from gpulint.settings.options import OPTIONS, OPTIONS_BY_KEY, TABLES
 from gpulint.settings.toml import KeyPlaces, parsed
 from gpulint.sources.reading import read_file
 
@@ -87,6 +87,17 @@ def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None
     if "rule_paths" in values:
         values["withheld"] = None
     return replace(settings, **values)
+
+
+def override(settings: Settings, table: Mapping[str, Any]) -> Settings:
+    """Settings overridden by a table of the user's own; its `extend-…` keys add to theirs. Raises SettingsError."""
+    changed = apply(settings, table)
+    given = {*table, *(f"{name}.{key}" for name in TABLES for key in table.get(name, ()))}
+    for option in OPTIONS:
+        if option.key.startswith("extend-") and option.full in given:
+            whole: Any = (*getattr(settings, option.field), *getattr(changed, option.field))
+            changed = replace(changed, **{option.field: whole})
+    return changed
 
 
 def _shown(value: object) -> str:

@@ -74,6 +74,7 @@ class Float64OnGpu(Rule):
     any_of_names = frozenset({"float64", "set_floatx", "double"})
     why = "float64 is up to twice as slow on a CPU, and far more on a GPU with few units for it"
     instead = "train in float32"
+    cost = "about 2 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         found = [

@@ -95,6 +95,7 @@ class MapNotParallel(Rule):
     any_of_names_before = (pipelines.PARALLEL_MAPS, DATASET_WORDS)
     why = "one core prepares the data"
     instead = "give it `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"
+    cost = "2 to 8 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in pipelines.made_for_training(plan):

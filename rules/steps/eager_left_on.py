@@ -95,6 +95,7 @@ class EagerLeftOn(Rule):
     )
     why = "nothing is compiled: each operation is dispatched by Python"
     instead = "leave it out, or put it behind a debug flag"
+    cost = "4 to 10 × slower"
 
     def _settings(self) -> tuple[list[_Setting], dict[int, int]]:
         """All settings of eager mode, and for each model, by serial number, how many precede its last `fit`."""

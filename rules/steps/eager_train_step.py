@@ -106,6 +106,7 @@ class EagerTrainStep(Rule):
     any_of_names = frozenset({"GradientTape", ".minimize"})
     why = "each operation of the step is dispatched from Python"
     instead = "put the step into a function decorated with `@tf.function`"
+    cost = "5 to 37 × slower"
 
     def __init__(self) -> None:
         self._steps: list[tuple[events.Event, tuple[values.Tensor, ...]]] = []

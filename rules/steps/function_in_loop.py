@@ -79,6 +79,7 @@ class FunctionInLoop(Rule):
     source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
     why = "it is traced again in each round"
     instead = "make it once, before the loop"
+    cost = "about 20 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         made = [

@@ -104,6 +104,7 @@ class HostSyncInLoop(Rule):
     yields_to = ("GPU502",)
     why = "the host waits for the GPU in every step, and then the GPU for the host"
     instead = "read it every hundred steps, or keep a metric on the device and read it once per epoch"
+    cost = "up to 4 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         reads_at: dict[Site, list[events.TensorRead]] = defaultdict(list)

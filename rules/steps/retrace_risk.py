@@ -80,6 +80,7 @@ class RetraceRisk(Rule):
     source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
     why = "the function is traced anew for each new Python value"
     instead = "pass a tensor: `tf.constant(value)`"
+    cost = "about 20 × slower"
 
     def __init__(self) -> None:
         self._before: dict[tuple[object, ...], list[tuple[int, Symbol]]] = defaultdict(list)

@@ -98,7 +98,7 @@ def only_lost(result: subprocess.CompletedProcess[str], name: str, names: list[s
     lines = result.stdout.splitlines()[:-1]
     assert sorted(line.split(":")[0] for line in lines) == sorted(names), result.stdout + result.stderr
     (lost,) = [line for line in lines if "GPU101" not in line]
-    assert lost.startswith(f"{name}:1:1: GPU001 ") and result.returncode == 1 and result.stderr == ""
+    assert lost.startswith(f"{name}:1:1: error[GPU001] ") and result.returncode == 1 and result.stderr == ""
     return lost
 
 
@@ -136,7 +136,7 @@ def test_what_comes_from_standard_input_is_isolated_too(project: Path) -> None:
 def test_fixes_of_the_others_are_made(project: Path) -> None:
     (project / NAMES[3]).write_text(deadly := f"{PINNED}SIGSEGV = 1\n")
     result = check("--fix", "--unsafe-fixes")
-    assert result.stdout.splitlines()[0].startswith(f"{NAMES[3]}:1:1: GPU001"), result.stdout
+    assert result.stdout.splitlines()[0].startswith(f"{NAMES[3]}:1:1: error[GPU001]"), result.stdout
     assert (project / NAMES[3]).read_text() == deadly
     assert all("gpu:0" not in (project / name).read_text() for name in NAMES[:3])
 
