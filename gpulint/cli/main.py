@@ -23,6 +23,7 @@ COMMANDS = {
     "clean": "Delete what checks remember.",
     "config": "Show the settings there are.",
     "doctor": "Say what stands between this machine and TensorFlow on its GPUs.",
+    "estimate": "Estimate whether a training step fits on a GPU, and what bounds its speed.",
     "explain": "Explain a rule.",
     "generate-shell-completion": "Print a completion script for a shell.",
     "plan": "Show what gpulint believes a program will do.",
