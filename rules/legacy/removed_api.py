@@ -287,7 +287,7 @@ def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
         return False
     owner, _, method = event.name.rpartition(".")
     return ("(" not in method and plan.mentions(f"def {method}(")) or (
-        owner.startswith("tensorflow.data.") and "compat" in plan.referenced
+        owner.startswith("tensorflow.data.") and plan.referenced.issuperset(("compat", "v1"))
     )
 
 

@@ -104,6 +104,7 @@ class EagerTrainStep(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = frozenset({"GradientTape", ".minimize"})
+    yields_to = ("GPU502",)
     why = "each operation of the step is dispatched from Python"
     instead = "put the step into a function decorated with `@tf.function`"
     cost = "5 to 37 × slower"
