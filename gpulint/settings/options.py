@@ -51,6 +51,8 @@ OPTIONS = (
     Option("max-file-size", "", "count", "Megabytes of the largest file that is read (0: any)."),
     Option("fix", "", "bool", "Fix what can be fixed, as with `--fix`."),
     Option("unsafe-fixes", "", "bool", "Apply unsafe fixes, too, as with `--unsafe-fixes`."),
+    Option("required-version", "", "requirement", 'The releases of gpulint that this file is for, such as ">=0.1,<1".'),
+    Option("preview", "lint", "bool", "Turn on the rules that are still tried out."),
     Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),
     Option("ignore", "lint", "rules", "Rules to turn off."),
     Option("extend-select", "lint", "rules", "Rules to turn on in addition to `select`."),

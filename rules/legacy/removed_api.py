@@ -7,10 +7,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
+from gpulint.plugin import (
     Draft,
     Edit,
-    Literal,
     Offer,
     Plan,
     Refused,
@@ -18,19 +17,15 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    Symbol,
-    callers,
-    calls,
     confidence,
-    constants_in,
     events,
-    names,
-    release,
-    removed,
     safe,
     unsafe,
-    words_of,
 )
+from gpulint.plugin.facts import release, removed
+from gpulint.plugin.fixes import calls, names
+from gpulint.plugin.queries import callers
+from gpulint.plugin.symbols import Literal, Symbol, constants_in, words_of
 
 
 class RemovedApi(Rule):

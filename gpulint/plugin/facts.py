@@ -1,0 +1,22 @@
+"""Tables about TensorFlow and its releases. Not covered by `VERSION`."""
+
+from __future__ import annotations
+
+from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
+from gpulint.knowledge.devices import DeviceName, parse_device
+from gpulint.knowledge.releases import release
+from gpulint.knowledge.watched import CLEARS_SESSION, RUNS_EAGERLY, SETS_FLOATX
+
+__all__ = [
+    "CLEARS_SESSION",
+    "FIRST_WITH_VARIABLES",
+    "LEGACY_OPTIMIZERS",
+    "RUNS_EAGERLY",
+    "SETS_FLOATX",
+    "DeviceName",
+    "fact",
+    "has_gpu_kernel",
+    "parse_device",
+    "release",
+    "removed",
+]
