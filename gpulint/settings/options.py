@@ -53,6 +53,8 @@ OPTIONS = (
     Option("fix-only", "", "bool", "Fix what can be fixed and report nothing else, as with `--fix-only`."),
     Option("show-fixes", "", "bool", "List what was fixed, as with `--show-fixes`."),
     Option("unsafe-fixes", "", "bool", "Apply unsafe fixes, too, as with `--unsafe-fixes`."),
+    Option("required-version", "", "requirement", 'The releases of gpulint that this file is for, such as ">=0.1,<1".'),
+    Option("preview", "lint", "bool", "Turn on the rules that are still tried out."),
     Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),
     Option("ignore", "lint", "rules", "Rules to turn off."),
     Option("extend-select", "lint", "rules", "Rules to turn on in addition to `select`."),

@@ -5,26 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DEVICE_NAMES,
-    DEVICE_WORDS,
-    DeviceName,
-    DeviceScope,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    is_test,
-    known,
-    statements,
-    unsafe,
-    values,
-    words,
-    words_of,
-)
+from gpulint.plugin import DeviceScope, Plan, Report, Rule, Severity, Site, confidence, events, unsafe, values
+from gpulint.plugin.facts import DeviceName
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import is_test, known
+from gpulint.plugin.symbols import words, words_of
+from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS
 
 
 class HardcodedDevice(Rule):
