@@ -222,7 +222,7 @@ def _renamed(draft: Draft, site: Site, old: str) -> list[Edit]:
     node, name = names.whole(draft, draft.node(site), old)
     new = removed.replacement(name)
     if new is None or not names.is_spelled(draft, node, name):
-        raise Refused("the name is not written out, or nothing has taken its place")
+        raise Refused("the name is an alias, or has no replacement")
     text, imports = names.spelled(draft, new, node)
     return [*imports, draft.rewrite(node, text)]
 

@@ -120,4 +120,4 @@ def _single(draft: Draft, site: Site) -> list[Edit]:
         for double in ("float64", "double"):
             if written.strip("\"'").rpartition(".")[2] == double:
                 return [draft.rewrite(given.value, written.replace(double, "float32"))]
-    raise Refused("float64 is not written in the call")
+    raise Refused("the call does not spell out float64")

@@ -99,5 +99,5 @@ def _meant(text: str) -> str:
 def _rewritten(draft: Draft, literal: Site, call: Site, meant: str) -> list[Edit]:
     """Write the name as TensorFlow parses it, unless PyTorch may parse it, too."""
     if "torch" in draft.module.words and draft.statement(draft.node(literal)) is not draft.statement(draft.node(call)):
-        raise Refused("it may be PyTorch's name of the device")
+        raise Refused("it may be a PyTorch device name")
     return calls.literal(draft, literal, meant)

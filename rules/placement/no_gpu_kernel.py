@@ -95,7 +95,7 @@ def _on_cpu(draft: Draft, operation: Site, scope: Site) -> list[Edit]:
     if within == [statement]:
         return statements.without_manager(draft, scope)
     if draft.node(operation) is not getattr(statement, "value", None):
-        raise Refused("other operations stand in the same statement")
+        raise Refused("other operations are in the same statement")
     if within[:1] == [statement]:
         return statements.moved_out(draft, statement)
     device = draft.source(draft.node(scope)).partition("(")[0]

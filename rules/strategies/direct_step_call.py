@@ -161,7 +161,7 @@ def _run(draft: Draft, site: Site, strategy: Site) -> list[Edit]:
     """Replace `step(x)`, whose result is unused, with `strategy.run(step, args=(x,))`."""
     call = calls.call_around(draft, site)
     if not statements.is_whole(draft, call):
-        raise Refused("the result is used: it has a part of each replica then")
+        raise Refused("the result is used, and would be a value per replica")
     if any(given.star or given.keyword for given in call.arguments):
         raise Refused("arguments are passed by keyword")
     name = names.variable(draft, strategy, call)

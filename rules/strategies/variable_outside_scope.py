@@ -136,6 +136,6 @@ def _in_scope(draft: Draft, place: Site, strategy: Site, update: Site | None) ->
     if update is not None:
         given = calls.call_around(draft, update).arguments[:1]
         if not given or not draft.source(given[0].value).isdigit():
-            raise Refused("replicas may assign different values: the author must say what is to come of that")
+            raise Refused("replicas may assign different values: choose an `aggregation`")
         edits += calls.with_argument(draft, place, "aggregation", "tensorflow.VariableAggregation.ONLY_FIRST_REPLICA")
     return edits

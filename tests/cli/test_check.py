@@ -62,7 +62,7 @@ def test_json_output_has_every_field_of_the_contract(project: Path) -> None:
     (finding,) = json.loads(check("--output-format", "json").stdout)
     assert set(finding) == {
         "filename", "location", "end_location", "cell", "code", "name", "message", "why", "help", "cost", "severity",
-        "confidence", "url", "fix", "noqa_row", "related", "fingerprint", "evidence",
+        "confidence", "url", "fix", "no_fix", "noqa_row", "related", "fingerprint", "evidence",
     }  # fmt: skip
     assert finding["location"] == {"row": 3, "column": 6}
     assert (finding["code"], finding["severity"], finding["evidence"]) == ("GPU101", "warning", "static")
