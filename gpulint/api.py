@@ -80,11 +80,12 @@ from gpulint.analysis.queries.training_loops import (
     updates,
     with_step,
 )
+from gpulint.analysis.queries.version_checks import is_version_checked
 from gpulint.confidence import Confidence
 from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.releases import release
-from gpulint.knowledge.watched import CLEARS_SESSION, RUNS_EAGERLY, SETS_FLOATX
+from gpulint.knowledge.watched import CLEARS_SESSION, LOADS_MODEL, RUNS_EAGERLY, SAVES_MODEL, SETS_FLOATX
 from gpulint.knowledge.words import (
     CLUSTER_WORDS,
     CONFIG_WORDS,
@@ -121,12 +122,14 @@ __all__ = [
     "EVERYWHERE",
     "FIRST_WITH_VARIABLES",
     "LEGACY_OPTIMIZERS",
+    "LOADS_MODEL",
     "MODEL_WORDS",
     "OPTION_WORDS",
     "POLICY_WORDS",
     "PREPARING_WORDS",
     "PYTHON_WORDS",
     "RUNS_EAGERLY",
+    "SAVES_MODEL",
     "SETS_FLOATX",
     "STATEFUL_WORDS",
     "STRATEGY_WORDS",
@@ -194,6 +197,7 @@ __all__ = [
     "is_sought",
     "is_test",
     "is_unguarded",
+    "is_version_checked",
     "iterated_sources",
     "known",
     "leaves",

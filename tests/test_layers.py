@@ -24,7 +24,7 @@ ROOMS = {
 FOLDERS = (
     *("places", "confidence", "_version", "knowledge", "sources", "settings", "discovery", "syntax", "analysis"),
     *("rewriting", "linting", "api", "rules", "caching", "checking", "output", "fixing", "probe", "expect", "doctor"),
-    *("server", "library", "cli", "", "__main__", "pytest_plugin"),
+    *("estimate", "server", "library", "cli", "", "__main__", "pytest_plugin"),
 )
 """The folders and modules of `gpulint`, each before those that may import it; "" is the package itself."""
 

@@ -177,7 +177,7 @@ def test_all_settings_are_shown_as_toml_that_can_be_read_back(tmp_path: Path) ->
         per_file_ignores=(("a.py", ("GPU1",)),),
     )
     path = write(tmp_path / "gpulint.toml", shown(settings))
-    read = {"root": str(tmp_path), "source": str(path), "target_known": True}  # the file sets it
+    read = {"root": str(tmp_path), "source": str(path), "target_origin": str(path)}  # the file sets it
     assert load(str(path)) == replace(settings, **read)
     assert load(str(write(path, shown(Settings())))) == replace(Settings(), **read)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -104,6 +105,12 @@ def _rules(name: str, help: str) -> Callable[[F], F]:
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if any file was fixed.")
 @gatekeeping
 @click.option("--watch", "-w", is_flag=True, help="Check again whenever a file changes.")
+@click.option(
+    "--why-not",
+    nargs=2,
+    metavar="CODE FILE:ROW",
+    help="Explain why a rule does not report a row of a file.",
+)
 @click.option("--statistics", "show_statistics", is_flag=True, help="Count findings by rule instead of listing them.")
 @click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option(
@@ -130,6 +137,7 @@ def command(
     output_format: str | None,
     output_file: str | None,
     diff: bool,
+    why_not: tuple[str, str] | None,
     exit_non_zero_on_fix: bool,
     show_statistics: bool,
     exit_zero: bool,
@@ -187,6 +195,9 @@ def command(
         if show_settings:
             click.echo(shown(finder.of_file(files[0]) if files else settings))
             options.say_each(finder.notes)
+            sys.exit(failed)
+        if why_not is not None:
+            click.echo(_why_not(check, why_not, files))
             sys.exit(failed)
         gates = Gates.of(choices, settings)
         if given and gates.reason is not None:
@@ -261,6 +272,31 @@ def command(
         for trouble in check.cache.troubles if check.cache is not None else ():
             options.say(f"nothing was cached: {trouble}")
     sys.exit(failed or status)
+
+
+def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str]) -> str:
+    """Why a rule does not report a row, given as `FILE:ROW`. Raises UserError."""
+    from gpulint.linting.engine import Checker
+    from gpulint.linting.selection import Selections
+    from gpulint.linting.why_not import Asked, why_not
+    from gpulint.syntax.parse import CannotParse
+
+    rule = check.catalogue.rule(asked[0])
+    path, _, row = asked[1].rpartition(":")
+    if rule is None:
+        raise UserError(f"--why-not: there is no rule `{asked[0]}`")
+    if not path.endswith(".py") or not row.isdigit() or not os.path.isfile(path):
+        raise UserError(f"--why-not: `{asked[1]}` is not FILE:ROW of a Python file")
+    checker = Checker(check.finder, check.catalogue, edits=False)
+    known = {os.path.abspath(one): one for one in files}
+    path = known.setdefault(os.path.abspath(path), path)
+    result = checker.check([*known.values()], check.given)
+    selection = Selections(check.finder, check.catalogue).of(path)
+    try:
+        lines = why_not(Asked(rule, path, int(row)), checker, selection, result)
+    except CannotParse as error:
+        lines = [f"the file does not parse: {error}"]
+    return "\n".join(f"{first_on_line(asked[1])}: {printable_block(line)}" for line in lines)
 
 
 def _installed(python: str, target: str | None) -> str:

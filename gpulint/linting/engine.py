@@ -148,6 +148,6 @@ class Checker:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
         project = self._workspace.project(source.file)
         try:
-            return on_deep_stack(lambda: analyse(source, project, self.files.target(source.file)))
+            return on_deep_stack(lambda: analyse(source, project, self.files.target(source.file).release))
         except RecursionError:
             raise CannotParse(TOO_DEEP) from None

@@ -57,8 +57,16 @@ class Finding:
     """Why the fix of its rule cannot be written here; "" if it can, or if the run needs no edits."""
 
 
+class SuppressedBy(str, Enum):
+    """What suppresses a finding: a comment for gpulint, or one that explains the code to its readers."""
+
+    DIRECTIVE = "directive"
+    EXPLANATION = "explanation"
+
+
 class Silenced(NamedTuple):
-    """A finding that a comment silences, and the reason in that comment ("" if there is none)."""
+    """A finding that a comment suppresses, and the reason in that comment ("" if there is none)."""
 
     finding: Finding
     reason: str
+    by: SuppressedBy = SuppressedBy.DIRECTIVE

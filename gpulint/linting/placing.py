@@ -41,8 +41,7 @@ class Placing:
             report, said = one.report, one.report.unless
             if one.rule.code in off or report.site not in spans:
                 continue
-            if said is not None and self._prose.has(said, spans):
-                continue
+            justified = (self._prose.reason(said, spans) or "") if said is not None else ""
             finding = _finding(one, in_cells, contexts, selection)
             offer: Fix | None = None
             fault: tuple[str, str] | None = None
@@ -62,6 +61,7 @@ class Placing:
                     fault,
                     report.retracts,
                     offer,
+                    justified,
                 )
             )
 

@@ -25,12 +25,16 @@ G = TypeVar("G", bound="Event")
 
 
 class JustifyingComment(NamedTuple):
-    """A comment that retracts a report: one of `words` beside or above one of `sites`, or in a line of the docstring
-    around it that also contains `subject`. Words are lower case."""
+    """A comment that explains a report away, which is then listed as suppressed: one of `words`, in lower case and not
+    denied, in the statement of one of `sites` or right above it.
+
+    A comment above, and a line of the docstring of the function around a site, must have one of `subjects` next to the
+    word; without `subjects`, the word is enough, and docstrings are not read.
+    """
 
     sites: tuple[Site, ...]
     words: frozenset[str]
-    subject: str
+    subjects: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class Report:
     `why`, `instead` and `severity` default to the rule's own; a `severity` that the user set for the rule wins.
     `related` are (site, message) pairs. `supersedes` are further sites that this report explains: rules that list
     this one in `yields_to` stay silent there. `is_all` drops all other reports about its file. `retracts` retracts
-    what the rule reports at the place for other programs; it is never shown. `unless` is a comment that retracts
+    what the rule reports at the place for other programs; it is never shown. `unless` is a comment that suppresses
     the report. `happens_at` is the site of the event that a report of `on_end` is about, if that is not `site` (a
     pipeline that is consumed elsewhere).
     """

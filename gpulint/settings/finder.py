@@ -84,7 +84,7 @@ class SettingsFinder:
                 settings = override(settings, table)
             if not (settings.target_asked or self._isolated or settings.target_tensorflow != NEWEST_TENSORFLOW):
                 if (found := self._targets.of(directory)) is not None:
-                    settings = replace(settings, target_tensorflow=found, target_known=True)
+                    settings = replace(settings, target_tensorflow=found.release, target_origin=found.file)
             self._known[directory] = settings
         return self._known[directory]
 

@@ -83,7 +83,7 @@ def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None
         except WrongValue as wanted:
             raise SettingsError(f"{places.of(option.key)}: `{full}` must be {wanted}, not {_shown(value)}") from None
     if "target_tensorflow" in values:
-        values["target_asked"] = values["target_known"] = True
+        values["target_asked"], values["target_origin"] = True, places.path
     if "rule_paths" in values:
         values["withheld"] = None
     return replace(settings, **values)

@@ -35,15 +35,15 @@ class Settings:
 
     `root` is the directory to which globs and paths are relative, `source` the configuration file ("" for the
     defaults). `target_asked` tells a `target_tensorflow` that the user set from one that was found in the project's
-    files, and `target_known` both from the default. `folders` are the folders of the configuration files, that of
-    `source` first: keys that run code or lift limits apply only if all of them are trusted. A SettingsFinder has
-    applied that, and keeps the rules that it did not load in `withheld`.
+    files; `target_origin` names the file or option that either comes from, "" for the default. `folders` are the
+    folders of the configuration files, that of `source` first: keys that run code or lift limits apply only if all of
+    them are trusted. A SettingsFinder has applied that, and keeps the rules that it did not load in `withheld`.
     """
 
     root: str = "."
     source: str = ""
     target_asked: bool = field(default=False, compare=False)
-    target_known: bool = False
+    target_origin: str = ""
     folders: tuple[str, ...] = field(default=(), compare=False)
     withheld: Withheld | None = None
     include: tuple[str, ...] = ("*.py", "*.ipynb")
@@ -91,7 +91,7 @@ class Settings:
     @property
     def knows_release(self) -> bool:
         """Whether somebody named the targeted TensorFlow release: it is not only the default."""
-        return self.target_known or self.target_tensorflow != NEWEST_TENSORFLOW
+        return bool(self.target_origin) or self.target_tensorflow != NEWEST_TENSORFLOW
 
     @property
     def cache_directory(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpulint.api import (
     Draft,
     Edit,
+    JustifyingComment,
     Plan,
     Refused,
     Report,
@@ -58,8 +59,11 @@ class HorovodUnpinned(Rule):
     ```
 
     ## What is not reported
-    Programs that set visible devices or `CUDA_VISIBLE_DEVICES`, or only mention it (the launcher sets it), or use
-    `visible_device_list`; functions that the program does not call; programs that do not train; tests.
+    Programs that set visible devices, whose code names `CUDA_VISIBLE_DEVICES`, or that use `visible_device_list`; an
+    `init()` beside which a comment says that the variable is set elsewhere (listed as suppressed); functions that the
+    program does not call; programs that do not train; tests.
+
+    It is a note, because a launcher may pin the processes from outside.
 
     ## Fix
     Unsafe: makes the GPU of the local rank the only visible one, right after `hvd.init()`.
@@ -70,7 +74,7 @@ class HorovodUnpinned(Rule):
 
     code = "GPU704"
     name = "horovod-unpinned"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     is_performance = True
     in_graph_mode = True
     any_of_names = frozenset({"horovod"})
@@ -100,6 +104,7 @@ class HorovodUnpinned(Rule):
                 event.site,
                 "no process is given a GPU of its own",
                 confidence=confidence(event.where),
+                unless=JustifyingComment((event.site,), frozenset({"cuda_visible_devices", "hip_visible_devices"})),
                 fix=None
                 if event.where.graph_mode
                 else unsafe("Pin each process to the GPU of its local rank", _pinned, event.site),

@@ -25,8 +25,8 @@ class LateMultiworker(Rule):
     """Multi-worker strategy created too late
 
     ## What it does
-    Finds a `MultiWorkerMirroredStrategy` that is created after the runtime was initialised, in a program with a
-    cluster.
+    Finds a `MultiWorkerMirroredStrategy` that is created after the runtime was initialised. It is a warning in a
+    program whose code names no cluster: it raises once a launcher sets `TF_CONFIG`.
 
     ## Why is this bad
     It raises RuntimeError "Collective ops must be configured at program startup". A tensor, a dataset, a built model,
@@ -79,7 +79,7 @@ class LateMultiworker(Rule):
 
     def __init__(self) -> None:
         self._made: set[Site] = set()
-        self._late: list[tuple[events.StrategyBuilt, Site, bool]] = []
+        self._late: list[tuple[events.StrategyBuilt, Site, bool, bool]] = []
         self._sets_cluster = False
 
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> None:
@@ -90,17 +90,17 @@ class LateMultiworker(Rule):
             return
         self._made.add(event.site)
         if event.state == "yes" and event.since is not None and event.since not in self._made:
-            if has_cluster(event, plan):
-                self._late.append((event, event.since, self._sets_cluster))
+            self._late.append((event, event.since, self._sets_cluster, has_cluster(event, plan)))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event, since, has_set_cluster in self._late:
+        for event, since, has_set_cluster, is_cluster_named in self._late:
             if self._sets_cluster and not has_set_cluster:
                 continue  # the strategy has one worker: the cluster is configured later
             yield Report(
                 event.site,
                 "a multi-worker strategy is made after the runtime was initialised",
                 confidence=confidence(event.where),
+                severity=None if is_cluster_named else Severity.WARNING,
                 related=((since, "this initialises it"),),
                 fix=unsafe(
                     "Move it up: the strategy is made first", statements.moved_up, way(event), way_to_start(plan, since)

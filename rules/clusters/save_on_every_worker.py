@@ -20,7 +20,6 @@ from gpulint.api import (
     alternatives,
     confidence,
     events,
-    has_cluster,
     is_complete,
     leaves,
     possible,
@@ -84,9 +83,7 @@ class SaveOnEveryWorker(Rule):
     instead = "let the chief write, and the others to a path of their own"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        workers = [
-            event for event in self.all(events.StrategyBuilt, events.LibraryCalled) if _starts_workers(event, plan)
-        ]
+        workers = [event for event in self.all(events.StrategyBuilt, events.LibraryCalled) if _starts_workers(event)]
         if not workers:
             return
         for event in self.all(events.LibraryCalled, events.WeightsUsed):
@@ -123,10 +120,10 @@ class SaveOnEveryWorker(Rule):
         return bool(ways) and all(_is_guarded(path, started) for path in ways) and not is_complete(ways)
 
 
-def _starts_workers(event: events.StrategyBuilt | events.LibraryCalled, plan: Plan) -> bool:
+def _starts_workers(event: events.StrategyBuilt | events.LibraryCalled) -> bool:
     """Whether the program has several workers from this event on."""
     if isinstance(event, events.StrategyBuilt):
-        return event.strategy.kind == "multi_worker" and has_cluster(event, plan)
+        return event.strategy.kind == "multi_worker"
     return event.name.startswith("horovod.") and event.name.endswith(".init")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.api import (
     CLUSTER_WORDS,
+    JustifyingComment,
     Literal,
     Plan,
     Report,
@@ -24,7 +25,8 @@ class TfConfigMissing(Rule):
     """Multi-worker strategy without a cluster
 
     ## What it does
-    Finds a `MultiWorkerMirroredStrategy` in a program that has no cluster resolver and names `TF_CONFIG` nowhere.
+    Finds a `MultiWorkerMirroredStrategy` in a program that has no cluster resolver and whose code names `TF_CONFIG`
+    nowhere.
 
     ## Why is this bad
     Without a cluster the strategy has one worker, silently: measured, `num_replicas_in_sync` is 1 and only the log says
@@ -51,10 +53,12 @@ class TfConfigMissing(Rule):
 
     ## What is not reported
     Programs that pass a resolver, create one anywhere (`TFConfigClusterResolver()` reads what the launcher has set), or
-    set, read or only mention `TF_CONFIG` (also in a comment: the launcher sets it), in any of their files or in those
-    of another program that creates the same strategy; strategies that are not used; factories that the program does not
-    call; strategies created only if the number of workers is large enough: whoever starts these workers configures the
-    cluster.
+    set or read `TF_CONFIG` in any of their files or in those of another program that creates the same strategy; a
+    strategy beside which a comment says that `TF_CONFIG` is set elsewhere (listed as suppressed); strategies that are
+    not used; factories that the program does not call; strategies created only if the number of workers is large
+    enough: whoever starts these workers configures the cluster.
+
+    It is a note, because a launcher may set `TF_CONFIG` from outside.
 
     ## At run time
     The replicas and the cluster specification.
@@ -62,7 +66,7 @@ class TfConfigMissing(Rule):
 
     code = "GPU701"
     name = "tf-config-missing"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     is_performance = True
     any_of_names = CLUSTER_WORDS
     why = "the strategy is one worker, and each machine trains a model of its own"
@@ -79,7 +83,10 @@ class TfConfigMissing(Rule):
         for event in self.all(events.StrategyBuilt):
             if id(event.strategy) in used and _is_alone(event, plan):
                 yield Report(
-                    event.site, "a multi-worker strategy without a cluster", confidence=confidence(event.where)
+                    event.site,
+                    "a multi-worker strategy without a cluster",
+                    confidence=confidence(event.where),
+                    unless=JustifyingComment((event.site,), frozenset({"tf_config"})),
                 )
 
 

@@ -140,7 +140,7 @@ class BatchNotScaled(Rule):
                 f"a batch of {size.value} whatever the number of replicas",
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "it is split over the replicas of this strategy"),),
-                unless=JustifyingComment((place, batched, size.origin or place), SAID, "batch"),
+                unless=JustifyingComment((place, batched, size.origin or place), SAID, SUBJECTS),
                 fix=unsafe(
                     "Scale it by the replicas: each gets the whole size, the learning rate may have to grow with it",
                     _scaled,
@@ -213,3 +213,5 @@ COUNTED = frozenset({"gpus", "gpu", "ngpus", "ngpu", "replicas", "replica", "dev
 
 SAID = frozenset({"global", "total", "overall", "effective"})
 """Words in a comment or docstring that say so of the size."""
+
+SUBJECTS = frozenset({"batch", "batches", "batch_size", "batchsize", "bs", "minibatch", "size"})

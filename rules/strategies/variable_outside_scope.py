@@ -117,7 +117,7 @@ class VariableOutsideScope(Rule):
                     (replica.strategy.site, "the strategy is made here"),
                     (event.site, "it is updated here"),
                 ),
-                unless=JustifyingComment((place,), frozenset({"outside"}), "scope"),
+                unless=JustifyingComment((place,), frozenset({"outside"}), frozenset({"scope"})),
                 fix=unsafe(
                     "Make it in the scope of the strategy: each replica updates its own copy",
                     _in_scope,

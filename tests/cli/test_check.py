@@ -29,7 +29,11 @@ def check(*arguments: str, stdin: str | bytes | None = None, **environment: str)
 def test_findings_exit_with_1_and_their_absence_with_0(project: Path) -> None:
     assert check("pinned.py").exit_code == 1
     clean = check("clean.py")
-    assert (clean.exit_code, clean.stdout) == (0, "All checks passed!\n")
+    assert clean.exit_code == 0
+    assert clean.stdout.splitlines() == [
+        "All checks passed!",
+        "Checked for TensorFlow 2.21 (the newest known: nothing names one); 1 of 1 file uses it.",
+    ]
 
 
 def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
@@ -44,6 +48,7 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         "  = rule: hardcoded-device\n"
         "\n"
         "Found 1 warning in 1 file. Up to 1 fixable with `--fix --unsafe-fixes`.\n"
+        "Checked for TensorFlow 2.21 (the newest known: nothing names one); 1 of 1 file uses it.\n"
     )
 
 
@@ -261,3 +266,46 @@ def test_a_plan_says_what_happens_and_how_sure_that_is(project: Path) -> None:
     notes = json.loads(runner.invoke(main, ["plan", "train.py", "--output-format", "json"]).stdout)["notes"]
     model = next(note for note in notes if note["kind"] == "model")
     assert (model["certainty"], model["scopes"]) == ("may", ["MirroredStrategy scope"])
+
+
+@pytest.mark.parametrize(
+    ("files", "last"),
+    [
+        ({"a.py": "import torch\n", "b.py": "import torch\n"}, "0 of 2 files use TensorFlow."),
+        ({"a.py": "import torch\n"}, "0 of 1 file uses TensorFlow."),
+        (
+            {"a.py": "import tensorflow\n", "b.py": "", "requirements.txt": "tensorflow==2.16.1\n"},
+            "Checked for TensorFlow 2.16 (requirements.txt); 1 of 2 files use it.",
+        ),
+        (
+            {"a.py": "import tensorflow\n", "README.md": "Ported from code for TensorFlow 2.3.\n"},
+            "Checked for TensorFlow 2.21 (the newest known: nothing names one); 1 of 1 file uses it.",
+        ),
+        (
+            {"a.py": "import tensorflow\n", "b/c.py": "import keras\n", "b/gpulint.toml": 'target-tensorflow = "2.10"'},
+            "Checked for TensorFlow 2.10 (b/gpulint.toml, 1 file), 2.21 (the newest known: nothing names one, 1 file); "
+            "2 of 2 files use it.",
+        ),
+    ],
+)
+def test_the_last_line_says_what_was_checked(
+    files: dict[str, str], last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for _ in range(2):  # the second result is a cached one
+        assert check().stdout.splitlines()[-1] == last
+    assert "README" not in check("--output-format", "json-full").stdout
+
+
+def test_withheld_findings_are_counted_as_they_would_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    helper = "import tensorflow as tf\n\ndef optimizer(rate):\n    return tf.keras.optimizers.Adam(lr=rate)\n"
+    (tmp_path / "helper.py").write_text(helper, encoding="utf-8")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text("from helper import optimizer\n\noptimizer(0.1)\n", encoding="utf-8")
+    assert "1 finding of GPU901 is not shown" in check().stdout
+    shown = check("--extend-select", "GPU901", "--output-format", "json").stdout
+    assert [one["code"] for one in json.loads(shown)] == ["GPU901"]

@@ -71,7 +71,7 @@ def complete(request: pytest.FixtureRequest, tmp_path: Path) -> Complete:
 
 def test_each_shell_completes_with_the_script_it_is_given(complete: Complete) -> None:
     assert complete("pro") == ["probe"]
-    assert complete("check", "--output-format", "json") == ["json", "json-lines"]
+    assert complete("check", "--output-format", "json") == ["json", "json-full", "json-lines"]
     assert complete("check", "--ignore", "GPU1,model-o") == ["GPU1,model-outside-scope"]
 
 

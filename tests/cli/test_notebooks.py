@@ -160,7 +160,7 @@ def test_empty_foreign_and_bulky_notebooks_are_fine() -> None:
     bulky["cells"][0]["outputs"] = [{"output_type": "display_data", "data": {"image/png": "A" * 20_000_000}}]
     Path("bulky.ipynb").write_text(json.dumps(bulky))
     Path("r.ipynb").write_text(notebook("tensorflow <- 1", metadata={"kernelspec": {"name": "ir", "language": "R"}}))
-    assert run("check").stdout == "All checks passed!\n"
+    assert run("check").stdout.startswith("All checks passed!\n")
 
 
 def test_suppressions_end_with_their_cell_and_file_ignore_does_not() -> None:

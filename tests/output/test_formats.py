@@ -297,6 +297,12 @@ def test_the_documentation_shows_every_format_as_it_is(tmp_path: Path, monkeypat
         if form == "sarif":
             (result,) = json.loads(example)["runs"][0]["results"]
             assert result | {"ruleIndex": 0} == json.loads(out)["runs"][0]["results"][0] | {"ruleIndex": 0}
+        elif form == "json-full":
+            shown, whole = json.loads(example), json.loads(out)
+            (suppressed,), (silenced,) = shown["suppressed"], whole["suppressed"]
+            assert suppressed.items() <= silenced.items()
+            assert [one["code"] for one in whole["findings"]] == ["GPU101"]
+            assert shown == {**whole, "findings": [], "suppressed": [suppressed]}
         else:
             assert out == example, form
 

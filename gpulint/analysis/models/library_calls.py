@@ -94,7 +94,8 @@ def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) 
     if name in CLEARS_SESSION and machine.plan.has_keras_3:
         machine.state.write(machine.library_state.policy, "global", Constant("float32"))  # measured on Keras 3.15
     if name in WATCHED:
-        machine.emit(events.LibraryCalled(site, machine.where(), name, arguments))
+        is_private = machine.library_state.is_private
+        machine.emit(events.LibraryCalled(site, machine.where(), name, arguments, is_private=is_private))
     if handler := SPECIAL.get(name):
         return handler(machine, arguments, site)
     if name.startswith("builtins."):
@@ -313,7 +314,7 @@ def _loss_function(machine: Machine, name: str, known: Fact, arguments: Argument
 def _variable(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     initial = arguments.of("initial_value", known.params)
     dtype = tensors.named_dtype(arguments.get("dtype")) or tensors.dtype_of(initial)
-    return objects.make_variable(machine, site, dtype)
+    return objects.make_variable(machine, name, dtype, arguments, site)
 
 
 def _config(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:

@@ -72,6 +72,9 @@ class Plan:
     texts: Callable[[], tuple[str, ...]] = tuple
     """Texts of the file and of the project files that it imports."""
 
+    code: Callable[[], tuple[str, ...]] = tuple
+    """`texts` without comments and docstrings, which decide nothing."""
+
     release: Callable[[], None] = lambda: None
     """Undo the program's changes to modules shared with other programs of the project, and drop its events. Call it
     after reading the plan, before another program is run."""
@@ -84,8 +87,8 @@ class Plan:
     @property
     def may_run_keras_2(self) -> bool:
         """Whether the program's text indicates that it runs on Keras 2: `tf_keras`, `TF_USE_LEGACY_KERAS`."""
-        return self.mentions("TF_USE_LEGACY_KERAS") or any(
-            "tf_keras" in text and _KERAS_2.search(text) is not None for text in self.texts()
+        return self.mentions("TF_USE_LEGACY_KERAS") or (
+            self.mentions("tf_keras") and any(_KERAS_2.search(text) is not None for text in self.code())
         )
 
     @property
@@ -99,8 +102,8 @@ class Plan:
         return release(self.target)
 
     def mentions(self, word: str) -> bool:
-        """Whether the program's text contains a word anywhere, including strings and comments."""
-        return any(word in text for text in self.texts())
+        """Whether the program's code contains a word anywhere, including strings, but not in a comment or docstring."""
+        return any(word in text for text in self.texts()) and any(word in text for text in self.code())
 
     def may_have_missed(self, *words: str, seen: int = 0) -> bool:
         """Whether an event about these names may be hidden behind a limit: the analysis is incomplete, and the

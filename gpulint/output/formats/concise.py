@@ -12,7 +12,7 @@ from gpulint.output.view import View, position
 
 def render(result: CheckResult, view: View) -> str:
     """One line for each finding, then the footer."""
-    return "".join(f"{_line(one, view)}\n" for one in result.findings) + footer(result, view)
+    return "".join(f"{_line(one, view)}\n" for one in result.findings) + footer(result, view, is_short=True)
 
 
 def _line(finding: Finding, view: View) -> str:

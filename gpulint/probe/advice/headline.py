@@ -24,6 +24,7 @@ _CAUSES = {
     "retracing": "training waits for functions that are traced again",
     "recompiling": "training waits for XLA to compile",
     "host-reads": "training waits for Python to read tensors",
+    "slow-python": "training waits for Python between its steps",
     "checkpoints": "training waits for files to be written",
     "copies": "training waits for copies between devices",
     "straggler": "workers wait for one of them",

@@ -23,6 +23,9 @@ _PATIENCE = 0.1
 """Seconds after which an unfinished line that may still be placement log is passed on: it may be a prompt, or a line
 that grows dot by dot."""
 
+_SURE = 5.0
+"""The same after whole blocks: the program was in the middle of writing, and the rest of the line comes next."""
+
 _REST = 0.02
 """Seconds to wait after a read of placement log only: a step writes several lines, and each would wake us."""
 
@@ -122,7 +125,7 @@ class Stream:
                     time.sleep(_REST)
             elif left is not None and not ready:
                 break
-            if self._held and time.monotonic() >= self._gives_up_at:
+            elif self._held and time.monotonic() >= self._gives_up_at:
                 self._write(self.summary.flush())
         self._write(self._rest())
 
@@ -150,7 +153,7 @@ class Stream:
             return data
         held = self._held
         if not held or b"\n" in data:
-            self._gives_up_at = time.monotonic() + _PATIENCE
+            self._gives_up_at = time.monotonic() + (_PATIENCE if len(data) % _BLOCK else _SURE)
         try:
             holds_log = self._asks_to_hold()
             if holds_log and not self._holds_log:

@@ -88,7 +88,8 @@ class DeviceTime(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
-    """Traces ("trace") or compilations ("xla") of a function; `causes` are the shapes and values that changed."""
+    """Traces ("trace") or compilations ("xla") of a function; `causes` are the shapes and values that changed, `again`
+    and `again_seconds` the number and the time of those that the changes made necessary."""
 
     function: str
     where: Where | None
@@ -96,6 +97,8 @@ class Tracing:
     count: int
     seconds: float
     causes: tuple[str, ...]
+    again: int
+    again_seconds: float
 
 
 class InputStage(NamedTuple):
@@ -284,7 +287,7 @@ def _launch_cost(capture: Capture, time: TrainingTime, operations: float | None)
 def _tracings(capture: Capture) -> Iterator[Tracing]:
     for (name, where, kind), one in sorted(capture.traced.items(), key=lambda item: -item[1].seconds):
         causes = tuple(in_words(causes_of(name, capture))) if kind == "trace" else one.causes
-        yield Tracing(name, where, kind, one.times, one.seconds, causes)
+        yield Tracing(name, where, kind, one.times, one.seconds, causes, one.again, one.again_seconds)
 
 
 def _pipeline(capture: Capture) -> Iterator[PipelineStage]:

@@ -190,6 +190,8 @@ def _time(time: TimeSpent) -> dict[str, Any]:
                 "count": one.count,
                 "seconds": one.seconds,
                 "causes": list(one.causes),
+                "again": one.again,
+                "again_seconds": one.again_seconds,
             }
             for one in time.tracings
         ],

@@ -395,7 +395,7 @@ def test_the_function_of_a_finding_is_the_one_on_its_line_or_defined_there() -> 
     functions = {(one.name, one.where): one for one in (called, nested)}
     assert "`step`" in observed("GPU504", capture(functions=functions))
     far = nested._replace(where=ELSEWHERE)
-    defined = {("sampled", HERE, "trace"): Traced(9, 1.0, ())}
+    defined = {("sampled", HERE, "trace"): Traced(9, 1.0, (), 8, 0.9)}
     found = capture(functions={("sampled", ELSEWHERE): far}, traced=defined)
     assert "`sampled`" in observed("GPU505", found)
     assert said("GPU505", capture(functions={("sampled", ELSEWHERE): far})) is None
