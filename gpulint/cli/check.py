@@ -38,7 +38,7 @@ class _Check(Grouped):
     groups: ClassVar = {
         "Rules": (
             *("--select", "--ignore", "--extend-select", "--extend-ignore", "--per-file-ignores", "--ignore-noqa"),
-            *("--target-tensorflow", "--python"),
+            *("--target-tensorflow", "--python", "--why-not"),
         ),
         "Fixes": ("--fix", "--unsafe-fixes", "--diff", "--fix-only", "--show-fixes", "--exit-non-zero-on-fix"),
         "Files": (

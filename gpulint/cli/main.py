@@ -33,6 +33,9 @@ COMMANDS = {
 }
 """Every command with its one-line help; its module is imported when it is called."""
 
+PROBE_LIBRARIES = ("psutil", "pygments", "rich")
+"""Modules that `gpulint[probe]` installs: commands that only read code do without them."""
+
 _MODULES = {"explain": "rule", "generate-shell-completion": "completion"}
 
 
@@ -52,7 +55,11 @@ class _Commands(click.Group):
         except click.UsageError as error:
             click.echo(f"gpulint: {error.message}", err=True)
         except Exception as error:  # last resort: one line and exit status 2
-            _report(error, verbose="-v" in words or "--verbose" in words)
+            missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+            if missing in PROBE_LIBRARIES:
+                click.echo(f"gpulint: this command needs {missing}: pip install 'gpulint[probe]'", err=True)
+            else:
+                _report(error, verbose="-v" in words or "--verbose" in words)
         sys.exit(2)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
