@@ -20,13 +20,13 @@ from gpulint.output.escapes import printable, printable_block
 
 COMMANDS = {
     "check": "Find GPU misuse in TensorFlow code.",
-    "clean": "Delete what checks remember.",
-    "config": "Show the settings there are.",
-    "doctor": "Say what stands between this machine and TensorFlow on its GPUs.",
+    "clean": "Delete the caches.",
+    "config": "List all settings.",
+    "doctor": "Explain why TensorFlow does not see the GPUs of this machine.",
     "explain": "Explain a rule.",
     "generate-shell-completion": "Print a completion script for a shell.",
     "plan": "Show what gpulint believes a program will do.",
-    "probe": "Run a program and see what its devices do.",
+    "probe": "Run a program and show what its devices do.",
     "rule": "Explain a rule.",
     "server": "Serve an editor by the Language Server Protocol.",
     "version": "Show the version.",
@@ -131,4 +131,4 @@ def _report(error: Exception, verbose: bool) -> None:
 @click.version_option(__version__, message="gpulint %(version)s")
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def main() -> None:
-    """gpulint tells why the GPUs of a TensorFlow program sit idle."""
+    """gpulint finds out why the GPUs of a TensorFlow program sit idle."""

@@ -89,7 +89,7 @@ class Float64OnGpu(Rule):
                     message,
                     confidence=confidence(event.where),
                     fix=unsafe(
-                        "Replace it with float32: 7 digits, and float64 arrays no longer mix with it",
+                        "Replace it with float32: results have 7 digits, and float64 arrays must be cast",
                         _single,
                         event.site,
                     ),
@@ -103,7 +103,7 @@ def _sets_double(event: events.LibraryCalled | events.LayerBuilt) -> str:
         return "the layer computes in float64" if is_double else ""
     is_setter = event.name in SETS_FLOATX or event.name.endswith("_policy")
     is_double = is_setter and any(_is_double(value) for value in event.arguments.all())
-    return "float64 is set for everything" if is_double else ""
+    return "float64 is the default dtype" if is_double else ""
 
 
 def _is_double(value: values.Value) -> bool:

@@ -66,7 +66,7 @@ class MalformedDevice(Rule):
     name = "malformed-device"
     severity = Severity.ERROR
     why = "TensorFlow raises ValueError when it parses the name"
-    instead = "write it as `/GPU:0`, or with the job and task in front"
+    instead = "write `/GPU:0`, with job and task in front if needed"
     in_graph_mode = True
     context_insensitive = True
     any_of_names = DEVICE_WORDS | STRATEGY_WORDS
@@ -78,7 +78,7 @@ class MalformedDevice(Rule):
         meant = _meant(event.text)
         yield Report(
             event.site,
-            f"`{event.text}` names no device",
+            f"`{event.text}` is not a device name",
             instead=f"write `{meant}`" if meant else "",
             confidence=confidence(event.where),
             related=((event.call, "TensorFlow parses it here"),) if event.call != event.site else (),

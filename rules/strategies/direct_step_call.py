@@ -142,7 +142,7 @@ class DirectStepCall(Rule):
             if is_step
             else "gradients are applied outside `strategy.run`",
             confidence=confidence(event.where, strategy.where),
-            related=((strategy.site, "the strategy is made here"), (event.site, "it applies gradients here")),
+            related=((strategy.site, "the strategy is created here"), (event.site, "it applies gradients here")),
             fix=unsafe("Call it through `strategy.run`: every replica takes a step", _run, caller.site, strategy.site)
             if is_step and caller.site is not None
             else None,

@@ -42,9 +42,9 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         "  --> pinned.py:3:6\n"
         '3 | with tf.device("/gpu:0"):\n'
         "  |      ^^^^^^^^^^^^^^^^^^^\n"
-        "  = why: the work is confined to this one GPU, whatever the machine has\n"
-        "  = help: leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU\n"
-        "  = fix: Take the block out of `tf.device`: TensorFlow places its operations (unsafe)\n"
+        "  = why: all of this work runs on one GPU, even if the machine has more\n"
+        "  = help: let TensorFlow choose the device, or create the model in `strategy.scope()` to use every GPU\n"
+        "  = fix: Remove `tf.device`: TensorFlow chooses the device (unsafe)\n"
         "  = rule: hardcoded-device\n"
         "\n"
         "Found 1 warning in 1 file. Up to 1 fixable with `--fix --unsafe-fixes`.\n"

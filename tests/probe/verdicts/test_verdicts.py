@@ -177,7 +177,7 @@ def test_a_step_without_run_leaves_replicas_idle() -> None:
 
 
 def test_the_batch_of_a_divided_dataset_is_what_replicas_share() -> None:
-    message = "a batch of 32 whatever the number of replicas"
+    message = "batch size 32 is not scaled by the number of replicas"
     divided = capture(strategies=[MIRRORED], batches=[Batch(HERE, 32)])
     assert observed("GPU209", divided, message) == "each of the 2 replicas got 16 of 32"
     assert said("GPU209", capture(strategies=[MIRRORED], batches=[Batch(HERE, 64)]), message) is None
@@ -267,7 +267,7 @@ def test_a_variable_that_changed_after_it_was_read_came_too_late(
     before: dict[str, str], after: dict[str, str], expected: bool | None
 ) -> None:
     seen = capture(environment={"query": before, "runtime": before, "end": after})
-    assert said("GPU302", seen, "`TF_GPU_ALLOCATOR` set after it was read") is expected
+    assert said("GPU302", seen, "`TF_GPU_ALLOCATOR` is set after TensorFlow has read it") is expected
 
 
 def models(*older: int, layers: int = 3) -> list[Variable]:
