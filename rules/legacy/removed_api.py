@@ -169,8 +169,8 @@ def _module(name: str) -> str:
 
 def _and_others(others: int) -> str:
     if not others:
-        return " is gone"
-    return f" and {others} other name{'s' if others > 1 else ''}"
+        return " was removed"
+    return f" and {others} other name{'s' if others > 1 else ''} were removed"
 
 
 def _renaming(event: events.RemovedNameUsed) -> Offer | None:

@@ -70,7 +70,7 @@ class DebugLeftOn(Rule):
                 event.site,
                 MESSAGES.get(event.name, "a debugging aid is left on"),
                 confidence=confidence(event.where),
-                fix=unsafe("Remove the call: its reports are gone", statements.without_statement, event.site),
+                fix=unsafe("Remove the call: it no longer reports", statements.without_statement, event.site),
             )
 
 
