@@ -266,7 +266,7 @@ def command(
     if not quiet:
         options.say_each((*finder.notes, *(check.cache.refusals if check.cache is not None else ())))
     if verbose:
-        speaking = f"{result.analysed} that speak of TensorFlow"
+        speaking = f"{result.analysed} that use TensorFlow"
         fresh = result.analysed - result.remembered
         options.say(f"{result.files} files, {speaking}, {fresh} analysed in this run")
         for trouble in check.cache.troubles if check.cache is not None else ():

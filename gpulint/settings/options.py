@@ -28,14 +28,14 @@ class Option:
 
 
 OPTIONS = (
-    Option("include", "", "strings", "Glob patterns of the files that discovery picks up."),
+    Option("include", "", "strings", "Glob patterns of the files to check."),
     Option("exclude", "", "strings", "Patterns to skip; replaces the defaults."),
     Option("extend-exclude", "", "strings", "Patterns to skip in addition to `exclude`."),
     Option("extension", "", "language by extension", "File extensions to check, each as python, ipynb or markdown."),
     Option("respect-gitignore", "", "bool", "Skip files that git ignores."),
     Option("force-exclude", "", "bool", "Skip excluded files even if they are named on the command line."),
     Option("src", "", "strings", "Directories in which imports are searched, besides those above the importing file."),
-    Option("rule-paths", "", "strings", "Directories with rules of your own; loaded only from trusted folders."),
+    Option("rule-paths", "", "strings", "Directories with your own rules; loaded only from trusted folders."),
     Option(
         "target-tensorflow",
         "",

@@ -134,7 +134,7 @@ def test_the_last_line_counts_functions_that_were_not_followed_to_the_end(form: 
 def test_plan_says_where_and_why_the_analysis_stopped(project: Path) -> None:
     (project / "a.py").write_text(NESTED + "def f16(x):\n    tf.zeros(x)\n\nf0(4)\n")
     text = CliRunner().invoke(main, ["plan", "a.py"]).stdout
-    assert "Where gpulint stopped looking:\n  line 40: calls nest too deeply to be followed (call depth)\n" in text
+    assert "Where the analysis stopped:\n  line 40: calls nest too deeply to be followed (call depth)\n" in text
     (stop,) = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "a.py"]).stdout)["bounds"]
     assert (stop["bound"], stop["location"]["row"], stop["why"]) == (
         "call depth", 40, "calls nest too deeply to be followed",
