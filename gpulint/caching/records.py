@@ -317,12 +317,13 @@ def _of_finding(one: Finding) -> Plain:
         one.noqa_row,
         fix and [fix.applicability.value, fix.message, fix.group],
         one.cost,
+        one.no_fix,
     ]
 
 
 def _to_finding(plain: Plain) -> Finding:
-    code, name, severity, span, message, why, instead, confidence, related, context, mark, row, fix, cost = _list(
-        plain, 14
+    code, name, severity, span, message, why, instead, confidence, related, context, mark, row, fix, cost, no_fix = (
+        _list(plain, 15)
     )
     return Finding(
         _code(code),
@@ -339,6 +340,7 @@ def _to_finding(plain: Plain) -> Finding:
         _integer(row),
         _optional(fix, _to_fix),
         _text(cost),
+        _text(no_fix),
     )
 
 

@@ -38,7 +38,7 @@ class _Check(Grouped):
     groups: ClassVar = {
         "Rules": (
             *("--select", "--ignore", "--extend-select", "--extend-ignore", "--per-file-ignores", "--ignore-noqa"),
-            *("--target-tensorflow", "--python"),
+            *("--target-tensorflow", "--python", "--why-not"),
         ),
         "Fixes": ("--fix", "--unsafe-fixes", "--diff", "--fix-only", "--show-fixes", "--exit-non-zero-on-fix"),
         "Files": (
@@ -267,7 +267,7 @@ def command(
         options.say_each(_moved(finder.of_file(path) for path in files or ["."]))
         options.say_each((*finder.notes, *(check.cache.refusals if check.cache is not None else ())))
     if verbose:
-        speaking = f"{result.analysed} that speak of TensorFlow"
+        speaking = f"{result.analysed} that use TensorFlow"
         fresh = result.analysed - result.remembered
         options.say(f"{result.files} files, {speaking}, {fresh} analysed in this run")
         for trouble in check.cache.troubles if check.cache is not None else ():

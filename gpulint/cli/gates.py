@@ -204,7 +204,7 @@ def _ignore(path: str, source: Source, places: list[tuple[int, str]], reason: st
             raise CannotIgnore(f"cannot be written back in {source.encoding}")
         project.replace(path, source.data, after)
     except UnicodeEncodeError as error:
-        say(f"{path}: its encoding {error.encoding} has no {error.object[error.start]!r}")
+        say(f"{path}: its encoding {error.encoding} cannot represent {error.object[error.start]!r}")
     except (Undecodable, CannotIgnore) as error:
         say(f"{path}: not changed: {error}")
     except NotWritten as error:

@@ -41,8 +41,8 @@ def say_each(lines: Iterable[str]) -> None:
 def configuration(function: F) -> F:
     """`--config`, `--isolated`, `--trust`, `--target-tensorflow`."""
     for option in (
-        click.option("--target-tensorflow", metavar="X.Y", help="The TensorFlow release the program runs on."),
-        click.option("--trust", is_flag=True, help="Run the rules and raise the limits that configurations name."),
+        click.option("--target-tensorflow", metavar="X.Y", help="TensorFlow release that the program runs on."),
+        click.option("--trust", is_flag=True, help="Trust the configuration: load its rules and raise its limits."),
         click.option("--isolated", is_flag=True, help="Read no configuration file."),
         click.option(
             "--config",
@@ -113,13 +113,13 @@ cache_directory = click.option(
     type=click.Path(),
     default="",
     envvar="GPULINT_CACHE_DIR",
-    help="Where what was found is remembered (default: .gpulint_cache in the project).",
+    help="Cache directory (default: .gpulint_cache in the project).",
 )
 
 
 def cache(function: F) -> F:
     """`--no-cache`, `--cache-dir`."""
-    no_cache = click.option("--no-cache", "-n", is_flag=True, envvar="GPULINT_NO_CACHE", help="Remember nothing.")
+    no_cache = click.option("--no-cache", "-n", is_flag=True, envvar="GPULINT_NO_CACHE", help="Do not use the cache.")
     return no_cache(cache_directory(function))
 
 

@@ -53,6 +53,8 @@ class Finding:
     fix: Fix | None = None
     """Edits of its file after which it is no longer found."""
     cost: str = ""
+    no_fix: str = ""
+    """Why the fix of its rule cannot be written here; "" if it can, or if the run needs no edits."""
 
 
 class SuppressedBy(str, Enum):

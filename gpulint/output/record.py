@@ -26,6 +26,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "confidence": finding.confidence.value,
         "url": url(finding.code, finding.name),
         "fix": _fix(finding.fix) if finding.fix is not None else None,
+        "no_fix": finding.no_fix or None,
         "noqa_row": finding.noqa_row,
         "related": [
             {"filename": one.span.path, **places(one.span), "cell": one.span.cell, "message": one.message}

@@ -32,7 +32,7 @@ def load(path: str) -> Settings | None:
 
 def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
     if path in seen:
-        raise SettingsError(f"{path}: `extend` goes round in a circle")
+        raise SettingsError(f"{path}: `extend` forms a cycle")
     if len(seen) == MAX_EXTENDED:
         raise SettingsError(f"{seen[0]}: `extend` leads through more than {MAX_EXTENDED} files")
     try:

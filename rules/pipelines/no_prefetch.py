@@ -67,8 +67,8 @@ class NoPrefetch(Rule):
     any_of_names = OPTION_WORDS
     any_of_names_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
     yields_to = ("GPU405",)
-    why = "the next batch is made only when the step asks for it"
-    instead = "end the pipeline with `.prefetch(tf.data.AUTOTUNE)`, or leave TensorFlow's own on"
+    why = "the next batch is prepared only when the step asks for it"
+    instead = "end the pipeline with `.prefetch(tf.data.AUTOTUNE)`, or let TensorFlow prefetch"
     cost = "up to 1.9 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -76,7 +76,7 @@ class NoPrefetch(Rule):
             if (last := pipelines.synchronous_end(event, plan)) is not None and not _is_prefetched(event.dataset):
                 yield Report(
                     last,
-                    "nothing reads ahead of this pipeline",
+                    "the pipeline does not prefetch",
                     confidence=confidence(event.where),
                     happens_at=event.site,
                     related=((event.site, "training reads it here"),),

@@ -59,8 +59,8 @@ class HardcodedDevice(Rule):
     severity = Severity.WARNING
     any_of_names = DEVICE_WORDS
     source_pattern = DEVICE_NAMES
-    why = "the work is confined to this one GPU, whatever the machine has"
-    instead = "leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU"
+    why = "all of this work runs on one GPU, even if the machine has more"
+    instead = "let TensorFlow choose the device, or create the model in `strategy.scope()` to use every GPU"
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107", "GPU211")
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -81,7 +81,7 @@ class HardcodedDevice(Rule):
                     f"operations are pinned to `{known(event.argument)}`",
                     confidence=confidence(event.where),
                     fix=unsafe(
-                        "Take the block out of `tf.device`: TensorFlow places its operations",
+                        "Remove `tf.device`: TensorFlow chooses the device",
                         statements.without_manager,
                         event.site,
                     ),

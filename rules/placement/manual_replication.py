@@ -59,7 +59,7 @@ class ManualReplication(Rule):
     code = "GPU106"
     name = "manual-replication"
     severity = Severity.INFO
-    why = "gradients are exchanged by hand, one device after the other"
+    why = "gradients are exchanged by hand, one device at a time"
     instead = "let `tf.distribute.MirroredStrategy` replicate the model"
     any_of_names = DEVICE_WORDS
     source_pattern = DEVICE_NAMES
@@ -77,11 +77,11 @@ class ManualReplication(Rule):
             if loop is not None:
                 yield Report(
                     loop.site,
-                    "a model for each GPU, built by hand",
+                    "one model per GPU is created by hand",
                     confidence=confidence(event.where),
                     related=(
-                        (scope.site, "the device changes with the loop"),
-                        (_in_loop(event.where, event.site, scope.site), "the model is built here"),
+                        (scope.site, "the loop iterates over the devices"),
+                        (_in_loop(event.where, event.site, scope.site), "the model is created here"),
                     ),
                 )
 

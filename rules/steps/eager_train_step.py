@@ -94,7 +94,7 @@ class EagerTrainStep(Rule):
     is_performance = True
     any_of_names = frozenset({"GradientTape", ".minimize"})
     yields_to = ("GPU502",)
-    why = "each operation of the step is dispatched from Python"
+    why = "Python dispatches every operation of the step"
     instead = "put the step into a function decorated with `@tf.function`"
     cost = "5 to 37 × slower"
 
@@ -198,11 +198,11 @@ class EagerTrainStep(Rule):
             told.add(step)
             report = Report(
                 place,
-                "the training step is run eagerly",
+                "the training step runs eagerly",
                 confidence=confidence(event.where),
                 related=((of_step[-1].site, "in this loop"), *chain(event.where)),
                 fix=unsafe(
-                    "Decorate it with `@tf.function`: its Python code runs at tracing only",
+                    "Decorate it with `@tf.function`: its its Python code then runs only while tracing",
                     loops.compiled,
                     place,
                 )

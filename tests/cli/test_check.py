@@ -42,9 +42,9 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         "  --> pinned.py:3:6\n"
         '3 | with tf.device("/gpu:0"):\n'
         "  |      ^^^^^^^^^^^^^^^^^^^\n"
-        "  = why: the work is confined to this one GPU, whatever the machine has\n"
-        "  = help: leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU\n"
-        "  = fix: Take the block out of `tf.device`: TensorFlow places its operations (unsafe)\n"
+        "  = why: all of this work runs on one GPU, even if the machine has more\n"
+        "  = help: let TensorFlow choose the device, or create the model in `strategy.scope()` to use every GPU\n"
+        "  = fix: Remove `tf.device`: TensorFlow chooses the device (unsafe)\n"
         "  = rule: hardcoded-device\n"
         "\n"
         "Found 1 warning in 1 file. Up to 1 fixable with `--fix --unsafe-fixes`.\n"
@@ -67,7 +67,7 @@ def test_json_output_has_every_field_of_the_contract(project: Path) -> None:
     (finding,) = json.loads(check("--output-format", "json").stdout)
     assert set(finding) == {
         "filename", "location", "end_location", "cell", "code", "name", "message", "why", "help", "cost", "severity",
-        "confidence", "url", "fix", "noqa_row", "related", "fingerprint", "evidence",
+        "confidence", "url", "fix", "no_fix", "noqa_row", "related", "fingerprint", "evidence",
     }  # fmt: skip
     assert finding["location"] == {"row": 3, "column": 6}
     assert (finding["code"], finding["severity"], finding["evidence"]) == ("GPU101", "warning", "static")
@@ -134,7 +134,7 @@ def test_the_last_line_counts_functions_that_were_not_followed_to_the_end(form: 
 def test_plan_says_where_and_why_the_analysis_stopped(project: Path) -> None:
     (project / "a.py").write_text(NESTED + "def f16(x):\n    tf.zeros(x)\n\nf0(4)\n")
     text = CliRunner().invoke(main, ["plan", "a.py"]).stdout
-    assert "Where gpulint stopped looking:\n  line 40: calls nest too deeply to be followed (call depth)\n" in text
+    assert "Where the analysis stopped:\n  line 40: calls nest too deeply to be followed (call depth)\n" in text
     (stop,) = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "a.py"]).stdout)["bounds"]
     assert (stop["bound"], stop["location"]["row"], stop["why"]) == (
         "call depth", 40, "calls nest too deeply to be followed",

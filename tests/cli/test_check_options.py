@@ -160,3 +160,11 @@ def test_help_has_every_option_once_and_under_its_subject() -> None:
     shown = re.compile(r"^  (?:-\w, )?(--[\w-]+)", re.MULTILINE)
     assert sorted(shown.findall(text)) == sorted([*names, "--help"])
     assert shown.findall(text.partition("Other options:\n")[2]) == ["--watch", "--help"]
+
+
+def test_a_fix_that_cannot_be_written_says_why(project: Path) -> None:
+    (project / "pinned.py").write_text(PINNED.replace("):", "):  # the first card"))
+    done = CliRunner().invoke(main, ["check", "--fix", "--unsafe-fixes"])
+    assert "= fix: none here, because a comment would be lost\n" in done.stdout
+    (one,) = json.loads(CliRunner().invoke(main, ["check", "--output-format", "json"]).stdout)
+    assert (one["fix"], one["no_fix"]) == (None, "a comment would be lost")

@@ -140,8 +140,8 @@ def test_the_settings_can_name_the_baseline(project: Path) -> None:
     ("text", "message"),
     [
         (None, "known.json: No such file"),
-        ("{", "known.json:1:2: is no baseline"),
-        ("[]", "known.json: is no baseline: it has no list"),
+        ("{", "known.json:1:2: is not a baseline"),
+        ("[]", "known.json: is not a baseline: it has no list"),
         ('{"version": 9, "findings": []}', "has version 9, this gpulint reads 1"),
         ('{"version": 1, "findings": [{"path": 3}]}', "findings[0]: needs the strings"),
         ("\xff\xfe", "known.json"),
@@ -325,7 +325,7 @@ def test_since_outside_of_a_repository_is_an_error(project: Path) -> None:
 
 def test_since_without_git_is_an_error(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(project))
-    assert "git does not run" in check("--since", "HEAD").stderr
+    assert "git cannot be run" in check("--since", "HEAD").stderr
 
 
 # ----------------------------------------------------------------------------- add-ignore

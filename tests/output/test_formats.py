@@ -209,7 +209,7 @@ def test_gitlab_and_reviewdog_read_every_finding(result: CheckResult) -> None:
 
 FOUND = Finding(
     "GPU101", "hardcoded-device", Severity.WARNING, span("a.py"), "pinned", "why", "instead",
-    related=(Related(span("b.py", 5), "the strategy is made here"),), context="f.g", fingerprint="ab", noqa_row=3,
+    related=(Related(span("b.py", 5), "the strategy is created here"),), context="f.g", fingerprint="ab", noqa_row=3,
 )  # fmt: skip
 
 
@@ -233,7 +233,7 @@ def test_sarif_has_all_rules_that_were_on_the_way_and_a_fingerprint_without_rows
     (flow,) = result["codeFlows"]
     steps = [step["location"] for step in flow["threadFlows"][0]["locations"]]
     assert [(one["physicalLocation"]["region"]["startLine"], one["message"]["text"]) for one in steps] == [
-        (5, "the strategy is made here"),
+        (5, "the strategy is created here"),
         (3, "pinned"),
     ]
 

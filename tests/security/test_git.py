@@ -236,7 +236,7 @@ def test_git_is_not_taken_from_the_checked_folder(
     monkeypatch.setenv("PATH", entry)
     found, said = check()
     assert (found, said.count("\n")) == ([], 1)
-    assert said.startswith("gpulint: --since: git does not run: ")
+    assert said.startswith("gpulint: --since: git cannot be run: ")
     assert not fired.exists()
 
 

@@ -61,6 +61,8 @@ def block(finding: Finding, view: View, rows: int = MAX_ROWS) -> str:
     if (fix := finding.fix) is not None:
         applicability = "" if fix.applicability is Applicability.SAFE else f" ({fix.applicability.value})"
         out.append(detail("= fix:", f"{printable(fix.message)}{applicability}"))
+    elif finding.no_fix:
+        out.append(detail("= fix:", f"none here, because {printable(finding.no_fix)}"))
     inferred = ", inferred across calls or conditions" if finding.confidence is Confidence.INFERRED else ""
     out.append(detail("= rule:", f"{finding.name}{inferred}"))
     return "\n".join(out) + "\n"
