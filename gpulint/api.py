@@ -41,6 +41,7 @@ from gpulint.analysis.plan import events
 from gpulint.analysis.plan.plan import Plan
 from gpulint.analysis.queries import pipelines, values
 from gpulint.analysis.queries.descriptions import describe
+from gpulint.analysis.queries.device_scopes import scopes_that_only_build
 from gpulint.analysis.queries.moments import (
     blamed,
     chain,
@@ -220,6 +221,7 @@ __all__ = [
     "rounds",
     "safe",
     "scopes",
+    "scopes_that_only_build",
     "statements",
     "step_loops",
     "switched",
