@@ -65,7 +65,7 @@ def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
 def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None = None) -> Settings:
     """Settings overridden by a table as it is in a configuration file. Raises SettingsError."""
     places = places or KeyPlaces("--config")
-    values: dict[str, Any] = {}
+    values: dict[str, dict[str, Any]] = {"": {}, **{table: {} for table in TABLES}}
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if key in TABLES and isinstance(value, dict):
@@ -79,14 +79,16 @@ def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None
         if option is None:
             raise SettingsError(_unknown(full, places))
         try:
-            values[option.field] = converted(option.kind, value)
+            values[option.table][option.field] = converted(option.kind, value)
         except WrongValue as wanted:
             raise SettingsError(f"{places.of(option.key)}: `{full}` must be {wanted}, not {_shown(value)}") from None
-    if "target_tensorflow" in values:
-        values["target_asked"] = values["target_known"] = True
-    if "rule_paths" in values:
-        values["withheld"] = None
-    return replace(settings, **values)
+    own = values.pop("")
+    if "target_tensorflow" in own:
+        own["target_asked"] = own["target_known"] = True
+    if "rule_paths" in own:
+        own["withheld"] = None
+    tables = {table: replace(getattr(settings, table), **given) for table, given in values.items()}
+    return replace(settings, **own, **tables)
 
 
 def _shown(value: object) -> str:
