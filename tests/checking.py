@@ -47,7 +47,7 @@ def findings_in_project(directory: Path, **files: str) -> list[Finding]:
     for name, text in files.items():
         (directory / f"{name}.py").write_text(textwrap.dedent(text), encoding="utf-8")
     paths = [str(directory / f"{name}.py") for name in files]
-    finder = SettingsFinder(Settings(root=str(directory), target_known=True))
+    finder = SettingsFinder(Settings(root=str(directory), target_origin="requirements.txt"))
     found = findings_of(Checker(finder, Catalogue(PACK)).check(paths))
     assert not any(one.code == SYNTAX_ERROR for one in found), found
     return found

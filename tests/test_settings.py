@@ -68,7 +68,7 @@ def test_a_circle_of_extends_is_an_error(tmp_path: Path) -> None:
         ("[lint]\nselct = []", r"gpulint\.toml:2: unknown key `lint\.selct`; did you mean `lint\.select`\?"),
         ("select = []", r"gpulint\.toml:1: unknown key `select`; did you mean `lint\.select`\?"),
         ("\nrespect-gitignore = 1", r"gpulint\.toml:2: `respect-gitignore` must be true or false, not 1"),
-        ('target-tensorflow = "new"', r"gpulint\.toml:1: `target-tensorflow` must be a version"),
+        ('target-tensorflow = "new"', r"gpulint\.toml:1: `target-tensorflow` must be a TensorFlow release"),
         ("[lint.severity]\nGPU101 = 'loud'", r"must be a table of error, warning, info or off"),
         ("[lint\n", r"gpulint\.toml: "),
         ("lint = 3", r"gpulint\.toml:1: unknown key `lint`"),
@@ -76,8 +76,8 @@ def test_a_circle_of_extends_is_an_error(tmp_path: Path) -> None:
         ('[lint]\n\nselect = "GPU1"', r"gpulint\.toml:3: `lint\.select` must be a list of strings, not 'GPU1'"),
         ("include = [1]", r"gpulint\.toml:1: `include` must be a list of strings, not \[1\]"),
         ("output-format = 1", r"gpulint\.toml:1: `output-format` must be a string, not 1"),
-        ("max-warnings = true", r"gpulint\.toml:1: `max-warnings` must be a whole number, not True"),
-        ("target-tensorflow = 2.16", r"gpulint\.toml:1: `target-tensorflow` must be a version"),
+        ("max-warnings = true", r"gpulint\.toml:1: `max-warnings` must be a whole number from 0 on, or -1, not True"),
+        ("target-tensorflow = 2.16", r"gpulint\.toml:1: `target-tensorflow` must be a TensorFlow release"),
         ("[lint]\nper-file-ignores = []", r"gpulint\.toml:2: `lint\.per-file-ignores` must be a table, not \[\]"),
         ("[lint.per-file-ignores]\n'a.py' = 'GPU1'", r"gpulint\.toml:1: .* must be a table of lists of strings"),
         ("[probe]\ntimeot = 3", r"gpulint\.toml:2: unknown key `probe\.timeot`; did you mean `probe\.timeout`\?"),
@@ -187,7 +187,7 @@ def test_all_settings_are_shown_as_toml_that_can_be_read_back(tmp_path: Path) ->
         probe=ProbeSettings(expect=('traces["f"] == 1',), level=(("retrace", "off"),)),
     )
     path = write(tmp_path / "gpulint.toml", shown(settings))
-    read = {"root": str(tmp_path), "source": str(path), "target_known": True}  # the file sets it
+    read = {"root": str(tmp_path), "source": str(path), "target_origin": str(path)}  # the file sets it
     assert load(str(path)) == replace(settings, **read)
     assert load(str(write(path, shown(Settings())))) == replace(Settings(), **read)
 

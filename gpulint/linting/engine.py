@@ -87,7 +87,7 @@ class Checker:
         parts = [*known, *fresh]
         lost = {part.path: part.lost for part in parts if part.lost}
         lost |= dict.fromkeys(
-            shown.keys() - {part.path for part in parts}, "nobody said what came of it; it was not checked"
+            shown.keys() - {part.path for part in parts}, "no process reported a result; it was not checked"
         )
         self.give_up(lost)
         result = Merger(self._workspace, self._catalogue, self._selections, self._edits, shown).merge(parts, lost)
@@ -148,6 +148,6 @@ class Checker:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
         project = self._workspace.project(source.file)
         try:
-            return on_deep_stack(lambda: analyse(source, project, self.files.target(source.file)))
+            return on_deep_stack(lambda: analyse(source, project, self.files.target(source.file).release))
         except RecursionError:
             raise CannotParse(TOO_DEEP) from None

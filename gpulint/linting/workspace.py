@@ -62,7 +62,7 @@ class Workspace:
     def comments(self, path: str) -> Comments:
         """The suppression comments of a file."""
         if path not in self._comments:
-            self._comments[path] = comments_in(self.files.programs(path), self._catalogue.code)
+            self._comments[path] = comments_in(self.files.programs(path), self._catalogue)
         return self._comments[path]
 
     def syntax(self, path: str) -> ir.Module | None:

@@ -135,7 +135,7 @@ class Analyst:
         finder = self._folders.at(self._folders.root_of(path)).finder
         files = _files(finder, snapshot)
         try:
-            programs, target = files.load(path).all, files.target(path)
+            programs, target = files.load(path).all, files.target(path).release
         except (OSError, Undecodable):
             return None
         settings = finder.of_file(path)

@@ -32,9 +32,12 @@ class CacheOutside(Exception):
 class LintSettings:
     """The table `lint`: which rules are on, how severe they are, and which fixes are applied."""
 
+    preview: bool = False
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
+    extend_ignore: tuple[str, ...] = ()
+    ignore_noqa: bool = False
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     severity: tuple[tuple[str, str], ...] = ()
     fixable: tuple[str, ...] = ("ALL",)
@@ -66,15 +69,15 @@ class Settings:
 
     `root` is the directory to which globs and paths are relative, `source` the configuration file ("" for the
     defaults). `target_asked` tells a `target_tensorflow` that the user set from one that was found in the project's
-    files, and `target_known` both from the default. `folders` are the folders of the configuration files, that of
-    `source` first: keys that run code or lift limits apply only if all of them are trusted. A SettingsFinder has
-    applied that, and keeps the rules that it did not load in `withheld`.
+    files; `target_origin` names the file or option that either comes from, "" for the default. `folders` are the
+    folders of the configuration files, that of `source` first: keys that run code or lift limits apply only if all of
+    them are trusted. A SettingsFinder has applied that, and keeps the rules that it did not load in `withheld`.
     """
 
     root: str = "."
     source: str = ""
     target_asked: bool = field(default=False, compare=False)
-    target_known: bool = False
+    target_origin: str = ""
     folders: tuple[str, ...] = field(default=(), compare=False)
     withheld: Withheld | None = None
     include: tuple[str, ...] = ("*.py", "*.ipynb")
@@ -86,6 +89,7 @@ class Settings:
     src: tuple[str, ...] = (".", "src")
     rule_paths: tuple[str, ...] = ()
     target_tensorflow: str = NEWEST_TENSORFLOW
+    required_version: str = ""
     output_format: str = "text"
     baseline: str = ""
     max_warnings: int = -1
@@ -94,6 +98,8 @@ class Settings:
     max_file_memory: int = 8000
     max_file_size: int = 50
     fix: bool = False
+    fix_only: bool = False
+    show_fixes: bool = False
     unsafe_fixes: bool = False
     lint: LintSettings = LintSettings()
     probe: ProbeSettings = ProbeSettings()
@@ -101,7 +107,7 @@ class Settings:
     @property
     def knows_release(self) -> bool:
         """Whether somebody named the targeted TensorFlow release: it is not only the default."""
-        return self.target_known or self.target_tensorflow != NEWEST_TENSORFLOW
+        return bool(self.target_origin) or self.target_tensorflow != NEWEST_TENSORFLOW
 
     @property
     def cache_directory(self) -> str:

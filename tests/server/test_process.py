@@ -16,7 +16,7 @@ import os
 import signal
 import time
 
-from gpulint.api import Rule, Severity
+from gpulint.plugin import Rule, Severity
 
 
 class Deadly(Rule):
