@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TextIO
 
@@ -264,6 +264,7 @@ def command(
         fixes.enumerate_fixed(outcome)
     _tell_faults(result, verbose)
     if not quiet:
+        options.say_each(_moved(finder.of_file(path) for path in files or ["."]))
         options.say_each((*finder.notes, *(check.cache.refusals if check.cache is not None else ())))
     if verbose:
         speaking = f"{result.analysed} that use TensorFlow"
@@ -272,6 +273,13 @@ def command(
         for trouble in check.cache.troubles if check.cache is not None else ():
             options.say(f"nothing was cached: {trouble}")
     sys.exit(failed or status)
+
+
+def _moved(settings: Iterable[Settings]) -> list[str]:
+    """A line for each former name of a rule in settings."""
+    from gpulint.linting import moved
+
+    return moved.notes(dict.fromkeys(settings))
 
 
 def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ COMMANDS = {
     "clean": "Delete the caches.",
     "config": "List all settings.",
     "doctor": "Explain why TensorFlow does not see the GPUs of this machine.",
+    "estimate": "Estimate whether a training step fits on a GPU, and what bounds its speed.",
     "explain": "Explain a rule.",
     "generate-shell-completion": "Print a completion script for a shell.",
     "plan": "Show what gpulint believes a program will do.",

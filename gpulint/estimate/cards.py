@@ -151,11 +151,10 @@ def by_numbers(words: list[str]) -> Card:
 
 
 def usable(memory: int, reserved: int) -> int:
-    """Bytes that TensorFlow leaves of `memory` on a card where it reserves `reserved` MiB for the system; of less than
-    2 GiB it reserves 225 MiB."""
-    if memory < 2 << 30:
-        return max(memory - 225 * _MIB, 0)
-    return max(memory - (reserved + _CONTEXT) * _MIB - int(memory * _DRIVER_SHARE), 0)
+    """Bytes that TensorFlow leaves of `memory` on a card where it reserves `reserved` MiB for the system; where less
+    than 2 GiB are left, 225 MiB."""
+    available = memory - _CONTEXT * _MIB - int(memory * _DRIVER_SHARE)
+    return max(available - (225 if available < 2 << 30 else reserved) * _MIB, 0)
 
 
 @lru_cache(maxsize=1)

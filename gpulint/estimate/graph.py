@@ -73,7 +73,8 @@ class Operation:
     """Operations that must have run before this one starts, besides those of `inputs`."""
     outputs: tuple[Tensor, ...] = ()
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
-    """Its attributes of simple type; those that start with an underscore are left out."""
+    """Its attributes of simple type, without those that start with an underscore, and the `value` of a constant that
+    is one integer."""
     filename: str = ""
     """File of the innermost line of the user's code that created it or, in a gradient, the operation it is the gradient
     of; "" if unknown."""
@@ -168,6 +169,17 @@ class StepGraph:
     """Whether the step itself updates its variables; False if the program does that outside."""
     unknown: tuple[str, ...] = ()
     """Dimensions that stay unknown, as users know them: `x[1]`."""
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether an operation that runs on a GPU has an output of unknown size there."""
+        return any(
+            tensor.bytes is None and output not in one.host_outputs
+            for function in (self.body, *self.functions.values())
+            for one in function.operations
+            if one.is_on_gpu
+            for output, tensor in enumerate(one.outputs)
+        )
 
     def dumps(self) -> str:
         """The graph as one line of JSON."""

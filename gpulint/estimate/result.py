@@ -13,6 +13,9 @@ from gpulint.estimate.time.bounds import Bounds, Steps, bounds, steps_of
 from gpulint.estimate.time.scaling import Scaling, exchange_of, free_batch, mixed_precision, scaling
 from gpulint.estimate.time.statements import active, missing, more_gpus, unused
 
+MOST_UNSIZED = 0.01
+"""Share of operations of unknown shape from which nothing is said of larger batches."""
+
 Fits = Literal["yes", "no", "unknown"]
 
 
@@ -109,7 +112,8 @@ def on_card(
     steps = steps_of(step)
     found = replace(bounds(steps, card, launch), collective=exchange_of(steps, card, step.replicas))
     free = None
-    if doubled is not None and step.batch is not None and doubled.batch is not None:
+    is_sized = sum(steps.unsized.values()) <= MOST_UNSIZED * steps.operations
+    if doubled is not None and step.batch is not None and doubled.batch is not None and is_sized:
         free = free_batch(steps, steps_of(doubled), (step.batch, doubled.batch), card, launch)
     mixed = mixed_precision(steps, found, card, launch) if step.precision == "float32" else None
     scalings = [scaling(steps, found, card, number) for number in gpus]

@@ -50,7 +50,7 @@ class Merger:
     def merge(self, parts: Sequence[Examined], lost: Mapping[str, str]) -> CheckResult:
         """`lost` says why some of the files were not examined."""
         shown = self._shown
-        result = CheckResult(files=len(shown))
+        result = CheckResult(files=len(shown), errors=[*self._catalogue.faults])
         found = [
             self._displayed(unreadable(self._catalogue, point(path), reason))
             for path, reason in lost.items()

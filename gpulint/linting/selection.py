@@ -9,38 +9,49 @@ from collections.abc import Iterable
 from gpulint.analysis.project.slicing import Subject
 from gpulint.analysis.queries.moments import is_test
 from gpulint.knowledge.releases import release
-from gpulint.linting import pack
+from gpulint.linting import moved, pack
 from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
 
+EXACT = 100
+"""Precision of a code or name as a selector; those of prefixes are lower."""
+
 
 class Catalogue:
-    """The rules of a pack by code and name. Unless `is_complete`, some rules were not loaded."""
+    """The rules of a pack by code and name. Unless `is_complete`, some rules were not loaded: `faults` has a line for
+    each pack that could not be, with the traceback."""
 
-    def __init__(self, pack: Pack, is_complete: bool = True) -> None:
+    def __init__(self, pack: Pack, is_complete: bool = True, faults: tuple[tuple[str, str], ...] = ()) -> None:
         self.pack = pack
         self.is_complete = is_complete
+        self.faults = faults
         self._by_name = {rule.name: rule.code for rule in pack}
         self._by_code = {rule.code: rule for rule in pack}
+        self._replaced = {word.lower(): rule.code for rule in pack for word in rule.replaces}
 
     @classmethod
     def load(cls, sources: pack.Sources) -> Catalogue:
-        """The rules of all sources. Raises PackError."""
-        return cls(pack.load(sources.folders, sources.installed), not sources.withheld)
+        """The rules of all sources. Raises PackError for the shipped rules and for a folder that does not exist."""
+        loaded = pack.load_each(sources.folders, sources.installed)
+        return cls(loaded.rules, not (sources.withheld or loaded.faults), loaded.faults)
 
     def code(self, word: str) -> str | None:
-        """The code for a code or name, None if there is no such rule."""
+        """The code for a present or former code or name, None if there is no such rule."""
+        word = moved.present(word)
         if word.upper() in self._by_code:
             return word.upper()
-        return self._by_name.get(word.lower())
+        return self._by_name.get(word.lower()) or self._replaced.get(word.lower())
 
     def codes(self, word: str) -> tuple[str, ...]:
-        """The codes for a code, a prefix with a digit, such as `GPU1`, or a name; none if there is no such rule."""
+        """The codes for a code, a prefix with a digit, such as `GPU1`, or a name; none if there is no such rule. A rule
+        that was removed keeps its code: a comment for it is not wrong, and silences nothing."""
         if (code := self.code(word)) is not None:
             return (code,)
+        if moved.reason_removed(word) is not None:
+            return (word.upper(),)
         return self._with_prefix(word) if any(map(str.isdigit, word)) else ()
 
     def _with_prefix(self, word: str) -> tuple[str, ...]:
@@ -89,14 +100,17 @@ class Catalogue:
     def expand(self, words: Iterable[str], origin: str) -> dict[str, int]:
         """The codes that codes, prefixes, names or ALL select, each with the precision of its selector.
 
-        Raises SettingsError for a word that selects nothing, unless the catalogue is incomplete.
+        Raises SettingsError for a word that selects nothing, unless the catalogue is incomplete or the rule was
+        removed.
         """
         chosen: dict[str, int] = {}
         for word in words:
+            if moved.reason_removed(word) is not None:
+                continue
             if word.upper() == "ALL":
                 matches, weight = list(self._by_code), 1
             elif (code := self.code(word)) is not None:
-                matches, weight = [code], 100
+                matches, weight = [code], EXACT
             else:
                 matches = [*self._with_prefix(word)]
                 weight = 1 + len(word)
@@ -123,6 +137,10 @@ class Selection:
         else:
             on = {rule.code: 0 for rule in catalogue.pack if rule.on_by_default}
         on |= catalogue.expand(settings.extend_select, f"{origin}: extend-select")
+        for rule in catalogue.pack:
+            is_held_back = (rule.preview and not settings.preview) or (rule.deprecated and on.get(rule.code, 0) > 0)
+            if is_held_back and on.get(rule.code, EXACT) < EXACT:
+                del on[rule.code]
         off = catalogue.expand(settings.ignore, f"{origin}: ignore")
         for code, weight in catalogue.expand(settings.extend_ignore, f"{origin}: extend-ignore").items():
             off[code] = max(weight, off.get(code, -1))
@@ -196,9 +214,8 @@ def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | 
     found = set()
     for rule in rules:
         if rule.subscriptions() or rule.on_end is not Rule.on_end:
-            if rule.any_of_names is None:
+            if (words := rule.needed_names()) is None:
                 return None
-            words = rule.any_of_names
             if rule.any_of_names_before is not None and targeted < rule.any_of_names_before[0]:
                 words |= rule.any_of_names_before[1]
             own_words = rule.own_words if rule.own_words is not Rule.own_words else None

@@ -123,7 +123,7 @@ def _withdrawn(asked: Asked, selection: Selection, result: CheckResult, checker:
             if one.code == rule.code and os.path.abspath(one.span.path) == os.path.abspath(asked.path):
                 yield f"it is one of the places of the finding on row {one.span.row}"
                 return
-    words = rule.any_of_names
+    words = rule.needed_names()
     text = checker.load(asked.path).main.text
     if words is not None and not any(word.strip(".(") in text for word in words):
         yield f"gpulint analyses a program for {rule.code} only if it has one of: {', '.join(sorted(words))}"

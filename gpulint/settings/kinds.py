@@ -39,6 +39,15 @@ class Kind:
         return self.schema.get("type") == "object"
 
 
+def _is_requirement(value: object) -> bool:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        return isinstance(value, str) and SpecifierSet(value) is not None
+    except InvalidSpecifier:
+        return False
+
+
 def converted(kind: str, value: Any) -> Any:
     """The value of a setting for a value of the file. Raises WrongValue."""
     return KINDS[kind].convert(value)
@@ -132,6 +141,7 @@ KINDS: Mapping[str, Kind] = {
         lambda value: isinstance(value, str) and "\n" not in value and bool(re.match(_RELEASE, value)),
         {"type": "string", "pattern": _RELEASE},
     ),
+    "requirement": _checked('a requirement such as ">=0.1"', _is_requirement, {"type": "string"}),
     "format": _STRING,
     "string": _STRING,
     "fail or skip": _one_of("fail", "skip"),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from gpulint._version import __version__
 from gpulint.settings.kinds import WrongValue, converted
 from gpulint.settings.model import Settings, SettingsError
 from gpulint.settings.options import OPTIONS, OPTIONS_BY_KEY, TABLES
@@ -82,6 +83,12 @@ def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None
             values[option.field] = converted(option.kind, value)
         except WrongValue as wanted:
             raise SettingsError(f"{places.of(option.key)}: `{full}` must be {wanted}, not {_shown(value)}") from None
+    if required := values.get("required_version"):
+        from packaging.specifiers import SpecifierSet
+
+        if not SpecifierSet(required).contains(__version__, prereleases=True):
+            where = places.of("required-version")
+            raise SettingsError(f"{where}: needs gpulint {required}, and this is {__version__}")
     if "target_tensorflow" in values:
         values["target_asked"], values["target_origin"] = True, places.path
     if "rule_paths" in values:

@@ -55,6 +55,8 @@ class Settings:
     src: tuple[str, ...] = (".", "src")
     rule_paths: tuple[str, ...] = ()
     target_tensorflow: str = NEWEST_TENSORFLOW
+    required_version: str = ""
+    preview: bool = False
     output_format: str = "text"
     baseline: str = ""
     max_warnings: int = -1

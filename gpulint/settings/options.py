@@ -55,6 +55,8 @@ OPTIONS = (
     Option("fix-only", "", "bool", "Apply fixes and report no other findings, as with `--fix-only`."),
     Option("show-fixes", "", "bool", "List the findings that were fixed, as with `--show-fixes`."),
     Option("unsafe-fixes", "", "bool", "Also apply unsafe fixes, as with `--unsafe-fixes`."),
+    Option("required-version", "", "requirement", 'Releases of gpulint that this file is for, such as ">=0.1,<1".'),
+    Option("preview", "lint", "bool", "Enable rules in preview."),
     Option("select", "lint", "rules", "Rules to enable: codes, prefixes, names or ALL."),
     Option("ignore", "lint", "rules", "Rules to disable."),
     Option("extend-select", "lint", "rules", "Rules to enable in addition to `select`."),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, confidence, events, has_cluster, together
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, together
+from gpulint.plugin.queries import has_cluster
+from gpulint.plugin.words import CLUSTER_WORDS
 
 
 class FitOnSeveralWorkers(Rule):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
+from gpulint.plugin import (
     Draft,
     Edit,
     JustifyingComment,
@@ -16,12 +16,10 @@ from gpulint.api import (
     Site,
     confidence,
     events,
-    is_run_by_program,
-    names,
-    statements,
-    trains,
     unsafe,
 )
+from gpulint.plugin.fixes import names, statements
+from gpulint.plugin.queries import is_run_by_program, trains
 
 
 class HorovodUnpinned(Rule):

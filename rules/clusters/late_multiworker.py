@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    CLUSTER_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    has_cluster,
-    statements,
-    unsafe,
-    way,
-    way_to_start,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, unsafe
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import has_cluster, way, way_to_start
+from gpulint.plugin.words import CLUSTER_WORDS
 
 
 class LateMultiworker(Rule):

@@ -5,29 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gpulint.api import (
-    CLUSTER_WORDS,
-    EVERYWHERE,
-    Literal,
-    Path,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
-    alternatives,
-    confidence,
-    events,
-    is_complete,
-    leaves,
-    possible,
-    symbol_of,
-    together,
-    values,
-    words,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, together, values
+from gpulint.plugin.queries import alternatives, leaves, symbol_of
+from gpulint.plugin.symbols import EVERYWHERE, Literal, Path, Symbol, is_complete, words
+from gpulint.plugin.words import CLUSTER_WORDS
 
 
 class SaveOnEveryWorker(Rule):

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    CLUSTER_WORDS,
-    JustifyingComment,
-    Literal,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    confidence,
-    events,
-    has_cluster,
-    is_run_by_program,
-    words,
-    words_of,
-)
+from gpulint.plugin import JustifyingComment, Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin.queries import has_cluster, is_run_by_program
+from gpulint.plugin.symbols import Literal, words, words_of
+from gpulint.plugin.words import CLUSTER_WORDS
 
 
 class TfConfigMissing(Rule):

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    LOADS_MODEL,
-    SAVES_MODEL,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Symbol,
-    confidence,
-    events,
-    is_version_checked,
-    known,
-    possible,
-    symbol_of,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, possible, values
+from gpulint.plugin.facts import LOADS_MODEL, SAVES_MODEL
+from gpulint.plugin.queries import is_version_checked, known, symbol_of
+from gpulint.plugin.symbols import Symbol
 
 
 class FileFormat(Rule):

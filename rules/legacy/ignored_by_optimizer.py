@@ -4,23 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    LEGACY_OPTIMIZERS,
-    Draft,
-    Edit,
-    Plan,
-    Refused,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    fact,
-    is_version_checked,
-    unsafe,
-    values,
-)
+from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, events, unsafe, values
+from gpulint.plugin.facts import LEGACY_OPTIMIZERS, fact
+from gpulint.plugin.queries import is_version_checked
 
 
 class IgnoredByOptimizer(Rule):

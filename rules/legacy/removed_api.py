@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
+from gpulint.plugin import (
     Draft,
     Edit,
     Offer,
@@ -16,16 +16,14 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    calls,
     confidence,
     events,
-    is_version_checked,
-    names,
-    release,
-    removed,
     safe,
     unsafe,
 )
+from gpulint.plugin.facts import release, removed
+from gpulint.plugin.fixes import calls, names
+from gpulint.plugin.queries import is_version_checked
 
 
 class RemovedApi(Rule):
@@ -287,7 +285,7 @@ def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
         return False
     owner, _, method = event.name.rpartition(".")
     return ("(" not in method and plan.mentions(f"def {method}(")) or (
-        owner.startswith("tensorflow.data.") and "compat" in plan.referenced
+        owner.startswith("tensorflow.data.") and plan.referenced.issuperset(("compat", "v1"))
     )
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpulint.api import (
-    CLEARS_SESSION,
-    MODEL_WORDS,
-    RUNS_EAGERLY,
+from gpulint.plugin import (
     Draft,
     Edit,
     Loop,
@@ -16,23 +13,17 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    Symbol,
     Where,
-    are_few,
-    callers,
     confidence,
     events,
-    in_every_turn,
-    is_sought,
-    known,
-    names,
     possible,
-    statements,
-    switched,
-    symbol_of,
     unsafe,
-    words,
 )
+from gpulint.plugin.facts import CLEARS_SESSION, RUNS_EAGERLY
+from gpulint.plugin.fixes import names, statements
+from gpulint.plugin.queries import are_few, callers, in_every_turn, is_sought, known, switched, symbol_of
+from gpulint.plugin.symbols import Symbol, words
+from gpulint.plugin.words import MODEL_WORDS
 
 
 class ModelInLoop(Rule):

@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Where,
-    callers,
-    calls,
-    confidence,
-    events,
-    is_run_by_program,
-    safe,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, safe
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import callers, is_run_by_program
 
 
 class PersistentTape(Rule):

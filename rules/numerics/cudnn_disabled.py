@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, possible, values
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, possible, values
 
 
 class CudnnDisabled(Rule):

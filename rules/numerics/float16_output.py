@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    POLICY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Offer,
@@ -16,8 +15,6 @@ from gpulint.api import (
     Severity,
     Site,
     Where,
-    calls,
-    computes_in,
     confidence,
     events,
     possible,
@@ -26,6 +23,9 @@ from gpulint.api import (
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import computes_in
+from gpulint.plugin.words import POLICY_WORDS
 
 
 class Float16Output(Rule):

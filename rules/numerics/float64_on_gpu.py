@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    SETS_FLOATX,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -14,15 +13,15 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    calls,
     confidence,
     events,
-    known,
     possible,
-    trains,
     unsafe,
     values,
 )
+from gpulint.plugin.facts import SETS_FLOATX
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import known, trains
 
 
 class Float64OnGpu(Rule):

@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    POLICY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    computes_in,
-    confidence,
-    events,
-    possible,
-    together,
-    values,
-    words_of,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, possible, together, values
+from gpulint.plugin.queries import computes_in
+from gpulint.plugin.symbols import words_of
+from gpulint.plugin.words import POLICY_WORDS
 
 
 class MissingLossScale(Rule):

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    PREPARING_WORDS,
-    Draft,
-    Edit,
-    Plan,
-    Refused,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    calls,
-    confidence,
-    events,
-    known,
-    pipelines,
-    statements,
-    unsafe,
-    values,
-)
+from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, events, unsafe, values
+from gpulint.plugin.fixes import calls, statements
+from gpulint.plugin.queries import known, pipelines
+from gpulint.plugin.words import PREPARING_WORDS
 
 
 class CacheAfterShuffle(Rule):

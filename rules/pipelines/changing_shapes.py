@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    compatible,
-    confidence,
-    datasets_in,
-    events,
-    known,
-    leaves,
-    possible,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, possible, values
+from gpulint.plugin.queries import datasets_in, known, leaves
+from gpulint.plugin.symbols import compatible
 
 
 class ChangingShapes(Rule):

@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DATASET_WORDS,
-    OPTION_WORDS,
-    PREPARING_WORDS,
-    STATEFUL_WORDS,
-    Offer,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    calls,
-    confidence,
-    pipelines,
-    safe,
-    unsafe,
-    values,
-)
+from gpulint.plugin import Offer, Plan, Report, Rule, Severity, confidence, safe, unsafe, values
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import pipelines
+from gpulint.plugin.words import DATASET_WORDS, OPTION_WORDS, PREPARING_WORDS, STATEFUL_WORDS
 
 
 class MapNotParallel(Rule):

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DATASET_WORDS,
-    OPTION_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    calls,
-    confidence,
-    pipelines,
-    safe,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, safe, values
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import pipelines
+from gpulint.plugin.words import DATASET_WORDS, OPTION_WORDS
 
 
 class NoPrefetch(Rule):

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DATASET_WORDS,
-    OPTION_WORDS,
-    Draft,
-    Edit,
-    Plan,
-    Refused,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    calls,
-    confidence,
-    pipelines,
-    unsafe,
-)
+from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, unsafe
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import pipelines
+from gpulint.plugin.words import DATASET_WORDS, OPTION_WORDS
 
 
 class PrefetchNotLast(Rule):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from gpulint.api import PREPARING_WORDS, PYTHON_WORDS, Plan, Report, Rule, Severity, confidence, pipelines, values
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, values
+from gpulint.plugin.queries import pipelines
+from gpulint.plugin.words import PREPARING_WORDS, PYTHON_WORDS
 
 
 class PythonInPipeline(Rule):

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint.api import (
-    PREPARING_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -16,18 +15,15 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    calls,
     confidence,
-    datasets_in,
     events,
-    known,
-    pipelines,
     possible,
-    statements,
-    symbol_of,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import calls, statements
+from gpulint.plugin.queries import datasets_in, known, pipelines, symbol_of
+from gpulint.plugin.words import PREPARING_WORDS
 
 LARGE = 2**30
 """Size in bytes from which a buffer counts as large."""

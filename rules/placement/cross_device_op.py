@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DEVICE_WORDS,
-    DeviceName,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, values
+from gpulint.plugin.facts import DeviceName
+from gpulint.plugin.words import DEVICE_WORDS
 
 
 class CrossDeviceOp(Rule):

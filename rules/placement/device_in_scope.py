@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    chain,
-    confidence,
-    events,
-    mentions,
-    statements,
-    together,
-    unsafe,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, together, unsafe
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import chain
+from gpulint.plugin.symbols import mentions
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class DeviceInScope(Rule):

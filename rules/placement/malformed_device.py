@@ -5,23 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DEVICE_NAMES,
-    DEVICE_WORDS,
-    STRATEGY_WORDS,
-    Draft,
-    Edit,
-    Plan,
-    Refused,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    calls,
-    confidence,
-    events,
-    safe,
-)
+from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, events, safe
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS
 
 
 class MalformedDevice(Rule):

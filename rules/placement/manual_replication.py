@@ -5,27 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DEVICE_NAMES,
-    DEVICE_WORDS,
-    Caller,
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
-    callers,
-    confidence,
-    events,
-    iterated_sources,
-    leaves,
-    parse_device,
-    symbol_of,
-    values,
-)
+from gpulint.plugin import Caller, Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, values
+from gpulint.plugin.facts import parse_device
+from gpulint.plugin.queries import callers, iterated_sources, leaves, symbol_of
+from gpulint.plugin.symbols import Symbol
+from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS
 
 
 class ManualReplication(Rule):

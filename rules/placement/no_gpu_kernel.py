@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DEVICE_NAMES,
-    DEVICE_WORDS,
-    Draft,
-    Edit,
-    Plan,
-    Refused,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    has_gpu_kernel,
-    scopes,
-    statements,
-    unsafe,
-)
+from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, events, unsafe
+from gpulint.plugin.facts import has_gpu_kernel
+from gpulint.plugin.fixes import scopes, statements
+from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS
 
 
 class NoGpuKernel(Rule):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS
 
 
 class UnknownDevice(Rule):

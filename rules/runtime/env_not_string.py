@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    ENVIRONMENT_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -20,6 +19,7 @@ from gpulint.api import (
     safe,
     values,
 )
+from gpulint.plugin.words import ENVIRONMENT_WORDS
 
 
 class EnvNotString(Rule):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    CONFIG_WORDS,
-    Condition,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -15,19 +13,16 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    calls,
-    compatible,
     confidence,
     events,
-    is_run_by_program,
-    length_of,
-    literal_of,
-    names,
-    statements,
     together,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import calls, names, statements
+from gpulint.plugin.queries import is_run_by_program
+from gpulint.plugin.symbols import Condition, compatible, length_of, literal_of
+from gpulint.plugin.words import CONFIG_WORDS
 
 
 class GrowthOneGpu(Rule):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, statements, unsafe, way, way_to_start
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, unsafe
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import way, way_to_start
 
 READ_BY_DRIVER = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
 READ_WITH_DEVICES = frozenset(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CONFIG_WORDS, Plan, Report, Rule, Severity, confidence, events, values
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, values
+from gpulint.plugin.words import CONFIG_WORDS
 
 
 class VisibleDevicesReplaced(Rule):

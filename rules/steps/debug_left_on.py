@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, left_on, statements, unsafe
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, unsafe
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import left_on
 
 
 class DebugLeftOn(Rule):

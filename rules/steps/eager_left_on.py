@@ -6,28 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpulint.api import (
-    RUNS_EAGERLY,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    calls,
-    computes_in_loop,
-    confidence,
-    converts,
-    events,
-    known,
-    left_on,
-    may_train,
-    may_train_or_evaluate,
-    statements,
-    together,
-    unsafe,
-    words,
-    words_of,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, together, unsafe
+from gpulint.plugin.facts import RUNS_EAGERLY
+from gpulint.plugin.fixes import calls, statements
+from gpulint.plugin.queries import computes_in_loop, converts, known, left_on, may_train, may_train_or_evaluate
+from gpulint.plugin.symbols import words, words_of
 
 
 class _Setting(NamedTuple):

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, unsafe, values
+from gpulint.plugin.fixes import loops
+from gpulint.plugin.queries import (
     are_few,
     callers,
     chain,
-    confidence,
-    events,
     fitting_loops,
     has_compiled_way,
     in_every_turn,
     is_rare,
     leaves,
-    loops,
-    possible,
     symbol_of,
-    unsafe,
-    values,
 )
+from gpulint.plugin.symbols import Symbol
 
 
 class EagerTrainStep(Rule):
@@ -104,6 +93,7 @@ class EagerTrainStep(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = frozenset({"GradientTape", ".minimize"})
+    yields_to = ("GPU502",)
     why = "Python dispatches every operation of the step"
     instead = "put the step into a function decorated with `@tf.function`"
     cost = "5 to 37 × slower"

@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Literal,
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Symbol,
-    Where,
-    are_few,
-    confidence,
-    events,
-    in_every_turn,
-    is_run_by_program,
-    mentions,
-    rounds,
-    values,
-    words,
-)
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Where, confidence, events, values
+from gpulint.plugin.queries import are_few, in_every_turn, is_run_by_program, rounds
+from gpulint.plugin.symbols import Literal, Symbol, mentions, words
 
 
 class FunctionInLoop(Rule):

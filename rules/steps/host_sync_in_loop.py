@@ -7,22 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from gpulint.api import (
-    TRAINING_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    every_step,
-    has_compiled_way,
-    in_every_turn,
-    loop_around,
-    step_loops,
-    updates,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events
+from gpulint.plugin.queries import every_step, has_compiled_way, in_every_turn, loop_around, step_loops, updates
+from gpulint.plugin.words import TRAINING_WORDS
 
 
 class HostSyncInLoop(Rule):

@@ -5,25 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    TRAINING_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    every_step,
-    in_every_turn,
-    is_rare,
-    loop_around,
-    round_trip,
-    step_loops,
-    updates,
-    values,
-    with_step,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, values
+from gpulint.plugin.queries import every_step, in_every_turn, is_rare, loop_around, step_loops, updates, with_step
+from gpulint.plugin.symbols import round_trip
+from gpulint.plugin.words import TRAINING_WORDS
 
 
 class NumpyRoundtrip(Rule):

@@ -5,37 +5,30 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 
-from gpulint.api import (
-    MODEL_WORDS,
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
+from gpulint.plugin.queries import (
     are_few,
-    confidence,
-    events,
     goes_over_data,
     in_every_turn,
+    is_rare,
+    known,
+    leaves,
+    rounds,
+    step_loops,
+    symbol_of,
+)
+from gpulint.plugin.symbols import (
+    Symbol,
     is_drawn,
     is_given,
     is_next_batch,
     is_observed,
-    is_rare,
     is_single,
     is_small_part,
-    known,
-    leaves,
-    possible,
-    rounds,
-    step_loops,
-    symbol_of,
-    values,
     varies,
     words,
 )
+from gpulint.plugin.words import MODEL_WORDS
 
 
 class PredictInLoop(Rule):

@@ -5,23 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    are_few,
-    changing_number,
-    confidence,
-    differ_in_numbers,
-    events,
-    leaves,
-    possible,
-    values,
-)
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
+from gpulint.plugin.queries import are_few, leaves
+from gpulint.plugin.symbols import Symbol, changing_number, differ_in_numbers
 
 
 class RetraceRisk(Rule):

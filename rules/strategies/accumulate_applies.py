@@ -5,26 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Literal,
-    Loop,
-    Path,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
-    callers,
-    confidence,
-    events,
-    mentions,
-    values,
-    varies,
-    words,
-    words_of,
-)
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, values
+from gpulint.plugin.queries import callers
+from gpulint.plugin.symbols import Literal, Path, Symbol, mentions, varies, words, words_of
 
 
 class AccumulateApplies(Rule):

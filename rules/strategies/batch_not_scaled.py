@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpulint.api import (
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     JustifyingComment,
@@ -16,16 +15,16 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    calls,
     confidence,
     events,
-    names,
     possible,
     together,
     unsafe,
     values,
-    words,
 )
+from gpulint.plugin.fixes import calls, names
+from gpulint.plugin.symbols import words
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class _Batch(NamedTuple):

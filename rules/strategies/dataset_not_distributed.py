@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -16,14 +15,14 @@ from gpulint.api import (
     Site,
     confidence,
     events,
-    is_batch,
-    leaves,
-    loops,
-    names,
     possible,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import loops, names
+from gpulint.plugin.queries import leaves
+from gpulint.plugin.symbols import is_batch
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class DatasetNotDistributed(Rule):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -16,16 +15,15 @@ from gpulint.api import (
     Severity,
     Site,
     Where,
-    callers,
-    calls,
     confidence,
     events,
-    names,
-    statements,
     together,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import calls, names, statements
+from gpulint.plugin.queries import callers
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class DirectStepCall(Rule):

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    calls,
-    confidence,
-    events,
-    together,
-    trained_models,
-    unsafe,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, together, unsafe, values
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import trained_models
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class JitUnderStrategy(Rule):

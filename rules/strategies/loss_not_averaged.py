@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
-    callers,
-    confidence,
-    events,
-    possible,
-    symbol_of,
-    together,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, together, values
+from gpulint.plugin.queries import callers, symbol_of
+from gpulint.plugin.symbols import Symbol
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class LossNotAveraged(Rule):

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Where,
-    blamed,
-    callers,
-    chain,
-    confidence,
-    events,
-    makers,
-    scopes,
-    together,
-    unsafe,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, together, unsafe, values
+from gpulint.plugin.fixes import scopes
+from gpulint.plugin.queries import blamed, callers, chain, makers
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class ModelOutsideScope(Rule):

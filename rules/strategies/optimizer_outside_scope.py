@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    FIRST_WITH_VARIABLES,
-    LEGACY_OPTIMIZERS,
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Offer,
     Plan,
     Report,
     Rule,
     Severity,
     Site,
-    blamed,
     confidence,
     events,
     possible,
-    scopes,
     together,
-    trained_models,
     unsafe,
     values,
 )
+from gpulint.plugin.facts import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS
+from gpulint.plugin.fixes import scopes
+from gpulint.plugin.queries import blamed, trained_models
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class OptimizerOutsideScope(Rule):

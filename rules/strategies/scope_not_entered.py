@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    callers,
-    confidence,
-    events,
-    makers,
-    scopes,
-    unsafe,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, unsafe
+from gpulint.plugin.fixes import scopes
+from gpulint.plugin.queries import callers, makers
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class ScopeNotEntered(Rule):

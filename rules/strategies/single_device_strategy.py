@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Caller,
-    Path,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Where,
-    calls,
-    confidence,
-    events,
-    is_test,
-    parse_device,
-    possible,
-    unsafe,
-    values,
-)
+from gpulint.plugin import Caller, Plan, Report, Rule, Severity, Where, confidence, events, possible, unsafe, values
+from gpulint.plugin.facts import parse_device
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import is_test
+from gpulint.plugin.symbols import Path
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class SingleDeviceStrategy(Rule):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -14,14 +13,15 @@ from gpulint.api import (
     Severity,
     Site,
     Where,
-    chain,
     confidence,
     events,
-    loops,
     possible,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import loops
+from gpulint.plugin.queries import chain
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class StrategyRunOutsideFunction(Rule):

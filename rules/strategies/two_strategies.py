@@ -6,19 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Replica,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    together,
-    values,
-)
+from gpulint.plugin import Plan, Replica, Report, Rule, Severity, Site, confidence, events, together, values
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class TwoStrategies(Rule):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     JustifyingComment,
@@ -15,15 +14,15 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    blamed,
-    calls,
     confidence,
     events,
-    scopes,
     together,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import calls, scopes
+from gpulint.plugin.queries import blamed
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class VariableOutsideScope(Rule):

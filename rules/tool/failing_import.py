@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, events
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, events
 
 
 class FailingImport(Rule):

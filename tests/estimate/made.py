@@ -1,55 +1,78 @@
-"""Graphs of steps made by hand, for tests that need no TensorFlow."""
+"""Steps made by hand, operation by operation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
 
-from gpulint.estimate.graph import Argument, Edge, Function, Operation, StepGraph, Tensor, Variable
+from gpulint.estimate.graph import Argument, Attribute, Edge, Function, Group, Operation, StepGraph, Tensor, Variable
 
-
-def tensor(*shape: int | None, dtype: str = "float32") -> Tensor:
-    return Tensor(dtype, shape)
+UNIT = Tensor("float32", (256,))
+"""A tensor of 1 KiB."""
 
 
-def op(name: str, kind: str, inputs: Sequence[int] = (), outputs: Sequence[Tensor] = (), **more: Any) -> Operation:
-    """An operation that takes the first outputs of others, by their numbers."""
-    return Operation(name, kind, tuple(Edge(one, 0) for one in inputs), outputs=tuple(outputs), **more)
+class Graph:
+    """Builds a step operation by operation; all tensors are of 1 KiB unless given."""
 
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self.variables: list[Variable] = []
+        self.arguments: list[Argument] = []
+        self.parameters: list[int] = []
+        self.functions: dict[str, Function] = {}
 
-def function(name: str, operations: Sequence[Operation], parameters: Sequence[int] = (), **more: Any) -> Function:
-    """A function of which every operation must run."""
-    more.setdefault("must_run", tuple(range(len(operations))))
-    return Function(name, tuple(operations), tuple(parameters), **more)
-
-
-def step(operations: Sequence[Operation], *functions: Function, **more: Any) -> StepGraph:
-    return StepGraph(
-        name="train_step",
-        filename="train.py",
-        row=7,
-        body=function("step", operations),
-        functions={one.name: one for one in functions},
-        **more,
-    )
-
-
-def dense(batch: int, inputs: int = 1024, units: int = 1024, layers: int = 1) -> StepGraph:
-    """Matrix products of a batch with a weight matrix, one after another, each at a line of its own."""
-    operations = [op("x", "_Arg", outputs=[tensor(batch, inputs)])]
-    for number in range(layers):
-        width = inputs if number == 0 else units
-        operations.append(op(f"w{number}", "ReadVariableOp", outputs=[tensor(width, units)]))
-        taken = [0 if number == 0 else len(operations) - 2, len(operations) - 1]
-        operations.append(
-            op(f"y{number}", "MatMul", taken, [tensor(batch, units)], filename="train.py", row=10 + number)
+    def add(
+        self,
+        kind: str,
+        *inputs: int | Edge,
+        outputs: tuple[Tensor, ...] = (UNIT,),
+        after: tuple[int, ...] = (),
+        device: str = "",
+        calls: Mapping[str, str] | None = None,
+        host: tuple[int, ...] = (),
+        attributes: Mapping[str, Attribute] | None = None,
+        layer: str = "",
+        row: int = 0,
+        is_gradient: bool = False,
+    ) -> int:
+        edges = tuple(one if isinstance(one, Edge) else Edge(one, 0) for one in inputs)
+        name = f"{kind}_{len(self.operations)}"
+        self.operations.append(
+            Operation(
+                name=name,
+                type=kind,
+                inputs=edges,
+                controls=after,
+                outputs=outputs,
+                attributes=attributes or {},
+                row=row,
+                layer=layer,
+                device=device,
+                calls=calls or {},
+                host_outputs=host,
+                is_gradient=is_gradient,
+            )
         )
-    return step(
-        operations,
-        batch=batch,
-        arguments=(Argument("x", tensor(batch, inputs), 0),),
-        variables=tuple(
-            Variable(f"w{number}", tensor(inputs if number == 0 else units, units), "weights", True)
-            for number in range(layers)
-        ),
-    )
+        return len(self.operations) - 1
+
+    def enter(self, *tensors: Tensor) -> None:
+        """Parameters of a function that is called."""
+        for tensor in tensors:
+            self.parameters.append(self.add("_Arg", outputs=(tensor,)))
+
+    def variable(self, tensor: Tensor = UNIT, device: str = "", group: Group = "weights") -> int:
+        index = self.add("_Arg", outputs=(Tensor("resource", ()),))
+        self.parameters.append(index)
+        self.variables.append(
+            Variable(f"v{index}", tensor, group, group == "weights", len(self.parameters) - 1, device=device)
+        )
+        return index
+
+    def argument(self, tensor: Tensor = UNIT) -> int:
+        index = self.add("_Arg", outputs=(tensor,))
+        self.parameters.append(index)
+        self.arguments.append(Argument(f"x{index}", tensor, len(self.parameters) - 1))
+        return index
+
+    def step(self, *results: int, batch: int = 1) -> StepGraph:
+        body = Function("step", tuple(self.operations), tuple(self.parameters), tuple(Edge(one, 0) for one in results))
+        return StepGraph("step", "", 0, body, self.functions, tuple(self.variables), tuple(self.arguments), batch=batch)

@@ -71,8 +71,8 @@ def test_a_card_can_be_given_by_numbers_beside_names() -> None:
 
 
 def test_a_small_card_loses_little() -> None:
-    (card,) = cards.cards("memory=1GiB")
-    assert card.limit == (1024 - 225) * MIB
+    (card,) = cards.cards("memory=2GiB")
+    assert card.limit == 2048 * MIB - int(20.48 * MIB) - (450 + 225) * MIB
     assert card.matrix_rate("float32") is None
 
 

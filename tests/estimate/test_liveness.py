@@ -2,64 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
-from gpulint.estimate.graph import Argument, Attribute, Edge, Function, Operation, StepGraph, Tensor, Variable
+from gpulint.estimate.graph import Edge, StepGraph, Tensor
 from gpulint.estimate.memory.bfc import Bfc, Exhausted
-from gpulint.estimate.memory.liveness import Run, play
+from gpulint.estimate.memory.liveness import Run, play, play_steps
+from tests.estimate.made import UNIT, Graph
 
 KiB = 1024
-UNIT = Tensor("float32", (256,))
-"""A tensor of 1 KiB."""
-
-
-class Graph:
-    """Builds a step operation by operation; all tensors are of 1 KiB unless given."""
-
-    def __init__(self) -> None:
-        self.operations: list[Operation] = []
-        self.variables: list[Variable] = []
-        self.arguments: list[Argument] = []
-        self.parameters: list[int] = []
-        self.functions: dict[str, Function] = {}
-
-    def add(
-        self,
-        kind: str,
-        *inputs: int | Edge,
-        outputs: tuple[Tensor, ...] = (UNIT,),
-        after: tuple[int, ...] = (),
-        device: str = "",
-        calls: Mapping[str, str] | None = None,
-        host: tuple[int, ...] = (),
-        attributes: Mapping[str, Attribute] | None = None,
-    ) -> int:
-        edges = tuple(one if isinstance(one, Edge) else Edge(one, 0) for one in inputs)
-        name = f"{kind}_{len(self.operations)}"
-        self.operations.append(
-            Operation(
-                name, kind, edges, after, outputs, attributes or {}, device=device, calls=calls or {}, host_outputs=host
-            )
-        )
-        return len(self.operations) - 1
-
-    def variable(self, tensor: Tensor = UNIT, device: str = "") -> int:
-        index = self.add("_Arg", outputs=(Tensor("resource", ()),))
-        self.parameters.append(index)
-        self.variables.append(Variable(f"v{index}", tensor, "weights", True, len(self.parameters) - 1, device=device))
-        return index
-
-    def argument(self, tensor: Tensor = UNIT) -> int:
-        index = self.add("_Arg", outputs=(tensor,))
-        self.parameters.append(index)
-        self.arguments.append(Argument(f"x{index}", tensor, len(self.parameters) - 1))
-        return index
-
-    def step(self, *results: int) -> StepGraph:
-        body = Function("step", tuple(self.operations), tuple(self.parameters), tuple(Edge(one, 0) for one in results))
-        return StepGraph("step", "", 0, body, self.functions, tuple(self.variables), tuple(self.arguments), batch=1)
 
 
 def peak(graph: StepGraph, device: str = "GPU:0") -> int:
@@ -231,3 +181,47 @@ def test_a_limit_raises() -> None:
     step = graph.step(graph.add("Transpose", a))
     with pytest.raises(Exhausted):
         play(step, allocator=Bfc(limit=KiB, grows=False))
+
+
+def test_a_list_holds_what_each_iteration_of_a_loop_adds() -> None:
+    condition, body, graph = Graph(), Graph(), Graph()
+    condition.enter(Tensor("int32", ()), Tensor("variant", ()), UNIT)
+    limit = condition.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 10})
+    less = condition.add("Less", condition.parameters[0], limit, outputs=(Tensor("bool", ()),))
+    body.enter(Tensor("int32", ()), Tensor("variant", ()), UNIT)
+    one = body.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 1})
+    counted = body.add("AddV2", body.parameters[0], one, outputs=(Tensor("int32", ()),))
+    listed = body.add("TensorListPushBack", body.parameters[1], body.parameters[2], outputs=(Tensor("variant", ()),))
+    graph.functions = {
+        "cond": condition.step(less).body,
+        "body": body.step(counted, listed, body.parameters[2]).body,
+    }
+    first = graph.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 0})
+    empty = graph.add("EmptyTensorList", outputs=(Tensor("variant", ()),))
+    value = graph.add("RandomUniform")
+    outputs = (Tensor("int32", ()), Tensor("variant", ()), UNIT)
+    loop = graph.add("While", first, empty, value, outputs=outputs, calls={"cond": "cond", "body": "body"})
+    last = graph.add("Transpose", Edge(loop, 1))
+    run = play(graph.step(last), allocator=_exact())
+    assert run.curve[-1][1] // KiB == 10 + 1
+
+
+def test_the_first_step_also_tries_algorithms_of_convolutions() -> None:
+    graph = Graph()
+    image = graph.add("RandomUniform", outputs=(Tensor("float32", (8, 16, 32, 32)),))
+    kernel = graph.add("RandomUniform", outputs=(Tensor("float32", (3, 3, 16, 64)),))
+    output = (Tensor("float32", (8, 64, 32, 32)),)
+    attributes = {"data_format": "NCHW", "strides": (1, 1, 1, 1), "padding": "SAME"}
+    first, *_, last = play_steps(graph.step(graph.add("Conv2D", image, kernel, outputs=output, attributes=attributes)))
+    assert first.peak > 2 * last.peak
+
+
+def test_an_algorithm_that_does_not_fit_is_not_tried() -> None:
+    graph = Graph()
+    image = graph.add("RandomUniform", outputs=(Tensor("float32", (8, 16, 32, 32)),))
+    kernel = graph.add("RandomUniform", outputs=(Tensor("float32", (3, 3, 16, 64)),))
+    output = (Tensor("float32", (8, 64, 32, 32)),)
+    attributes = {"data_format": "NCHW", "strides": (1, 1, 1, 1), "padding": "SAME"}
+    step = graph.step(graph.add("Conv2D", image, kernel, outputs=output, attributes=attributes))
+    need = play(step, allocator=_exact()).peak
+    assert play_steps(step, allocator=Bfc(need, grows=False))[0].peak <= need

@@ -24,7 +24,7 @@ import signal
 
 import gpulint.analysis.project.modules
 import gpulint.analysis.driver.program
-from gpulint.api import Report, Rule, Severity
+from gpulint.plugin import Report, Rule, Severity
 from gpulint.syntax.parse import parse as real_parse
 
 in_worker = multiprocessing.parent_process() is not None

@@ -15,7 +15,7 @@ from tests.checking import findings_of
 RULE = '''
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, events, possible, values
+from gpulint.plugin import Plan, Report, Rule, Severity, events, possible, values
 
 
 class SmallBatch(Rule):

@@ -15,7 +15,7 @@ DEADLY = '''
 import os
 import signal
 
-from gpulint.api import Report, Rule, Severity
+from gpulint.plugin import Report, Rule, Severity
 
 
 class Deadly(Rule):

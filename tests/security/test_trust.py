@@ -25,7 +25,7 @@ from tests.checking import findings_of
 PROGRAM = "import tensorflow as tf\n\ndata = tf.data.Dataset.range(1000).batch(8)\n"
 
 RULE = '''
-from gpulint.api import Report, Rule, Severity
+from gpulint.plugin import Report, Rule, Severity
 
 open({marker!r}, "a").close()
 

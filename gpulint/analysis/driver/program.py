@@ -69,6 +69,7 @@ def analyse(
             machine.emit(events.ImportFailed(site, machine.where(), one.module, one.name, one.file))
     _run_body(machine, syntax)
     _run_entries(machine, scope, wanted)
+    plan.events, plan.is_sealed = tuple(machine.events), True
     return plan
 
 

@@ -36,7 +36,7 @@ from gpulint.analysis.engine import builtins, dynamic_lookup, imports
 from gpulint.analysis.engine.iteration import elements
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.engine.sequences import MAX_ITEMS
-from gpulint.analysis.models.python import dataclass_fields, decorators, loggers, threads
+from gpulint.analysis.models.python import dataclass_fields, decorators, host_random, loggers, threads
 from gpulint.analysis.models.tensorflow import (
     api_removals,
     control_flow_ops,
@@ -89,6 +89,7 @@ def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) 
     """Result of calling the library function or class `name`. Emits the events of the call."""
     stateful_ops.note_op(machine, name, arguments, site)
     generator_sources.record_call(machine, name, site)
+    host_random.function_called(machine, name, site)
     keras_loaders.record_call(machine, name, site)
     host_sync.await_person(machine, name, arguments, site)
     if name in CLEARS_SESSION and machine.plan.has_keras_3:

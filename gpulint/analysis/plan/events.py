@@ -224,6 +224,13 @@ class LibraryCalled(Event):
 
 
 @dataclass(eq=False, repr=False)
+class HostRandomDrawn(Event):
+    """A traced function draws a random number with Python's or NumPy's generator `name`: once, when it is traced."""
+
+    name: str
+
+
+@dataclass(eq=False, repr=False)
 class PersonAwaited(Event):
     """In a loop, the program waits for a person: it shows a window until that is closed, or reads a line or a key."""
 

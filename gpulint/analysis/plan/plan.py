@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,7 @@ class Plan:
 
     path: str
     target: str
-    events: list[Event] = field(default_factory=list)
+    events: Sequence[Event] = ()
     bounds: list[tuple[str, Site]] = field(default_factory=list)
     is_complete: bool = True
     graph_mode: bool = False
@@ -75,9 +75,17 @@ class Plan:
     code: Callable[[], tuple[str, ...]] = tuple
     """`texts` without comments and docstrings, which decide nothing."""
 
+    is_sealed: bool = False
+    """Whether it is finished: fields of a sealed Plan cannot be set."""
+
     release: Callable[[], None] = lambda: None
     """Undo the program's changes to modules shared with other programs of the project, and drop its events. Call it
     after reading the plan, before another program is run."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "is_sealed" and getattr(self, "is_sealed", False):
+            raise AttributeError(f"`{name}` of a Plan cannot be set: rules only read it")
+        object.__setattr__(self, name, value)
 
     @property
     def has_keras_3(self) -> bool:

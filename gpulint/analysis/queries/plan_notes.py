@@ -16,6 +16,7 @@ from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Function, Traced
 from gpulint.analysis.plan import events
 from gpulint.analysis.plan.plan import Plan
+from gpulint.analysis.queries.device_scopes import scopes_that_only_build
 from gpulint.places import Site
 
 MUST, MAY, UNKNOWN = "must", "may", "unknown"
@@ -44,10 +45,13 @@ class Note:
 def notes(plan: Plan) -> list[Note]:
     """All notes of a plan in evaluation order, without duplicates."""
     found: dict[tuple[Any, ...], Note] = {}
+    building = scopes_that_only_build(plan)
     for event in plan.events:
         if (said := described(event)) is None:
             continue
         kind, text, *mentioned = said
+        if isinstance(event, events.DeviceEntered) and event.scope.device is not None and event.site in building:
+            text = f"variables of the layers go to {event.scope.device}, their operations do not"
         certainty, because = _certainty(event.where)
         note = Note(
             event.site,

@@ -36,6 +36,9 @@ _ITERATORS = frozenset(
 )
 """Operations that say in `output_shapes` what a dataset's elements look like."""
 
+_LOOPS = frozenset({"While", "StatelessWhile"})
+_CHOICES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+
 _COMPILED = "_XlaMustCompile"
 _LOWERED = "_lower_using_switch_merge"
 _SHAPES = "output_shapes"
@@ -124,14 +127,13 @@ class Reader:
         for nodes in _bodies(definition):
             for node in nodes:
                 node.attr.pop("_output_shapes", None)
-                if node.op in _ITERATORS:
+                if node.op in _ITERATORS or node.op in _CHOICES:
                     for shape in node.attr[_SHAPES].list.shape:
                         old = None if shape.unknown_rank else tuple(pieces.shapes.TensorShape(shape).as_list())
                         shape.CopyFrom(pieces.shapes.TensorShape(elements(old)).as_proto())
+        self._settle_loops(definition)
         optimized = self._optimized(definition) if optimize else None
-        graph = pieces.ops.Graph()
-        with graph.as_default():
-            pieces.importer.import_graph_def(optimized or definition, name="")
+        graph = self._imported(optimized or definition)
         library = {one.signature.name: one for one in (optimized or definition).library.function}
         functions: dict[str, Function] = {}
         body, names = self._function("step", graph, graph.get_operations(), library, functions, "")
@@ -140,6 +142,28 @@ class Reader:
         parameters = tuple(names[one.op.name] for one in self._graph.inputs if one.op.name in names)
         body = Function("step", body.operations, parameters, tuple(results), must, self.is_compiled)
         return Read(body, functions, names, optimized is not None, self.is_compiled)
+
+    def _settle_loops(self, definition: Any) -> None:
+        """Gives the variables of loops the shapes with which they enter: the trace left those of the batch open."""
+        loops = {node.name: node for node in definition.node if node.op in _LOOPS}
+        for _ in loops:  # a loop may feed another
+            graph = self._imported(definition)
+            has_changed = False
+            for name, node in loops.items():
+                shapes = node.attr[_SHAPES].list.shape
+                for shape, tensor in zip(shapes, graph.get_operation_by_name(name).inputs, strict=False):
+                    is_open = shape.unknown_rank or any(one.size < 0 for one in shape.dim)
+                    if is_open and tensor.shape.is_fully_defined():
+                        shape.CopyFrom(tensor.shape.as_proto())
+                        has_changed = True
+            if not has_changed:
+                return
+
+    def _imported(self, definition: Any) -> Any:
+        graph = self._pieces.ops.Graph()
+        with graph.as_default():
+            self._pieces.importer.import_graph_def(definition, name="")
+        return graph
 
     def _optimized(self, definition: Any) -> Any:
         """The graph after Grappler, None if that failed: then it is read as it was traced."""
@@ -206,7 +230,7 @@ class Reader:
                     type="_Arg" if is_argument else one.type,
                     inputs=tuple(Edge(names[tensor.op.name], tensor.value_index) for tensor in one.inputs),
                     controls=tuple(names[other.name] for other in one.control_inputs),
-                    outputs=tuple(_tensor(tensor) for tensor in one.outputs),
+                    outputs=self._outputs(one, functions),
                     attributes=_attributes(self._pieces, definition),
                     filename=place.filename,
                     row=place.row,
@@ -218,6 +242,17 @@ class Reader:
                 )
             )
         return Function(name, tuple(found)), names
+
+    def _outputs(self, operation: Any, functions: Mapping[str, Function]) -> tuple[Tensor, ...]:
+        """Types of outputs; of a loop, without the shapes that an iteration changes."""
+        found = tuple(_tensor(tensor) for tensor in operation.outputs)
+        if operation.type not in _LOOPS:
+            return found
+        body = functions.get(operation.node_def.attr["body"].func.name)
+        if body is None or len(body.results) != len(found):
+            return found
+        results = [body.operations[edge.operation].outputs[edge.output] for edge in body.results]
+        return tuple(_common(*pair) for pair in zip(found, results, strict=True))
 
     def _called(
         self, name: str, caller: Any, library: Mapping[str, Any], functions: dict[str, Function], prefix: str
@@ -308,6 +343,13 @@ def _tensor(tensor: Any) -> Tensor:
     return Tensor(tensor.dtype.base_dtype.name, None if shape.rank is None else tuple(shape.as_list()))
 
 
+def _common(first: Tensor, second: Tensor) -> Tensor:
+    """What two types agree on."""
+    if first.shape is None or second.shape is None or len(first.shape) != len(second.shape):
+        return Tensor(first.dtype, None)
+    return Tensor(first.dtype, tuple(a if a == b else None for a, b in zip(first.shape, second.shape, strict=True)))
+
+
 def _types_in(pieces: Pieces, definition: Any, name: str) -> tuple[str, ...]:
     value = definition.attr.get(name)
     if value is None:
@@ -336,7 +378,8 @@ def _on_host(operation: Any, host: frozenset[str]) -> tuple[int, ...]:
 
 
 def _attributes(pieces: Pieces, definition: Any) -> dict[str, Attribute]:
-    """Attributes of simple type. Constants' values, functions and what starts with an underscore are left out."""
+    """Attributes of simple type, and the value of a constant that is one integer: loops count with them. Functions and
+    what starts with an underscore are left out."""
     found: dict[str, Attribute] = {}
     for key, value in definition.attr.items():
         if key.startswith("_"):
@@ -350,6 +393,10 @@ def _attributes(pieces: Pieces, definition: Any) -> dict[str, Attribute]:
             found[key] = value.f
         elif kind == "s":
             found[key] = value.s.decode("utf-8", "replace")
+        elif kind == "tensor":
+            number = pieces.tensors.MakeNdarray(value.tensor)
+            if number.shape == () and number.dtype.kind in "iu":
+                found[key] = int(number)
         elif kind == "type":
             found[key] = pieces.dtypes.as_dtype(value.type).name
         elif kind == "list":

@@ -34,14 +34,14 @@ def batch_of(pieces: Pieces, arguments: Any) -> int | None:
     return sizes.most_common(1)[0][0] if sizes else None
 
 
-def opened(pieces: Pieces, arguments: Any, batch: int | None, given: Shapes) -> Any:
-    """The arguments as types whose leading dimension is open where it is the batch."""
+def opened(pieces: Pieces, arguments: Any, batch: int | None, given: Shapes, size: int | None = None) -> Any:
+    """The arguments as types whose leading dimension, where it is the batch, is `size`, open by default."""
     tf = pieces.tensorflow
 
     def spec(shape: Any, dtype: Any, name: str) -> Any:
         sizes = None if shape is None else list(shape)
         if sizes and (batch is None or sizes[0] in (batch, None)):
-            sizes[0] = None
+            sizes[0] = size
         if name in given and sizes is not None and len(given[name]) == len(sizes):
             sizes = [
                 sizes[0],

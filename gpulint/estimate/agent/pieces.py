@@ -17,6 +17,7 @@ class Pieces:
         self.ops: Any = import_module("tensorflow.python.framework.ops")
         self.dtypes: Any = import_module("tensorflow.python.framework.dtypes")
         self.errors: Any = import_module("tensorflow.python.framework.errors_impl")
+        self.tensors: Any = import_module("tensorflow.python.framework.tensor_util")
         self.shapes: Any = import_module("tensorflow.python.framework.tensor_shape")
         self.importer: Any = import_module("tensorflow.python.framework.importer")
         self.from_definition: Any = import_module("tensorflow.python.framework.function_def_to_graph")

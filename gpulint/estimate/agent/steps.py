@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -17,7 +17,7 @@ from gpulint.estimate.agent.graphs import Captured, Read, Reader, Shape
 from gpulint.estimate.agent.opened import Shapes, Unknown, batch_of, opened
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Layers, Sources
-from gpulint.estimate.agent.variables import Inventory, Owned
+from gpulint.estimate.agent.variables import Inventory
 from gpulint.estimate.graph import Argument, StepGraph, Tensor, Variable
 from gpulint.probe.agent.places import Place, Places
 
@@ -48,16 +48,16 @@ class StepWatch:
     ) -> None:
         """`device_of` translates a device of the runtime to the program's; `tracing` is a context in which operations
         are traced for real GPUs."""
-        self._settings, self._places, self._device_of, self._tracing = settings, places, device_of, tracing
-        self._pieces = Pieces()
-        self._tensorflow = self._pieces.tensorflow
-        self._layers = Layers(self._pieces)
+        self.settings, self.places, self._seen, self._tracing = settings, places, device_of, tracing
+        self.pieces = Pieces()
+        self._tensorflow = self.pieces.tensorflow
+        self.layers = Layers(self.pieces)
         self._is_busy = False
 
     def install(self) -> None:
         """Wraps calls of functions and of gradients."""
         tensorflow = self._tensorflow
-        function, tape = self._pieces.functions.Function, self._pieces.backprop.GradientTape
+        function, tape = self.pieces.functions.Function, self.pieces.backprop.GradientTape
         call, gradient = function.__call__, tape.gradient
 
         @functools.wraps(call)
@@ -74,20 +74,24 @@ class StepWatch:
 
         function.__call__, tape.gradient = called, differentiated
 
+    def device_of(self, device: str) -> str:
+        """The program's short name, as `GPU:0`, of a device of the runtime."""
+        return self._seen(device).rpartition("device:")[2]
+
     # ------------------------------------------------------------------ finding the step
 
     def _look(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """Traces a function before it is called. Errors of the program's own code are left to the call."""
         self._is_busy = True
         try:
-            with self._tracing(), self._layers.noted():
+            with self._tracing(), self.layers.noted():
                 try:
                     concrete = function.get_concrete_function(*arguments, **keywords)
                 except Exception:
                     return
                 if not takes_gradients(concrete.graph):
                     return
-                place = self._places.of_function(function.python_function) or self._places.here()
+                place = self.places.of_function(function.python_function) or self.places.here()
                 self._write(_name(function), place, function, concrete, arguments, keywords)
         finally:
             self._is_busy = False
@@ -97,7 +101,7 @@ class StepWatch:
         self._is_busy = True
         failed = ""
         try:
-            with self._tracing(), self._layers.noted():
+            with self._tracing(), self.layers.noted():
                 for python, arguments, keywords in _around(frame):
                     if not any(_is_data(one) for one in (*arguments, *keywords.values())):
                         continue
@@ -108,11 +112,11 @@ class StepWatch:
                         failed = failed or _first_line(error)
                         continue
                     if takes_gradients(concrete.graph):
-                        place = self._places.of_function(python) or self._places.here()
+                        place = self.places.of_function(python) or self.places.here()
                         self._write(python.__name__, place, function, concrete, arguments, keywords, is_eager=True)
         finally:
             self._is_busy = False
-        self._stop("eager", failed, self._places.of_frame(frame))
+        self._stop("eager", failed, self.places.of_frame(frame))
 
     # -------------------------------------------------------------------------- writing
 
@@ -144,81 +148,103 @@ class StepWatch:
         arguments: Sequence[Any],
         keywords: dict[str, Any],
     ) -> list[StepGraph]:
-        """The step for its batch size, and for twice as many examples."""
-        settings = self._settings
-        found = batch_of(self._pieces, (arguments, keywords))
-        batch = settings.batch or found or _batch_inside(concrete)
+        """The step for its batch size, and for twice as many examples. It is traced once with the batch left open, and
+        for each size only if that leaves shapes open."""
+        found = batch_of(self.pieces, (arguments, keywords))
+        batch = self.settings.batch or found or _batch_inside(concrete)
         if batch is None:
             raise Unknown("its batch size")
-        given = settings.shapes or {}
-        types, named = opened(self._pieces, list(arguments), found, given), opened(self._pieces, keywords, found, given)
-        again = self._tensorflow.function(
-            function.python_function, autograph=function._autograph, jit_compile=function._jit_compile
-        )
+
+        def traced(size: int | None) -> Any:
+            again = self._tensorflow.function(  # a trace that is more general would be used again
+                function.python_function, autograph=function._autograph, jit_compile=function._jit_compile
+            )
+            given = self.settings.shapes or {}
+            types = opened(self.pieces, list(arguments), found, given, size)
+            named = opened(self.pieces, keywords, found, given, size)
+            return again.get_concrete_function(*types, **named)
+
         try:
-            general = again.get_concrete_function(*types, **named)
+            general = traced(None)
         except Exception:
             general = concrete  # it needs its batch size: only one can be examined
-        inventory = Inventory()
-        _build(inventory, general)
-        inventory = Inventory()
-        captured = {
-            placeholder.op.name: inventory.known.get(id(outer)) for outer, placeholder in general.graph.captures
-        }
-        variables = {name: one for name, one in captured.items() if one is not None}
-        reader = Reader(
-            self._pieces,
-            general,
-            [Captured(name, one.variable.dtype.base_dtype, one.variable.shape) for name, one in variables.items()],
-            lambda device: self._device_of(device).rpartition("device:")[2],
-            Sources(general.graph, self._places, self._layers.scopes),
-            settings.gpus,
-        )
-        inputs = [tensor for tensor in general.graph.inputs if tensor.op.name not in captured]
-        is_open = any(_open(tensor) for tensor in inputs) or _has_open_elements(general)
-        sizes = [batch, 2 * batch] if is_open else [batch]
-        return [self._graph(name, place, reader, general, inputs, variables, inventory, size) for size in sizes]
+        _build(Inventory(), general)
+        reading = _Reading(self, name, place, general)
+        sizes = [batch, 2 * batch] if reading.is_open else [batch]
+        graphs = [reading.graph(size) for size in sizes]
+        if any(graph.has_unknown and not graph.unknown for graph in graphs):
+            with suppress(Exception):
+                return [_Reading(self, name, place, traced(size)).graph(size) for size in sizes]
+        return graphs
 
-    def _graph(
-        self,
-        name: str,
-        place: Place | None,
-        reader: Reader,
-        concrete: Any,
-        inputs: list[Any],
-        variables: Mapping[str, Owned],
-        inventory: Inventory,
-        batch: int,
-    ) -> StepGraph:
+    # --------------------------------------------------------------------------- ending
+
+    def _stop(self, outcome: str, reason: str, place: Place | None) -> NoReturn:
+        where = list(place[:2]) if place is not None else None
+        self._finish([json.dumps({"outcome": outcome, "reason": reason, "where": where})])
+
+    def _finish(self, lines: list[str]) -> NoReturn:
+        """Ends the process at once: nothing has been trained, so nothing that follows may be run or saved."""
+        part = f"{self.settings.output}.part"
+        with open(part, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+        os.replace(part, self.settings.output)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(0)
+
+
+class _Reading:
+    """A traced step and what belongs to it, to be read for several batch sizes."""
+
+    def __init__(self, watch: StepWatch, name: str, place: Place | None, concrete: Any) -> None:
+        self._name, self._place, self._concrete = name, place, concrete
+        self._device_of = watch.device_of
+        self._inventory = Inventory()
+        known = self._inventory.known
+        captured = {placeholder.op.name: known.get(id(outer)) for outer, placeholder in concrete.graph.captures}
+        self._captured = {name: one for name, one in captured.items() if one is not None}
+        self._reader = Reader(
+            watch.pieces,
+            concrete,
+            [Captured(name, one.variable.dtype.base_dtype, one.variable.shape) for name, one in self._captured.items()],
+            watch.device_of,
+            Sources(concrete.graph, watch.places, watch.layers.scopes),
+            watch.settings.gpus,
+        )
+        self._inputs = [tensor for tensor in concrete.graph.inputs if tensor.op.name not in captured]
+        self.is_open = any(_open(tensor) for tensor in self._inputs) or _has_open_elements(concrete)
+        """Whether the batch was left open."""
+
+    def graph(self, batch: int) -> StepGraph:
+        """The step for a batch size."""
         shapes: dict[str, Shape] = {}
-        for tensor in inputs:
+        for tensor in self._inputs:
             if tensor.dtype.base_dtype.name not in ("resource", "variant") and tensor.shape.rank:
                 shapes[tensor.op.name] = _sized(tuple(tensor.shape.as_list()), batch)
-        read = reader.read(shapes, lambda shape: _sized(shape, batch))
+        read = self._reader.read(shapes, lambda shape: _sized(shape, batch))
         parameters = {operation: index for index, operation in enumerate(read.body.parameters)}
-        filename, row = (place[0], place[1]) if place is not None else ("", 0)
+        filename, row = (self._place[0], self._place[1]) if self._place is not None else ("", 0)
         return StepGraph(
-            name=name,
+            name=self._name,
             filename=filename,
             row=row,
             body=read.body,
             functions=read.functions,
-            variables=tuple(self._variables(read, parameters, variables, inventory)),
+            variables=tuple(self._variables(read, parameters)),
             arguments=tuple(_arguments(read, parameters, shapes)),
             batch=batch,
-            replicas=max((one.copies for one in variables.values()), default=1),
+            replicas=max((one.copies for one in self._captured.values()), default=1),
             is_compiled=read.is_compiled,
             is_optimized=read.is_optimized,
             precision=_policy(),
-            variables_change=_has(concrete.graph, lambda one: one.type.startswith(_UPDATES)),
+            variables_change=_has(self._concrete.graph, lambda one: one.type.startswith(_UPDATES)),
             unknown=tuple(dict.fromkeys(_unknown(read))),
         )
 
-    def _variables(
-        self, read: Read, parameters: Mapping[int, int], captured: Mapping[str, Owned], inventory: Inventory
-    ) -> Iterator[Variable]:
-        entered = {id(one.variable.handle): name for name, one in captured.items()}
-        for identity, one in inventory.known.items():
+    def _variables(self, read: Read, parameters: Mapping[int, int]) -> Iterator[Variable]:
+        entered = {id(one.variable.handle): name for name, one in self._captured.items()}
+        for identity, one in self._inventory.known.items():
             operation = read.names.get(entered.get(identity, ""))
             variable = one.variable
             shape = variable.shape
@@ -229,25 +255,9 @@ class StepWatch:
                 is_trainable=one.is_trainable,
                 parameter=None if operation is None else parameters.get(operation),
                 layer=one.layer,
-                device=self._device_of(str(variable.device)).rpartition("device:")[2],
+                device=self._device_of(str(variable.device)),
                 copies=one.copies,
             )
-
-    # --------------------------------------------------------------------------- ending
-
-    def _stop(self, outcome: str, reason: str, place: Place | None) -> NoReturn:
-        where = list(place[:2]) if place is not None else None
-        self._finish([json.dumps({"outcome": outcome, "reason": reason, "where": where})])
-
-    def _finish(self, lines: list[str]) -> NoReturn:
-        """Ends the process at once: nothing has been trained, so nothing that follows may be run or saved."""
-        part = f"{self._settings.output}.part"
-        with open(part, "w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-        os.replace(part, self._settings.output)
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        os._exit(0)
 
 
 def takes_gradients(graph: Any) -> bool:

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from gpulint.estimate.graph import Edge, Function, Operation, StepGraph, Tensor, Variable
-from gpulint.estimate.memory.bfc import Bfc, Chunk
-from gpulint.estimate.memory.kernels import CONSTANTS, VIEWS, own_memory, takes_over
+from gpulint.estimate.memory.bfc import Bfc, Chunk, Exhausted, rounded
+from gpulint.estimate.memory.kernels import (
+    ADDS_TO_LIST,
+    CONSTANTS,
+    VIEWS,
+    opaque_size,
+    own_memory,
+    takes_over,
+    tuning_memory,
+)
+from gpulint.estimate.trips import trips
 
 ASSIGN = "AssignVariableOp"
 UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply", "ResourceScatter", "ResourceSparseApply")
@@ -56,28 +66,35 @@ class Run:
     """Operations with an output of unknown size, which was taken to be empty."""
 
 
-def play(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = None, steps: int = 3) -> Run:
-    """Runs some steps one after another and returns the last. Variables and arguments are in use from the beginning.
-    Raises Exhausted if something does not fit into the allocator's limit."""
+def play(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = None) -> Run:
+    """The step as it runs again and again. Raises Exhausted if something does not fit into the allocator's limit."""
+    return play_steps(graph, device, allocator)[-1]
+
+
+def play_steps(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = None, steps: int = 3) -> list[Run]:
+    """Runs some steps one after another. Variables and arguments are in use from the beginning; in the first step,
+    algorithms are tried as far as the allocator's limit allows. Raises Exhausted if anything else does not fit."""
     allocator = allocator or Bfc()
     variables: dict[int, Buffer] = {}
     for variable in graph.variables:
         if variable.device in ("", device):
-            buffer = Buffer(allocator.allocate(variable.tensor.bytes or 0), variable, 1)
-            variables[len(variables) if variable.parameter is None else graph.body.parameters[variable.parameter]] = (
-                buffer
-            )
+            size = variable.tensor.bytes or 0
+            scratch = allocator.allocate(size)  # an initializer's last value but one
+            buffer = Buffer(allocator.allocate(size), variable, 1)
+            allocator.free(scratch)
+            entered = variable.parameter
+            variables[-1 - len(variables) if entered is None else graph.body.parameters[entered]] = buffer
     arguments = {
         graph.body.parameters[one.parameter]: Buffer(allocator.allocate(one.tensor.bytes or 0), None, 1)
         for one in graph.arguments
         if one.parameter is not None
     }
-    result = Run()
-    for _ in range(steps):
-        player = _Player(graph, graph.body, device, allocator, variables, arguments)
-        result = player.run()
+    runs: list[Run] = []
+    for number in range(steps):
+        player = _Player(graph, graph.body, device, allocator, variables, arguments, is_first=not number)
+        runs.append(player.run())
         variables = player.variables
-    return result
+    return runs
 
 
 class _Player:
@@ -91,8 +108,10 @@ class _Player:
         allocator: Bfc,
         variables: Mapping[int, Buffer],
         arguments: Mapping[int, Buffer],
+        is_first: bool,
     ) -> None:
         self._graph, self._function, self._device, self._allocator = graph, function, device, allocator
+        self._is_first = is_first
         self.variables = dict(variables)
         """Operation that yields a variable's handle → the variable's buffer."""
         self._buffers: dict[Edge, Buffer] = {}
@@ -161,13 +180,12 @@ class _Player:
             for output in range(len(one.outputs)):
                 self._put(one, index, output)
         own = own_memory(one, tensors) if self._is_here(one) else 0
+        if self._is_first and self._is_here(one):
+            for size in tuning_memory(one, tensors):
+                with suppress(Exhausted):  # an algorithm that does not fit is not tried
+                    self._scratch(one, size)
         called = self._call(one)
-        scratch = self._allocate(own + called, one, 1) if own + called else None
-        if scratch is not None:
-            scratch.is_own = True
-        self._note(one)
-        if scratch is not None:
-            self._release(scratch)
+        self._scratch(one, own + called)
         for buffer in inputs:
             if buffer is not None:
                 self._release(buffer)
@@ -188,7 +206,10 @@ class _Player:
             return
         if not self._is_here(one) or output in one.host_outputs:
             return
-        size = tensor.bytes
+        opaque = opaque_size(one, output)
+        size = tensor.bytes if opaque is None else opaque
+        if tensor.dtype == "variant" and "body" in one.calls:
+            size = self._lists(one, output)
         if size is None:
             self._result.unknown.append(one)
             return
@@ -202,6 +223,24 @@ class _Player:
                 self._buffers[edge] = taken
                 return
         self._buffers[edge] = self._allocate(size, one, users)
+
+    def _lists(self, loop: Operation, output: int) -> int | None:
+        """Bytes of the tensors that a loop adds to a list, one or more in each iteration."""
+        body = self._graph.functions.get(loop.calls["body"])
+        if body is None or output >= len(body.results):
+            return 0
+        added: int | None = 0
+        edge = body.results[output]
+        while (one := body.operations[edge.operation]).type in ADDS_TO_LIST or (one.type in VIEWS and one.inputs):
+            if one.type in ADDS_TO_LIST:
+                source, number = one.inputs[-1]
+                size = body.operations[source].outputs[number].bytes
+                added = None if size is None or added is None else added + rounded(size)
+            edge = one.inputs[0]
+        if not added:
+            return added
+        count = trips(loop, self._function, self._graph)
+        return None if count is None else count * added
 
     def _fits(self, one: Operation, position: int, tensor: Tensor) -> bool:
         source, output = one.inputs[position]
@@ -246,6 +285,16 @@ class _Player:
     def _is_here(self, one: Operation) -> bool:
         return one.device in ("", self._device)
 
+    def _scratch(self, one: Operation, size: int) -> None:
+        """Notes the launch of an operation that needs some memory for itself."""
+        if not size:
+            self._note(one)
+            return
+        scratch = self._allocate(size, one, 1)
+        scratch.is_own = True
+        self._note(one)
+        self._release(scratch)
+
     def _note(self, one: Operation) -> None:
         result, now = self._result, self._allocator.in_use
         result.curve.append((one, now))
@@ -259,7 +308,7 @@ class _Player:
         for name in one.calls.values():
             function = self._graph.functions.get(name)
             if function is not None and function.operations:
-                inner = _Player(self._graph, function, self._device, Bfc(), {}, {})
+                inner = _Player(self._graph, function, self._device, Bfc(), {}, {}, self._is_first)
                 result = inner.run()
                 needed = max(needed, result.peak)
                 self._result.unknown += result.unknown

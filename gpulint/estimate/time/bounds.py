@@ -2,8 +2,8 @@
 
 Assumptions, which reports repeat:
 
-* launch: TensorFlow's executor takes at least LAUNCH seconds for each operation with a kernel on the GPU. Operations
-  that XLA compiles are launched together and count nothing.
+* launch: a call of a traced function takes at least CALL seconds, and TensorFlow's executor at least LAUNCH for each
+  operation with a kernel on the GPU. Operations that XLA compiles are launched together and count nothing.
 * compute: a matrix product or convolution cannot be faster than the card's peak for its dtype.
 * memory: a kernel reads its inputs and writes its outputs once; one whose tensors fit into the cache may
   find them there. Of operations that XLA compiles, which it may fuse with others, only matrix products count.
@@ -28,6 +28,9 @@ Bound = Literal["launch", "compute", "memory", "copy", "collective"]
 LAUNCH = 7e-6
 """Seconds for an operation with a kernel: the fastest of four float32 models measured on the host of an H200 (16 cores)
 took 8.4 µs for each, the others 11 to 40."""
+
+CALL = 50e-6
+"""Seconds for calling a traced function from Python: one of a single small operation took 160 µs and more."""
 
 CACHE_SPEED = 8
 """No card's cache is more than this many times as fast as its memory."""
@@ -67,6 +70,8 @@ class Steps:
     uncounted_loops: int
     """Loops whose number of iterations is unknown: they count as one."""
     is_compiled: bool
+    calls: float = 1.0
+    """Calls of a traced function for each step."""
 
     @property
     def operations(self) -> int:
@@ -123,7 +128,7 @@ class Bounds:
             (self.collective, "collective"),
             (self.device, "compute" if self.compute > self.memory else "memory"),
         )
-        return max(ordered)[1]
+        return max(ordered, key=lambda one: one[0])[1]
 
     @property
     def seconds(self) -> float:
@@ -168,6 +173,7 @@ def steps_of(graph: StepGraph) -> Steps:
         unsized=unsized,
         uncounted_loops=loops,
         is_compiled=is_compiled,
+        calls=1 / steps,
     )
 
 
@@ -187,7 +193,7 @@ def bounds(steps: Steps, card: Card, launch: float = LAUNCH) -> Bounds:
         lines[job.line][1 if computing > moving else 2] += max(computing, moving) * job.times
     sums = [sum(parts[number] for parts in lines.values()) for number in range(3)]
     return Bounds(
-        launch=sums[0],
+        launch=sums[0] + CALL * steps.calls,
         compute=sums[1],
         memory=sums[2],
         copy=steps.input_bytes / card.host if card.host else 0.0,

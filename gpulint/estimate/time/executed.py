@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
 from gpulint.estimate.time.kinds import KINDS
-from gpulint.estimate.time.trips import trips
+from gpulint.estimate.trips import trips
 
 MOST_DEPTH = 50
 """Functions within functions that are followed: recursion in TensorFlow has no end that the graph tells."""

@@ -17,18 +17,18 @@ def _names(text: str) -> frozenset[str]:
 
 FREE = _names(
     """
-    Const Placeholder PlaceholderWithDefault _Arg _Retval _DeviceArg _DeviceRetval NoOp Identity IdentityN
-    StopGradient PreventGradient CheckNumerics EnsureShape Reshape Squeeze ExpandDims Bitcast Shape ShapeN Size Rank
-    VariableShape BroadcastArgs BroadcastGradientArgs ConcatOffset InvertPermutation VarHandleOp VarIsInitializedOp
-    ReadVariableOp AssignVariableOp _ReadVariablesOp _VarHandlesOp DisableCopyOnRead DestroyResourceOp
-    EmptyTensorList TensorListReserve TensorListSetItem TensorListGetItem TensorListPushBack TensorListPopBack
-    TensorListLength TensorListElementShape TensorListResize TensorListFromTensor Switch RefSwitch Merge Enter Exit
-    NextIteration LoopCond ControlTrigger Assert Print PrintV2 StringFormat Iterator IteratorV2 OneShotIterator
-    IteratorGetNext IteratorGetNextSync IteratorGetNextAsOptional OptionalFromValue OptionalGetValue
-    OptionalHasValue OptionalNone AnonymousIteratorV3 MakeIterator DeleteIterator
-    MultiDeviceIteratorGetNextFromShard _Send _Recv _HostSend _HostRecv AnonymousRandomSeedGenerator
-    StatelessRandomGetKeyCounter StatelessRandomGetAlg StatelessRandomGetKeyCounterAlg RngReadAndSkip RngSkip
-    XlaSharding FakeParam CollectiveInitializeCommunicator CollectiveAssignGroupV2
+    Const HostConst Snapshot Placeholder PlaceholderWithDefault _Arg _Retval _DeviceArg _DeviceRetval NoOp Identity
+    IdentityN StopGradient PreventGradient CheckNumerics EnsureShape Reshape Squeeze ExpandDims Bitcast Shape ShapeN
+    Size Rank VariableShape BroadcastArgs BroadcastGradientArgs ConcatOffset DataFormatDimMap DataFormatVecPermute
+    InvertPermutation VarHandleOp VarIsInitializedOp ReadVariableOp AssignVariableOp _ReadVariablesOp _VarHandlesOp
+    DisableCopyOnRead DestroyResourceOp EmptyTensorList TensorListReserve TensorListSetItem TensorListGetItem
+    TensorListPushBack TensorListPopBack TensorListLength TensorListElementShape TensorListResize
+    TensorListFromTensor Switch RefSwitch Merge Enter Exit NextIteration LoopCond ControlTrigger Assert Print
+    PrintV2 StringFormat Iterator IteratorV2 OneShotIterator IteratorGetNext IteratorGetNextSync
+    IteratorGetNextAsOptional OptionalFromValue OptionalGetValue OptionalHasValue OptionalNone AnonymousIteratorV3
+    MakeIterator DeleteIterator MultiDeviceIteratorGetNextFromShard _Send _Recv _HostSend _HostRecv
+    AnonymousRandomSeedGenerator StatelessRandomGetKeyCounter StatelessRandomGetAlg StatelessRandomGetKeyCounterAlg
+    RngReadAndSkip RngSkip XlaSharding FakeParam CollectiveInitializeCommunicator CollectiveAssignGroupV2
     """
 )
 """Reshapes and reads of variables share the buffer of their input; an assignment takes over that of the new value."""
@@ -43,21 +43,20 @@ CALLS = _names(
 ELEMENTWISE = _names(
     """
     Abs Acos Acosh Add AddN AddV2 Asin Asinh Atan Atan2 Atanh BesselI0e BesselI1e BiasAdd BiasAddV1 BitwiseAnd
-    BitwiseOr BitwiseXor Cast Ceil ClipByValue Complex ComplexAbs Conj Cos Cosh DataFormatDimMap Digamma Div
-    DivNoNan Elu EluGrad Equal Erf Erfc Erfinv Exp Expm1 Floor FloorDiv FloorMod Greater GreaterEqual Imag Inv
-    InvGrad IsFinite IsInf IsNan LeakyRelu LeakyReluGrad LeftShift Less LessEqual Lgamma Log Log1p LogicalAnd
-    LogicalNot LogicalOr Maximum Minimum Mod Mul MulNoNan Ndtri Neg NextAfter NotEqual Polygamma Pow Real RealDiv
-    Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad RightShift Rint Round Rsqrt RsqrtGrad Select SelectV2
-    Selu SeluGrad Sigmoid SigmoidGrad Sign Sin Sinh Softplus SoftplusGrad Softsign SoftsignGrad Sqrt SqrtGrad Square
-    SquaredDifference Sub Tan Tanh TanhGrad TruncateDiv TruncateMod Xdivy Xlog1py Xlogy Zeta FakeQuantWithMinMaxVars
-    FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVarsGradient Dequantize QuantizeAndDequantizeV2
-    QuantizeAndDequantizeV4 _UnaryOpsComposition RGBToHSV HSVToRGB AdjustContrastv2 AdjustHue AdjustSaturation
-    _FusedBatchNormEx FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormGrad FusedBatchNormGradV2
-    FusedBatchNormGradV3 _FusedBatchNormGradEx LRN LRNGrad SoftmaxCrossEntropyWithLogits
-    SparseSoftmaxCrossEntropyWithLogits Softmax LogSoftmax Cumsum Cumprod CumulativeLogsumexp MaxPoolGrad
-    MaxPoolGradV2 MaxPoolGradWithArgmax AvgPoolGrad AvgPool3DGrad MaxPool3DGrad CollectiveReduce CollectiveReduceV2
-    CollectiveReduceV3 CollectiveGather CollectiveGatherV2 CollectiveBcastRecv CollectiveBcastSend
-    CollectiveBcastRecvV2 CollectiveBcastSendV2 NcclAllReduce NcclReduce NcclBroadcast
+    BitwiseOr BitwiseXor Cast Ceil ClipByValue Complex ComplexAbs Conj Cos Cosh Digamma Div DivNoNan Elu EluGrad
+    Equal Erf Erfc Erfinv Exp Expm1 Floor FloorDiv FloorMod Greater GreaterEqual Imag Inv InvGrad IsFinite IsInf
+    IsNan LeakyRelu LeakyReluGrad LeftShift Less LessEqual Lgamma Log Log1p LogicalAnd LogicalNot LogicalOr Maximum
+    Minimum Mod Mul MulNoNan Ndtri Neg NextAfter NotEqual Polygamma Pow Real RealDiv Reciprocal ReciprocalGrad Relu
+    Relu6 Relu6Grad ReluGrad RightShift Rint Round Rsqrt RsqrtGrad Select SelectV2 Selu SeluGrad Sigmoid SigmoidGrad
+    Sign Sin Sinh Softplus SoftplusGrad Softsign SoftsignGrad Sqrt SqrtGrad Square SquaredDifference Sub Tan Tanh
+    TanhGrad TruncateDiv TruncateMod Xdivy Xlog1py Xlogy Zeta FakeQuantWithMinMaxVars FakeQuantWithMinMaxArgs
+    FakeQuantWithMinMaxVarsGradient Dequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV4 _UnaryOpsComposition
+    RGBToHSV HSVToRGB AdjustContrastv2 AdjustHue AdjustSaturation _FusedBatchNormEx FusedBatchNorm FusedBatchNormV2
+    FusedBatchNormV3 FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 _FusedBatchNormGradEx LRN LRNGrad
+    SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits Softmax LogSoftmax Cumsum Cumprod
+    CumulativeLogsumexp MaxPoolGrad MaxPoolGradV2 MaxPoolGradWithArgmax AvgPoolGrad AvgPool3DGrad MaxPool3DGrad
+    CollectiveReduce CollectiveReduceV2 CollectiveReduceV3 CollectiveGather CollectiveGatherV2 CollectiveBcastRecv
+    CollectiveBcastSend CollectiveBcastRecvV2 CollectiveBcastSendV2 NcclAllReduce NcclReduce NcclBroadcast
     """
 )
 """Normalisations, softmax and the gradients of pooling are here for their bytes: their FLOP are few beside those."""
@@ -75,7 +74,7 @@ MOVES = _names(
     """
     BatchToSpaceND BroadcastTo ConcatV2 Concat DeepCopy DepthToSpace MirrorPad MirrorPadGrad Pack Pad PadV2
     ResizeBicubic ResizeBilinear ResizeBilinearGrad ResizeNearestNeighbor ResizeNearestNeighborGrad Reverse
-    ReverseV2 ReverseSequence Roll ScatterNd Snapshot SpaceToBatchND SpaceToDepth Split SplitV TensorListConcat
+    ReverseV2 ReverseSequence Roll ScatterNd SpaceToBatchND SpaceToDepth Split SplitV TensorListConcat
     TensorListConcatV2 TensorListStack Tile Transpose ConjugateTranspose Unpack MatrixBandPart MatrixDiagV3
     MatrixSetDiagV3 MatrixDiagPartV3 LowerBound UpperBound ExtractImagePatches DynamicStitch ParallelDynamicStitch
     DynamicPartition SparseToDense ParallelConcat _ParallelConcatUpdate

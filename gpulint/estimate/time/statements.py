@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.estimate.cards import Card
-from gpulint.estimate.time.bounds import Bounds, Steps
+from gpulint.estimate.time.bounds import CALL, Bounds, Steps
 from gpulint.estimate.time.scaling import Scaling
-from gpulint.output.summary import number
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import duration, percent
 
@@ -18,6 +17,8 @@ MATTERS = 1.05
 def active(steps: Steps, found: Bounds, card: Card) -> str:
     """What bounds the step on this card."""
     if found.active == "launch":
+        if not steps.launches:
+            return f"bound by the call of the compiled step, {duration(found.launch)}; kernels {duration(found.device)}"
         text = f"launch-bound: the host needs {duration(found.launch)} for {steps.launches:,} operations"
         if not card.float32 or not card.bandwidth:
             return f"{text}; how fast the card is, is unknown (tflops=…, bandwidth=…)"
@@ -56,9 +57,14 @@ def more_gpus(one: Scaling, steps: Steps, card: Card) -> str:
 def method(launch: float) -> str:
     """How the bounds were computed."""
     return (
-        f"Time: lower bounds from the peaks of data sheets, and {launch * 1e6:.1f} µs for each operation that the host "
-        "launches (8.4 to 13 µs in steps that launching bounds, measured on an H200)."
+        f"Time: lower bounds from the peaks of data sheets; the host needs {CALL * 1e6:.0f} µs for a step and "
+        f"{launch * 1e6:.1f} µs for each operation that it launches (8.4 to 13 µs measured beside an H200)."
     )
+
+
+def number(count: int, word: str) -> str:
+    """`1 loop`, `2,000 loops`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def missing(steps: Steps) -> Iterator[str]:

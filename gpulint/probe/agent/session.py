@@ -156,6 +156,7 @@ class Session:
         self._position = Position(self._places)
         self._unwatched = Unwatched(self._places, self._hooks, self.fault, lambda *lost: self._lose(lost))
         self._profile.places = self._rows_of_nodes
+        self._profile.on_log = lambda own: self._writer.write("profiling", own=own)
         self._profile.on_begin, self._profile.on_end = self._begin_spans, self._end_spans
         self._operations_due = 0.0
         """When eager operations are written again."""

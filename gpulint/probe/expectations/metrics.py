@@ -347,7 +347,7 @@ _STEPPED = _TRACED | {EAGER_STEPS}
 _PLACED_IN_STEPS = _PLACED | _STEPPED
 
 METRICS = (
-    Metric("ops.on", "share", "Share of the operations that have a choice of device.", _operations, "DEVICE", needs=_PLACED),
+    Metric("ops.on", "share", "Share of operations with a choice of device.", _operations, "DEVICE", needs=_PLACED),
     Metric("ops.on_gpu", "share", "The same as `ops.on[GPU]`.", _of("GPU", _operations), needs=_PLACED),
     Metric("ops.on_cpu", "share", "The same as `ops.on[CPU]`.", _of("CPU", _operations), needs=_PLACED),
     Metric("variables.on", "share", "Share of the bytes of variables.", _variables, "DEVICE", needs=_OPS),

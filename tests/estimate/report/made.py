@@ -34,11 +34,11 @@ def memory(limit: int) -> Memory:
 
 def estimate(names: str = "H200,memory=8GiB", with_memory: bool = True) -> Estimate:
     """Two matrix products at train.py:10 and :11, one of them with an FFT, on an H200 and on a card by numbers."""
-    graph = dense(64, 4096, 4096, layers=2)
-    fft = op("fft", "FFT", [4], [tensor(64, 4096, dtype="complex64")])
+    graph = dense(64, 16384, 16384, layers=2)
+    fft = op("fft", "FFT", [4], [tensor(64, 16384, dtype="complex64")])
     operations = (*graph.body.operations, fft)
     step = replace(graph, body=replace(graph.body, operations=operations, must_run=(5,)), unknown=("x[1]",))
-    doubled = dense(128, 4096, 4096, layers=2)
+    doubled = dense(128, 16384, 16384, layers=2)
     chosen = [
         on_card(step, doubled, card, [8], LAUNCH, memory(card.limit) if with_memory else None)
         for card in cards.cards(names)

@@ -39,11 +39,11 @@ def test_the_contract() -> None:
     assert first["memory"]["holders"][2]["filename"] is None
     time = first["time"]
     assert time["operations"] == 2
-    assert time["flops"] == 2 * 2 * 64 * 4096 * 4096
+    assert time["flops"] == 2 * 2 * 64 * 16384 * 16384
     assert time["active_bound"] == "memory"
     assert time["lower_bound_seconds"] == pytest.approx(time["bounds"]["compute"] + time["bounds"]["memory"])
     assert [one["gpus"] for one in first["scaling"]] == [8]
-    assert first["scaling"][0]["speedup_at_most"] == pytest.approx(0.419, rel=0.01)  # 128 MiB of gradients for 29 µs
+    assert first["scaling"][0]["speedup_at_most"] == pytest.approx(0.409, rel=0.01)  # 2 GiB of gradients for 451 µs
 
 
 def test_an_unknown_memory_is_null() -> None:

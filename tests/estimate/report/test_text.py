@@ -21,8 +21,8 @@ def test_a_row_for_each_card() -> None:
     head = next(number for number, line in enumerate(lines) if line.startswith("GPU "))
     assert lines[head].split("  ")[-1].strip() == "bound by"
     h200, own = (" ".join(lines[head + number].split()) for number in (1, 2))
-    assert h200 == "H200 yes 9.5 GiB 138 GiB 10 GiB 11 GiB 1,100 29 µs memory"
-    assert own == "memory=8GiB no 9.5 GiB 5.7 GiB 10 GiB 11 GiB 45 14 µs launch"
+    assert h200 == "H200 yes 9.5 GiB 138 GiB 10 GiB 11 GiB 1,100 451 µs memory"
+    assert own == "memory=8GiB no 9.5 GiB 5.7 GiB 10 GiB 11 GiB 45 64 µs launch"
 
 
 def test_who_holds_the_memory() -> None:
@@ -37,9 +37,9 @@ def test_who_holds_the_memory() -> None:
 def test_what_bounds_the_time() -> None:
     text = "\n".join(shown())
     assert "Time of a step: lower bounds, no prediction" in text
-    assert "    launch       14 µs  █" in text
-    assert "Memory-bound: kernels move 132 MiB a step, 29 µs at full bandwidth." in text
-    assert "Launch-bound: the host needs 14 µs for 2 operations; how fast the card is, is unknown" in text
+    assert "    launch       64 µs  █" in text
+    assert "Memory-bound: kernels move 2 GiB a step, 451 µs at full bandwidth." in text
+    assert "Launch-bound: the host needs 64 µs for 2 operations; how fast the card is, is unknown" in text
     assert "8 GPUs: at most" in text
     assert "8 GPUs: unknown, since the link between them is" in text
     assert "Lines with the greatest bounds, on H200" in text

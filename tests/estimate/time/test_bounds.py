@@ -9,7 +9,7 @@ import pytest
 
 from gpulint.estimate import cards
 from gpulint.estimate.result import on_card
-from gpulint.estimate.time.bounds import CACHE_SPEED, LAUNCH, Line, bounds, lines_of, steps_of
+from gpulint.estimate.time.bounds import CACHE_SPEED, CALL, LAUNCH, Line, bounds, lines_of, steps_of
 from gpulint.estimate.time.scaling import free_batch, mixed_precision, scaling
 from gpulint.estimate.time.statements import active, missing, more_gpus, unused
 from tests.estimate.made import dense, op, step, tensor
@@ -45,8 +45,8 @@ def test_many_small_operations_are_bound_by_launching() -> None:
     graph = step([op("x", "_Arg", outputs=[small]), *(op(f"y{n}", "Relu", [n], [small]) for n in range(1000))])
     found = bounds(steps_of(graph), H200)
     assert found.active == "launch"
-    assert found.seconds == found.launch == pytest.approx(1000 * LAUNCH)
-    assert bounds(steps_of(graph), H200, launch=2e-6).launch == pytest.approx(2e-3)
+    assert found.seconds == found.launch == pytest.approx(1000 * LAUNCH + CALL)
+    assert bounds(steps_of(graph), H200, launch=2e-6).launch == pytest.approx(2e-3 + CALL)
 
 
 def test_what_xla_compiles_counts_products_alone() -> None:
@@ -55,7 +55,7 @@ def test_what_xla_compiles_counts_products_alone() -> None:
     graph = replace(graph, body=replace(graph.body, operations=operations, must_run=(2, 3)))
     steps = steps_of(graph)
     found = bounds(steps, T4)
-    assert (steps.operations, steps.launches, found.launch, found.memory) == (2, 0, 0, 0)
+    assert (steps.operations, steps.launches, found.launch, found.memory) == (2, 0, CALL, 0)
     assert found.compute == pytest.approx(2 * 65536 * 4096 * 4096 / 8.1e12)
 
 
@@ -74,7 +74,8 @@ def test_the_busiest_device_bounds_the_step() -> None:
 
 
 def test_a_call_of_several_steps_counts_as_one_step() -> None:
-    assert steps_of(replace(dense(8, layers=4), steps=4)).operations == 1
+    steps = steps_of(replace(dense(8, layers=4), steps=4))
+    assert (steps.operations, bounds(steps, H200).launch) == (1, pytest.approx(LAUNCH + CALL / 4))
 
 
 def test_input_is_copied_from_the_host() -> None:
@@ -138,7 +139,7 @@ def test_statements() -> None:
     steps = steps_of(dense(64, layers=100))
     found = bounds(steps, H200)
     assert active(steps, found, H200).startswith(
-        "launch-bound: the host needs 700 µs for 100 operations, their kernels"
+        "launch-bound: the host needs 750 µs for 100 operations, their kernels"
     )
     assert list(unused(steps, 256, 64, 1.0, found)) == [
         "a larger batch is free up to at most 256 (now 64)",

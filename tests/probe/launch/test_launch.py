@@ -115,6 +115,18 @@ class TestOutput:
         until((tmp_path / "written").exists)
         assert launched.finish()[0] == b"x" * 70_000 + b"\n"
 
+    @pytest.mark.parametrize("own", [True, False])
+    def test_what_the_profiler_of_the_probe_logs_is_not_the_programs(self, tmp_path: Path, own: bool) -> None:
+        line = "I0000 00:00:1795723973.344465   13866 profiler_session.cc:117] Profiler session initializing.\n"
+        record = json.dumps({"kind": "profiling", "t": 0, "own": own})
+        source = f"""if True:
+            import os
+            open({str(tmp_path / "run.jsonl")!r}, "a").write({record!r} + chr(10))
+            os.write(2, ("one" + chr(10) + {line!r} + {RAN!r} + "two").encode())
+        """
+        said = Launched(tmp_path, source).finish()[1].decode()
+        assert said == f"one\n{'' if own else line}{RAN}two"
+
     @pytest.mark.parametrize("command", [["-u"], []])
     def test_the_programs_own_placement_log_comes_out(self, tmp_path: Path, command: list[str]) -> None:
         source = f"import sys; sys.stdout.write('a\\n' + {PLACED!r} + {PLACED[:20]!r}); sys.stderr.write({RAN!r})"

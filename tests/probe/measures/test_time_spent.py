@@ -7,8 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import EagerCost, Inside, Retrace, Segment, Stage, TakenStep, Traced, Where, Work
+from gpulint.probe.capture.contents import Capture, Member
+from gpulint.probe.capture.records import (
+    EagerCost,
+    Inside,
+    Retrace,
+    Segment,
+    Stage,
+    TakenStep,
+    Task,
+    Traced,
+    Where,
+    Work,
+)
 from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from tests.probe.agent.test_agent import DEVICES, probed, row_of
 
@@ -126,6 +137,15 @@ def test_tracings_are_listed_longest_first() -> None:
 
 def test_without_steps_nothing_is_said() -> None:
     assert time_spent(Capture()) is None
+    assert time_spent(Capture(members=(Member(Task("worker", 0), None),))) is None
+
+
+def test_the_time_of_a_cluster_is_that_of_the_worker_that_took_most_steps() -> None:
+    captures = [Capture(segments=[segment(0, 4, steps, launch=4.0)]) for steps in (3, 4, 4)]
+    members = [Member(Task("worker", index), one) for index, one in enumerate(captures)]
+    time = time_spent(Capture(members=(*members, Member(Task("evaluator", 0), captures[1]))))
+    assert time is not None
+    assert (time.worker, time.steps, time.seconds) == ("worker 1", 4, 4.0)
 
 
 # ------------------------------------------------------------------------------------ real programs
