@@ -42,7 +42,7 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         "  --> pinned.py:3:6\n"
         '3 | with tf.device("/gpu:0"):\n'
         "  |      ^^^^^^^^^^^^^^^^^^^\n"
-        "  = why: the work is confined to this one GPU, whatever the machine has\n"
+        "  = why: on a machine with several GPUs, the others stay idle\n"
         "  = help: leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU\n"
         "  = fix: Take the block out of `tf.device`: TensorFlow places its operations (unsafe)\n"
         "  = rule: hardcoded-device\n"
