@@ -24,6 +24,7 @@ from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.output.formats import NAMES as FORMATS
+from gpulint.output.style import PLAIN
 from gpulint.output.view import View, render
 from gpulint.probe.placement_log.parser import PlacementLogParser
 from gpulint.rewriting.text import edited
@@ -223,7 +224,7 @@ def judge_program(path: str, data: bytes) -> None:
         for finding in findings:
             _judge_fix(source.text, finding)
     form = FORMATS[len(data) % len(FORMATS)]
-    view = View(False, checker.files.line, lambda: pack.load(installed=False), 1, checker.files.in_file)
+    view = View(PLAIN, checker.files.line, lambda: pack.load(installed=False), 1, checker.files.in_file)
     render(form, result, view).encode("utf-8")
     again, _ = check(path, data)
     assert findings_of(again) == findings

@@ -36,7 +36,7 @@ FOLDERS = (
         "expect",
         "doctor",
     ),
-    *("server", "library", "cli", "", "__main__", "pytest_plugin"),
+    *("expect", "doctor", "estimate", "server", "library", "cli", "", "__main__", "pytest_plugin"),
 )
 """The folders and modules of `gpulint`, each before those that may import it; "" is the package itself."""
 

@@ -316,12 +316,14 @@ def _of_finding(one: Finding) -> Plain:
         one.fingerprint,
         one.noqa_row,
         fix and [fix.applicability.value, fix.message, fix.group],
+        one.cost,
+        one.no_fix,
     ]
 
 
 def _to_finding(plain: Plain) -> Finding:
-    code, name, severity, span, message, why, instead, confidence, related, context, fingerprint, row, fix = _list(
-        plain, 13
+    code, name, severity, span, message, why, instead, confidence, related, context, mark, row, fix, cost, no_fix = (
+        _list(plain, 15)
     )
     return Finding(
         _code(code),
@@ -334,9 +336,11 @@ def _to_finding(plain: Plain) -> Finding:
         _member(Confidence, confidence),
         tuple(Related(_to_span(place), _text(text)) for place, text in (_list(each, 2) for each in _list(related))),
         _text(context),
-        _fingerprint(fingerprint),
+        _fingerprint(mark),
         _integer(row),
         _optional(fix, _to_fix),
+        _text(cost),
+        _text(no_fix),
     )
 
 

@@ -41,7 +41,7 @@ def probed(
     if not target.is_module and not os.path.isfile(target.name):
         raise UserError(f"{target.name}: no such file")
     if target.is_notebook:
-        _require_notebook(target)
+        require_notebook(target)
         if local_workers is not None:
             raise UserError(f"{target.name}: a notebook is one program; --local-workers needs a script or a module")
     opened = Cards.open()
@@ -90,7 +90,7 @@ def probed(
     return capture
 
 
-def _require_notebook(target: Target) -> None:
+def require_notebook(target: Target) -> None:
     """Raises UserError if a notebook cannot be run."""
     if target.arguments:
         raise UserError(f"{target.name}: a notebook takes no arguments")

@@ -101,7 +101,7 @@ class Examiner:
             return True
         for source, broken in programs.broken:
             what = "block" if source.cells is None else "cell"
-            self._note_unparsable(part, source, broken, f"nothing in this {what} was checked", f"mend the {what}")
+            self._note_unparsable(part, source, broken, f"nothing in this {what} was checked", f"fix the {what}")
         if names_us(programs.all):
             part.comments[path] = self._workspace.comments(path)
         if self._screen.is_relevant(programs.main):

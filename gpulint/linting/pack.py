@@ -148,7 +148,7 @@ def _imported(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except Exception as error:  # any failure of a rule module stops the run, and names the module
-        raise PackError(f"rule module {name} does not import: {type(error).__name__}: {error}") from error
+        raise PackError(f"rule module {name} cannot be imported: {type(error).__name__}: {error}") from error
 
 
 def _folder(path: str) -> Iterator[ModuleType]:
@@ -171,7 +171,7 @@ def _from_file(path: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # as above
-        raise PackError(f"rule module {path} does not import: {type(error).__name__}: {error}") from error
+        raise PackError(f"rule module {path} cannot be imported: {type(error).__name__}: {error}") from error
     return module
 
 
@@ -202,9 +202,9 @@ def _register(rules: dict[str, type[Rule]], rule: type[Rule], module: ModuleType
         if not hasattr(rule, attribute):
             raise PackError(f"{where} has no `{attribute}`")
     if not _CODE.match(rule.code):
-        raise PackError(f"{where}: `{rule.code}` is no code (letters and three digits)")
+        raise PackError(f"{where}: `{rule.code}` is not a rule code (letters and three digits)")
     if not _NAME.match(rule.name):
-        raise PackError(f"{where}: `{rule.name}` is no name (words in lower case joined by -)")
+        raise PackError(f"{where}: `{rule.name}` is not a rule name (lower-case words joined by -)")
     if rule.api_version > VERSION:
         needs = f"needs version {rule.api_version} of `gpulint.plugin`"
         raise PackError(f"{where} {needs}, and this gpulint has version {VERSION}")

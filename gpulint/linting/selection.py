@@ -45,10 +45,17 @@ class Catalogue:
             return word.upper()
         return self._by_name.get(word.lower()) or self._replaced.get(word.lower())
 
-    def code_in_comment(self, word: str) -> str | None:
-        """As `code`, also for a rule that was removed: a comment for it is not wrong, and silences nothing."""
-        found = self.code(word)
-        return word.upper() if found is None and moved.reason_removed(word) is not None else found
+    def codes(self, word: str) -> tuple[str, ...]:
+        """The codes for a code, a prefix with a digit, such as `GPU1`, or a name; none if there is no such rule. A rule
+        that was removed keeps its code: a comment for it is not wrong, and silences nothing."""
+        if (code := self.code(word)) is not None:
+            return (code,)
+        if moved.reason_removed(word) is not None:
+            return (word.upper(),)
+        return self._with_prefix(word) if any(map(str.isdigit, word)) else ()
+
+    def _with_prefix(self, word: str) -> tuple[str, ...]:
+        return tuple(code for code in self._by_code if word and code.startswith(word.upper()))
 
     def rule(self, word: str) -> type[Rule] | None:
         code = self.code(word)
@@ -105,7 +112,7 @@ class Catalogue:
             elif (code := self.code(word)) is not None:
                 matches, weight = [code], EXACT
             else:
-                matches = [code for code in self._by_code if word and code.startswith(word.upper())]
+                matches = [*self._with_prefix(word)]
                 weight = 1 + len(word)
             if not matches and self.is_complete:
                 near = self._longest_prefix(word) or self.nearest(word)
@@ -135,6 +142,8 @@ class Selection:
             if is_held_back and on.get(rule.code, EXACT) < EXACT:
                 del on[rule.code]
         off = catalogue.expand(settings.ignore, f"{origin}: ignore")
+        for code, weight in catalogue.expand(settings.extend_ignore, f"{origin}: extend-ignore").items():
+            off[code] = max(weight, off.get(code, -1))
         self.codes = frozenset(
             code for code, weight in on.items() if off.get(code, -1) < weight and self._severity.get(code) != "off"
         )

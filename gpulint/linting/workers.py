@@ -158,7 +158,7 @@ class _Run:
                 self._died(worker)
             elif patience is not None and time.monotonic() - worker.heard > patience:
                 worker.process.kill()
-                self._died(worker, f"nothing came of it in {patience} seconds")
+                self._died(worker, f"there was no result within {patience} seconds")
 
     def _heard(self, worker: _Worker) -> None:
         try:

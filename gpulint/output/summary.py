@@ -14,13 +14,19 @@ from gpulint.rewriting.fix import is_wanted
 
 def footer(result: CheckResult, view: View, is_short: bool = False) -> str:
     """`Found 2 errors and 1 warning in 3 files.`, preceded by what was fixed, followed by what can be, by what was
-    checked unless it `is_short`, and by what the findings leave out."""
+    checked unless it `is_short`, and by what the findings leave out. Nothing if the user wants findings only."""
+    if view.quiet:
+        return ""
     found, hint = _found(result), _hint(result, view)
-    if view.fixed is None:
+    if view.fix_only:
+        fixed = f"Fixed {number(view.fixed, 'finding')}." if view.fixed else "Nothing to fix."
+        first = "\n".join([fixed, found] if result.findings or result.errors else [fixed])
+    elif view.fixed is None:
         first = f"{found} {hint}." if hint else found
     else:
         first = f"{view.fixed} fixed, {len(result.findings)} remaining{f'; {hint}' if hint else ''}.\n{found}"
-    return "\n".join([first, *(() if is_short else _covered(result)), *_left_out(result)])
+    texts = (*first.split("\n"), *(() if is_short else _covered(result)), *_left_out(result))
+    return "".join(f"{row}\n" for text in texts for row in view.style.lines(text))
 
 
 def _covered(result: CheckResult) -> Iterator[str]:

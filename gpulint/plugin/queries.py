@@ -7,6 +7,7 @@ from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.traversal import datasets_in, iterated_sources, leaves
 from gpulint.analysis.domain.values.base import known, symbol_of
 from gpulint.analysis.queries import pipelines
+from gpulint.analysis.queries.device_scopes import scopes_that_only_build
 from gpulint.analysis.queries.moments import (
     blamed,
     chain,
@@ -43,6 +44,7 @@ from gpulint.analysis.queries.training_loops import (
     updates,
     with_step,
 )
+from gpulint.analysis.queries.version_checks import is_version_checked
 
 __all__ = [
     "alternatives",
@@ -66,6 +68,7 @@ __all__ = [
     "is_sought",
     "is_test",
     "is_unguarded",
+    "is_version_checked",
     "iterated_sources",
     "known",
     "leaves",
@@ -76,6 +79,7 @@ __all__ = [
     "may_train_or_evaluate",
     "pipelines",
     "rounds",
+    "scopes_that_only_build",
     "step_loops",
     "switched",
     "symbol_of",

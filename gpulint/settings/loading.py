@@ -11,7 +11,7 @@ from typing import Any
 from gpulint._version import __version__
 from gpulint.settings.kinds import WrongValue, converted
 from gpulint.settings.model import Settings, SettingsError
-from gpulint.settings.options import OPTIONS_BY_KEY, TABLES
+from gpulint.settings.options import OPTIONS, OPTIONS_BY_KEY, TABLES
 from gpulint.settings.toml import KeyPlaces, parsed
 from gpulint.sources.reading import read_file
 
@@ -32,7 +32,7 @@ def load(path: str) -> Settings | None:
 
 def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
     if path in seen:
-        raise SettingsError(f"{path}: `extend` goes round in a circle")
+        raise SettingsError(f"{path}: `extend` forms a cycle")
     if len(seen) == MAX_EXTENDED:
         raise SettingsError(f"{seen[0]}: `extend` leads through more than {MAX_EXTENDED} files")
     try:
@@ -94,6 +94,17 @@ def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None
     if "rule_paths" in values:
         values["withheld"] = None
     return replace(settings, **values)
+
+
+def override(settings: Settings, table: Mapping[str, Any]) -> Settings:
+    """Settings overridden by a table of the user's own; its `extend-…` keys add to theirs. Raises SettingsError."""
+    changed = apply(settings, table)
+    given = {*table, *(f"{name}.{key}" for name in TABLES for key in table.get(name, ()))}
+    for option in OPTIONS:
+        if option.key.startswith("extend-") and option.full in given:
+            whole: Any = (*getattr(settings, option.field), *getattr(changed, option.field))
+            changed = replace(changed, **{option.field: whole})
+    return changed
 
 
 def _shown(value: object) -> str:

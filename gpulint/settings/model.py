@@ -67,9 +67,13 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
+    extend_ignore: tuple[str, ...] = ()
+    ignore_noqa: bool = False
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     severity: tuple[tuple[str, str], ...] = ()
     fix: bool = False
+    fix_only: bool = False
+    show_fixes: bool = False
     unsafe_fixes: bool = False
     fixable: tuple[str, ...] = ("ALL",)
     unfixable: tuple[str, ...] = ()

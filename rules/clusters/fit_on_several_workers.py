@@ -69,8 +69,8 @@ class FitOnSeveralWorkers(Rule):
     name = "fit-on-several-workers"
     severity = Severity.ERROR
     any_of_names = CLUSTER_WORDS
-    why = "it raises as soon as there are two workers"
-    instead = "a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"
+    why = "it raises with two or more workers"
+    instead = "use a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         if not plan.runs_keras_3:
@@ -87,5 +87,5 @@ class FitOnSeveralWorkers(Rule):
                     event.site,
                     "Keras 3 cannot fit a model on several workers",
                     confidence=confidence(event.where, built.where),
-                    related=((built.site, "the strategy is made here"),),
+                    related=((built.site, "the strategy is created here"),),
                 )

@@ -64,7 +64,7 @@ class LateMultiworker(Rule):
     severity = Severity.ERROR
     any_of_names = CLUSTER_WORDS
     why = "it raises: collective operations must be configured at program start"
-    instead = "make the strategy first"
+    instead = "create the strategy first"
 
     def __init__(self) -> None:
         self._made: set[Site] = set()
@@ -87,11 +87,14 @@ class LateMultiworker(Rule):
                 continue  # the strategy has one worker: the cluster is configured later
             yield Report(
                 event.site,
-                "a multi-worker strategy is made after the runtime was initialised",
+                "a multi-worker strategy is created after the runtime is initialised",
                 confidence=confidence(event.where),
                 severity=None if is_cluster_named else Severity.WARNING,
                 related=((since, "this initialises it"),),
                 fix=unsafe(
-                    "Move it up: the strategy is made first", statements.moved_up, way(event), way_to_start(plan, since)
+                    "Move it up: the strategy is created first",
+                    statements.moved_up,
+                    way(event),
+                    way_to_start(plan, since),
                 ),
             )

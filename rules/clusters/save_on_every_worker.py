@@ -60,8 +60,8 @@ class SaveOnEveryWorker(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = CLUSTER_WORDS | {"horovod"}
-    why = "the workers write over each other"
-    instead = "let the chief write, and the others to a path of their own"
+    why = "the workers overwrite each other's files"
+    instead = "write on the chief only, or give each worker its own path"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         workers = [event for event in self.all(events.StrategyBuilt, events.LibraryCalled) if _starts_workers(event)]
@@ -80,9 +80,9 @@ class SaveOnEveryWorker(Rule):
                 yield Report(
                     event.site,
                     "every worker writes to this path",
-                    why="the curves of all workers lie over each other" if _is_log(event) else "",
+                    why="TensorBoard mixes the curves of all workers" if _is_log(event) else "",
                     confidence=confidence(event.where),
-                    related=((started.site, "the program has several workers by this"),),
+                    related=((started.site, "this strategy makes the program multi-worker"),),
                 )
 
     def _is_used_by_one(self, event: events.Event, started: Where) -> bool:

@@ -58,12 +58,12 @@ class TfConfigMissing(Rule):
     severity = Severity.INFO
     is_performance = True
     any_of_names = CLUSTER_WORDS
-    why = "the strategy is one worker, and each machine trains a model of its own"
-    instead = "set TF_CONFIG before it is made, or give it a cluster resolver"
+    why = "the strategy has one worker, so each machine trains its own model"
+    instead = "set TF_CONFIG before it is created, or pass a cluster resolver"
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.kind == "multi_worker" and _names_cluster(plan):
-            yield Report(event.site, "the variable is spoken of where it is made", retracts=True)
+            yield Report(event.site, "the program mentions TF_CONFIG", retracts=True)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if _names_cluster(plan):

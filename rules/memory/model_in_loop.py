@@ -121,12 +121,12 @@ class ModelInLoop(Rule):
                 continue
             told |= {loop.site, place}
             is_search = any(caller.site == loop.site for caller in callers(event.where.caller))
-            around, turn = ("the search", "trial of a search") if is_search else ("the loop", "round of a loop")
+            around, turn = ("the search", "trial of a search") if is_search else ("the loop", "iteration of a loop")
             yield Report(
                 place,
-                f"a model is built and used in each {turn}",
+                f"a model is created and used in each {turn}",
                 confidence=confidence(event.where),
-                related=((loop.site, around), (event.site, "the model is made here")),
+                related=((loop.site, around), (event.site, "the model is created here")),
             )
 
     def _called(self) -> set[int]:

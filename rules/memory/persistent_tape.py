@@ -62,7 +62,7 @@ class PersistentTape(Rule):
     is_performance = True
     any_of_names = frozenset({"persistent"})
     why = "all activations stay in memory until the tape is deleted"
-    instead = "leave `persistent=True` out"
+    instead = "remove `persistent=True`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         uses_of: dict[Site, list[events.GradientTaken]] = defaultdict(list)
@@ -81,7 +81,7 @@ class PersistentTape(Rule):
             if alone and len({use.site for use in uses}) == 1 and not again and not elsewhere:
                 yield Report(
                     tape,
-                    "one gradient is taken of a persistent tape",
+                    "only one gradient is taken from a persistent tape",
                     why="" if all(_is_eager(use.where) for use in uses) else _TRACED,
                     confidence=confidence(uses[0].where),
                     related=((uses[0].site, "the gradient"),),

@@ -129,7 +129,7 @@ class TensorsKept(Rule):
                 continue
             yield Report(
                 event.site,
-                "a device tensor is kept in each step",
+                "every step keeps a device tensor",
                 confidence=confidence(event.where),
                 related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
             )

@@ -67,6 +67,7 @@ class ChangingShapes(Rule):
     all_of_name_sets = (frozenset({".fit("}),)
     why = "XLA compiles the step again for every new length, which takes seconds"
     instead = "pad to one length or to a few bucket boundaries, or compile with `jit_compile=False`"
+    cost = "up to 6 s for each new length"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         fits = self.all(events.ModelFitted)

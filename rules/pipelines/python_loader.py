@@ -114,7 +114,7 @@ def _report(site: Site, message: str, fitted: events.ModelFitted, read: events.E
         message,
         confidence=confidence(fitted.where),
         happens_at=fitted.site,
-        related=(*(((read.site, "for each sample, this"),) if read is not None else ()), *related),
+        related=(*(((read.site, "this runs for every sample"),) if read is not None else ()), *related),
     )
 
 

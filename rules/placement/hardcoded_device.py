@@ -22,7 +22,7 @@ from gpulint.plugin import (
 )
 from gpulint.plugin.facts import DeviceName, parse_device
 from gpulint.plugin.fixes import calls, statements
-from gpulint.plugin.queries import is_test, known
+from gpulint.plugin.queries import is_test, known, scopes_that_only_build
 from gpulint.plugin.symbols import Path, words, words_of
 from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS
 
@@ -37,9 +37,11 @@ class HardcodedDevice(Rule):
 
     ## Why is this bad
     Everything in the block is confined to that one GPU: on a machine with eight, seven idle, and on a machine without
-    any the work silently moves to the CPU (soft placement, TensorFlow 2.16 to 2.21). A strategy with one GPU has one
-    replica and costs its overhead; the fallback hides that the intended strategy could not be created. On a machine
-    with one GPU there is nothing to gain.
+    any the work silently moves to the CPU (soft placement, TensorFlow 2.16 to 2.21). Where the block only builds Keras
+    layers or models, their variables are created on that GPU, but the layers compute where the model is called: on the
+    first GPU, which copies the weights in every step.
+    A strategy with one GPU has one replica and costs its overhead; the fallback hides that the intended strategy could
+    not be created. On a machine with one GPU there is nothing to gain.
 
     ## Example
     ```python
@@ -79,8 +81,8 @@ class HardcodedDevice(Rule):
     severity = Severity.WARNING
     any_of_names = DEVICE_WORDS | STRATEGY_WORDS
     source_pattern = DEVICE_NAMES
-    why = "on a machine with several GPUs, the others stay idle"
-    instead = "leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU"
+    why = "all of this work runs on one GPU, even if the machine has more"
+    instead = "let TensorFlow choose the device, or create the model in `strategy.scope()` to use every GPU"
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107")
 
     def __init__(self) -> None:
@@ -98,9 +100,9 @@ class HardcodedDevice(Rule):
         if event.strategy.kind == "mirrored" and not fell_back:
             report = Report(
                 event.site,
-                f"the strategy is given one GPU, `{devices[0]}`",
+                f"the strategy uses only one GPU, `{devices[0]}`",
                 why=ONE_REPLICA,
-                instead="leave `devices` out to use every visible GPU",
+                instead="remove `devices` to use every visible GPU",
                 confidence=confidence(event.where),
                 supersedes=(event.site,),
                 fix=unsafe(
@@ -114,9 +116,9 @@ class HardcodedDevice(Rule):
         elif event.strategy.kind in ("one_device", "mirrored") and fell_back:
             yield Report(
                 event.site,
-                f"falls back to one GPU, `{devices[0]}`, silently",
+                f"silently falls back to one GPU, `{devices[0]}`",
                 why=ONE_REPLICA,
-                instead="leave `devices` out to use every visible GPU",
+                instead="remove `devices` to use every visible GPU",
                 confidence=confidence(event.where),
             )
 
@@ -146,14 +148,17 @@ class HardcodedDevice(Rule):
         silent = {event.site for event in entered if _names_gpu(event) and event.where.context.mapped is not None}
         silent |= {event.call for event in self.all(events.DeviceNamed) if event.gpus == 1}
         silent |= self._compared()
+        building = scopes_that_only_build(plan)
         for event in pinned:
             if event.site not in silent and len(devices[event.site]) == 1:
+                builds = event.site in building
                 yield Report(
                     event.site,
-                    f"operations are pinned to `{known(event.argument)}`",
+                    f"{'variables of layers' if builds else 'operations'} are pinned to `{known(event.argument)}`",
+                    why=_WHY_OF_LAYERS if builds else "",
                     confidence=confidence(event.where),
                     fix=unsafe(
-                        "Take the block out of `tf.device`: TensorFlow places its operations",
+                        "Remove `tf.device`: TensorFlow chooses the device",
                         statements.without_manager,
                         event.site,
                     ),
@@ -191,6 +196,11 @@ def _literal_gpus(value: values.Value | None, event: events.StrategyBuilt) -> li
 def _only_failed(path: Path) -> bool:
     """Whether a place is reached by exceptions at most, and under no other condition of the program."""
     return all(literal.condition.operator in ("completes", "handler") for literal in path)
+
+
+_WHY_OF_LAYERS = (
+    "the scope does not place their operations: they run where the model is called, by default on the first GPU"
+)
 
 
 def _names_gpu(event: events.DeviceEntered) -> bool:

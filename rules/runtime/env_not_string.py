@@ -92,5 +92,5 @@ def _quoted(draft: Draft, setting: Site, number: Site) -> list[Edit]:
     """Put quotes around the number if it is in the statement itself."""
     literal = draft.node(number)
     if draft.statement(literal) is not draft.statement(draft.node(setting)):
-        raise Refused("the number is used elsewhere, too")
+        raise Refused("the number is also used elsewhere")
     return [draft.rewrite(literal, draft.quoted(draft.source(literal)))]

@@ -99,7 +99,7 @@ class GrowthOneGpu(Rule):
                 call = event.where.caller.site if device.index is None else None
                 yield Report(
                     call or event.site,
-                    f"memory growth set for GPU {index} only",
+                    f"memory growth is set for GPU {index} only",
                     confidence=confidence(event.where),
                     fix=unsafe("Set it for all GPUs in a loop", _for_all, event.site) if call is None else None,
                     happens_at=event.site,

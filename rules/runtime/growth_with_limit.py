@@ -48,7 +48,7 @@ class GrowthWithLimit(Rule):
     code = "GPU306"
     name = "growth-with-limit"
     severity = Severity.ERROR
-    why = "the two exclude each other"
+    why = "the two settings exclude each other"
     instead = "keep one of the two"
     any_of_names = CONFIG_WORDS
 

@@ -85,8 +85,9 @@ class NumpyRoundtrip(Rule):
     is_performance = True
     once_a_row = True
     any_of_names = TRAINING_WORDS
-    why = "the data goes to the host and back, and both sides wait"
-    instead = "use the operation of TensorFlow"
+    why = "the data travels to the host and back, and both sides wait"
+    instead = "use the TensorFlow operation"
+    cost = "4 × slower or more for large tensors"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         made = [(event, reads) for event in self.all(events.OpCalled) if (reads := _reads_into(event))]
@@ -108,7 +109,7 @@ class NumpyRoundtrip(Rule):
             if any(loop.site in read_in[read] for read in reads):
                 yield Report(
                     event.site,
-                    "a tensor is made again of what was read from one",
+                    "a tensor is converted to NumPy and back",
                     confidence=confidence(event.where),
                     related=tuple((read, "it is read into NumPy here") for read in reads),
                     supersedes=reads,
@@ -131,7 +132,7 @@ class NumpyRoundtrip(Rule):
                 yield Report(
                     event.site,
                     "all weights go through NumPy in every step",
-                    instead="`assign` the variables their new values in a `tf.function`",
+                    instead="`assign` the new values to the variables in a `tf.function`",
                     confidence=confidence(event.where),
                     related=((got[0], "they are read into NumPy here"), (loop.site, "the step loop")),
                 )

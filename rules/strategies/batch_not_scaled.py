@@ -140,12 +140,12 @@ class BatchNotScaled(Rule):
                 continue
             yield Report(
                 place,
-                f"a batch of {size.value} whatever the number of replicas",
+                f"batch size {size.value} is not scaled by the number of replicas",
                 confidence=confidence(event.where, strategy.where),
-                related=((strategy.site, "it is split over the replicas of this strategy"),),
+                related=((strategy.site, "the batch is split over the replicas of this strategy"),),
                 unless=JustifyingComment((place, batched, size.origin or place), SAID, SUBJECTS),
                 fix=unsafe(
-                    "Scale it by the replicas: each gets the whole size, the learning rate may have to grow with it",
+                    "Scale it by the number of replicas: the learning rate may have to grow, too",
                     _scaled,
                     batched,
                     place if place != batched else None,

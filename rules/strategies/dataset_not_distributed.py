@@ -120,15 +120,15 @@ class DatasetNotDistributed(Rule):
             what = "tensors" if any(isinstance(value, values.Tensor) for value in given) else "arrays"
             report = Report(
                 event.site,
-                f"`strategy.run` is given {what}, which every replica gets whole",
-                instead=f"give each replica its part: make a dataset of the {what}, and distribute that",
+                f"`strategy.run` passes the whole of {what} to every replica",
+                instead=f"create a dataset of the {what} and distribute it, so that each replica gets its own part",
                 confidence=confidence(event.where, event.strategy.where),
             )
             self._given_whole.append((event, report))
         if plain:
             yield Report(
                 event.site,
-                "`strategy.run` is given batches of a dataset that is not distributed",
+                "`strategy.run` gets batches of a dataset that is not distributed",
                 confidence=confidence(event.where, event.strategy.where),
                 related=((plain[0].site, "the batch comes from here"),),
                 fix=unsafe(
@@ -148,9 +148,9 @@ class DatasetNotDistributed(Rule):
                 yield Report(
                     event.site,
                     "`train_on_batch` gives every replica the whole batch",
-                    instead="train with `fit`, or in a loop of your own over a distributed dataset",
+                    instead="train with `fit`, or in your own loop over a distributed dataset",
                     confidence=confidence(event.where, strategy.where),
-                    related=((strategy.site, "the model is under this strategy"),),
+                    related=((strategy.site, "the model is created under this strategy"),),
                 )
 
 

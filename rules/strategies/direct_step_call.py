@@ -140,7 +140,7 @@ class DirectStepCall(Rule):
             if is_step
             else "gradients are applied outside `strategy.run`",
             confidence=confidence(event.where, strategy.where),
-            related=((strategy.site, "the strategy is made here"), (event.site, "it applies gradients here")),
+            related=((strategy.site, "the strategy is created here"), (event.site, "it applies gradients here")),
             fix=unsafe("Call it through `strategy.run`: every replica takes a step", _run, caller.site, strategy.site)
             if is_step and caller.site is not None
             else None,
@@ -159,7 +159,7 @@ def _run(draft: Draft, site: Site, strategy: Site) -> list[Edit]:
     """Replace `step(x)`, whose result is unused, with `strategy.run(step, args=(x,))`."""
     call = calls.call_around(draft, site)
     if not statements.is_whole(draft, call):
-        raise Refused("the result is used: it has a part of each replica then")
+        raise Refused("the result is used, and would be a value per replica")
     if any(given.star or given.keyword for given in call.arguments):
         raise Refused("arguments are passed by keyword")
     name = names.variable(draft, strategy, call)

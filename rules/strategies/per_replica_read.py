@@ -95,7 +95,7 @@ class PerReplicaRead(Rule):
                 severity=Severity.INFO if event.how in _SHOWN else None,
                 related=(
                     (value.site, "it comes from here"),
-                    (value.strategy.site, "the strategy is made here"),
+                    (value.strategy.site, "the strategy is created here"),
                 ),
             )
 

@@ -65,7 +65,7 @@ class RaisesUnderStrategy(Rule):
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
     why = "collectives between replicas do not compile with XLA: the first step raises"
-    instead = "leave `jit_compile` off under this strategy, or jit only an inner function without collectives"
+    instead = "turn `jit_compile` off under this strategy, or compile only an inner function without collectives"
 
     def __init__(self) -> None:
         self._compiled: list[events.ModelCompiled] = []
@@ -112,7 +112,7 @@ class RaisesUnderStrategy(Rule):
                 place,
                 "`jit_compile=True` under a multi-replica strategy",
                 confidence=confidence(event.where, strategy.where),
-                related=((strategy.site, "the strategy is made here"),),
+                related=((strategy.site, "the strategy is created here"),),
                 fix=unsafe(
                     "Remove `jit_compile=True`: the step is compiled by TensorFlow, not by XLA",
                     calls.without_argument,
@@ -137,7 +137,7 @@ def _accumulates(optimizer: values.Value, strategy: values.Strategy | None, even
             optimizer.site,
             "this optimizer accumulates gradients, which raises under a multi-replica strategy",
             why="it raises at the first step: the replicas cannot be merged inside the optimizer's condition",
-            instead="a larger batch per replica, or accumulate in variables of your own",
+            instead="use a larger batch per replica, or accumulate in your own variables",
             confidence=confidence(event.where, strategy.where),
-            related=((strategy.site, "the strategy is made here"), (event.site, "the model is trained here")),
+            related=((strategy.site, "the strategy is created here"), (event.site, "the model is trained here")),
         )

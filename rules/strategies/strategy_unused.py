@@ -98,13 +98,13 @@ class StrategyUnused(Rule):
             yield Report(
                 event.site,
                 "`scope()` is called but the scope is never entered",
-                why="a scope that is not entered does nothing: what follows is built outside the strategy",
+                why="a scope that is not entered does nothing: everything after it is created outside the strategy",
                 instead="write `with strategy.scope():`",
                 severity=Severity.ERROR,
                 confidence=confidence(event.where),
-                related=((event.strategy.site, "the strategy is made here"),),
+                related=((event.strategy.site, "the strategy is created here"),),
                 fix=unsafe(
-                    "Enter it for what is made behind it: models then train on every replica",
+                    "Enter it for the code that follows: models then train on every replica",
                     scopes.with_entered,
                     event.site,
                     making,

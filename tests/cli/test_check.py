@@ -42,9 +42,9 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         "  --> pinned.py:3:6\n"
         '3 | with tf.device("/gpu:0"):\n'
         "  |      ^^^^^^^^^^^^^^^^^^^\n"
-        "  = why: on a machine with several GPUs, the others stay idle\n"
-        "  = help: leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU\n"
-        "  = fix: Take the block out of `tf.device`: TensorFlow places its operations (unsafe)\n"
+        "  = why: all of this work runs on one GPU, even if the machine has more\n"
+        "  = help: let TensorFlow choose the device, or create the model in `strategy.scope()` to use every GPU\n"
+        "  = fix: Remove `tf.device`: TensorFlow chooses the device (unsafe)\n"
         "  = rule: hardcoded-device\n"
         "\n"
         "Found 1 warning in 1 file. Up to 1 fixable with `--fix --unsafe-fixes`.\n"
@@ -54,7 +54,7 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
 
 def test_concise_output_is_one_line_a_finding(project: Path) -> None:
     out = check("--output-format", "concise").stdout
-    assert out.splitlines()[0] == "pinned.py:3:6: GPU101 operations are pinned to `/gpu:0`"
+    assert out.splitlines()[0] == "pinned.py:3:6: warning[GPU101] operations are pinned to `/gpu:0`"
 
 
 def test_github_output_escapes_and_places(project: Path) -> None:
@@ -66,8 +66,8 @@ def test_github_output_escapes_and_places(project: Path) -> None:
 def test_json_output_has_every_field_of_the_contract(project: Path) -> None:
     (finding,) = json.loads(check("--output-format", "json").stdout)
     assert set(finding) == {
-        "filename", "location", "end_location", "cell", "code", "name", "message", "severity", "confidence", "url",
-        "fix", "noqa_row", "related", "fingerprint", "evidence",
+        "filename", "location", "end_location", "cell", "code", "name", "message", "why", "help", "cost", "severity",
+        "confidence", "url", "fix", "no_fix", "noqa_row", "related", "fingerprint", "evidence",
     }  # fmt: skip
     assert finding["location"] == {"row": 3, "column": 6}
     assert (finding["code"], finding["severity"], finding["evidence"]) == ("GPU101", "warning", "static")
@@ -134,7 +134,7 @@ def test_the_last_line_counts_functions_that_were_not_followed_to_the_end(form: 
 def test_plan_says_where_and_why_the_analysis_stopped(project: Path) -> None:
     (project / "a.py").write_text(NESTED + "def f16(x):\n    tf.zeros(x)\n\nf0(4)\n")
     text = CliRunner().invoke(main, ["plan", "a.py"]).stdout
-    assert "Where gpulint stopped looking:\n  line 40: calls nest too deeply to be followed (call depth)\n" in text
+    assert "Where the analysis stopped:\n  line 40: calls nest too deeply to be followed (call depth)\n" in text
     (stop,) = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "a.py"]).stdout)["bounds"]
     assert (stop["bound"], stop["location"]["row"], stop["why"]) == (
         "call depth", 40, "calls nest too deeply to be followed",
@@ -152,7 +152,7 @@ def test_plan_says_where_in_another_file_the_analysis_stopped(project: Path) -> 
 
 def test_standard_input_has_the_name_it_is_given(project: Path) -> None:
     out = check("-", "--stdin-filename", "piped.py", "--output-format", "concise", stdin=PINNED).stdout
-    assert out.startswith("piped.py:3:6: GPU101")
+    assert out.startswith("piped.py:3:6: warning[GPU101]")
 
 
 def test_a_missing_path_is_an_error(project: Path) -> None:
@@ -176,8 +176,8 @@ def test_unreadable_files_give_one_diagnostic_and_the_run_goes_on(project: Path,
     result = check("--output-format", "concise")
     assert result.exit_code == 1
     assert [line.split(" ")[:2] for line in result.stdout.splitlines()[:-1]] == [
-        [f"broken.py:{place}:", "GPU001"],
-        ["pinned.py:3:6:", "GPU101"],
+        [f"broken.py:{place}:", "error[GPU001]"],
+        ["pinned.py:3:6:", "warning[GPU101]"],
     ]
 
 
@@ -195,7 +195,7 @@ def test_unreadable_files_give_one_diagnostic_and_the_run_goes_on(project: Path,
 def test_a_file_that_cannot_be_read_is_reported_whatever_it_imports(project: Path, text: str, place: str) -> None:
     (project / "other.py").write_text(text)
     done = check("other.py", "--output-format", "concise")
-    assert done.exit_code == 1 and done.stdout.startswith(f"other.py:{place}: GPU001 ")
+    assert done.exit_code == 1 and done.stdout.startswith(f"other.py:{place}: error[GPU001] ")
     assert check("other.py", "--output-format", "concise").stdout == done.stdout
 
 
@@ -242,7 +242,7 @@ def test_findings_in_a_helper_are_shown_only_when_it_is_checked(project: Path) -
     (project / "caller.py").write_text("import tensorflow as tf\nfrom helper import at\n\nat('/gpu:0')\n")
     assert check("caller.py").exit_code == 0
     out = check("caller.py", "helper.py", "--output-format", "concise").stdout
-    assert out.startswith("helper.py:5:10: GPU101")
+    assert out.startswith("helper.py:5:10: warning[GPU101]")
 
 
 def test_a_rule_can_be_explained_by_code_or_name() -> None:

@@ -38,8 +38,8 @@ def texts(project: Path) -> tuple[str, str]:
 def test_without_the_option_nothing_is_written(project: Path) -> None:
     done = check("--output-format", "concise")
     assert texts(project) == (PINNED, NUMBER)
-    assert "number.py:4:1: GPU304 [*] " in done.stdout
-    assert "pinned.py:3:6: GPU101 operations" in done.stdout
+    assert "number.py:4:1: error[GPU304] [*] " in done.stdout
+    assert "pinned.py:3:6: warning[GPU101] operations" in done.stdout
     assert "[*] up to 1 fixable with `--fix`; 1 more with `--unsafe-fixes`." in done.stdout
 
 

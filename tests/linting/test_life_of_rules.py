@@ -46,9 +46,9 @@ def test_a_broken_pack_is_one_line_and_the_rest_goes_on(project: Path, jobs: str
     lint(project, broken="import nowhere_at_all\n", good=RULE)
     done = check("--trust", "--output-format", "concise", "--jobs", jobs)
     assert done.exit_code == 2
-    assert [line.split()[1] for line in done.stdout.splitlines()[:2]] == ["GPU101", "ACM001"]
+    assert re.findall(r"\[([A-Z]+\d+)\]", done.stdout) == ["GPU101", "ACM001"]
     (line,) = [one for one in done.stderr.splitlines() if "broken" in one]
-    assert "does not import: ModuleNotFoundError" in line and line.endswith("the rules of this pack are not used")
+    assert "ModuleNotFoundError" in line and line.endswith("the rules of this pack are not used")
     assert "Traceback" in check("--trust", "-v").stderr
 
 

@@ -27,13 +27,11 @@ def render(result: CheckResult, view: View) -> str:
         f"{printable(finding.message)}, {_SUPPRESSED[by]}{f': {printable(reason)}' if reason else ''}"
         for finding, reason, by in result.suppressed
     ]
-    return "\n".join([*blocks, *silenced, *([""] if silenced else []), footer(result, view)]) + "\n"
+    return "\n".join([*blocks, *silenced, *([""] if silenced else []), footer(result, view)])
 
 
 def _block(finding: Finding, view: View) -> str:
-    lines = text.block(finding, view, rows=sys.maxsize).rstrip("\n").split("\n")
-    margin = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
-    if page := url(finding.code, finding.name):
-        lines.append(f"{margin}= page: {page}")
-    lines.append(f"{margin}= fingerprint: {finding.fingerprint}")
-    return "\n".join(lines) + "\n"
+    more = {"page": url(finding.code, finding.name), "fingerprint": finding.fingerprint}
+    start = f"{'':>{text.margin(finding)}} "
+    lines = [f"{start}{view.style.paint(f'= {name}:', text.FRAME)} {value}\n" for name, value in more.items() if value]
+    return text.block(finding, view, rows=sys.maxsize) + "".join(lines)

@@ -81,6 +81,8 @@ class Profile:
         self.on_begin: Callable[[], None] = lambda: None
         self.on_end: Callable[[], None] = lambda: None
         """Called when the window has begun, and before it ends."""
+        self.on_log: Callable[[bool], None] = lambda own: None
+        """Called before the profiler logs that it starts: for the window (True), or for the program."""
 
     def watch(self, profiler: Any, hooks: Hooks) -> None:
         """`profiler` is `tf.profiler.experimental`. Raises AttributeError if it lacks a needed function."""
@@ -165,6 +167,7 @@ class Profile:
                 return
             self._is_due = False
             running = getattr(self._module, _SESSION, None)
+            self.on_log(True)
             try:
                 self._start(self._directory)
             except Exception as error:
@@ -187,6 +190,7 @@ class Profile:
         @functools.wraps(start)
         def started(*arguments: Any, **keywords: Any) -> Any:
             self.end()
+            self.on_log(False)
             return start(*arguments, **keywords)
 
         return started

@@ -191,7 +191,8 @@ def _cells(shares: Sequence[tuple[str, float]], width: int) -> Iterator[tuple[st
 
 def _spread(time: TimeSpent) -> str:
     """Median and slow steps; the slowest with what it did."""
-    text = f"median {duration(time.step_median)}, 95th percentile {duration(time.step_p95)}"
+    text = f"{time.worker}: " if time.worker else ""
+    text += f"median {duration(time.step_median)}, 95th percentile {duration(time.step_p95)}"
     slowest = max(time.each, key=lambda one: one.seconds, default=None)
     if slowest is None or slowest.seconds < 2 * time.step_median:
         return text

@@ -163,7 +163,7 @@ def spent(places: list[Where], hostile: str) -> TimeSpent:
         devices=(DeviceTime("GPU:0", 0.008, 34.0, "tracer"), DeviceTime("GPU:1", None, None, "nvml")),
         operations_per_step=900.0,
         launch_cost=5e-6,
-        tracings=(Tracing(hostile, places[2], "xla", 3, 0.9, (hostile,)),),
+        tracings=(Tracing(hostile, places[2], "xla", 3, 0.9, (hostile,), 2, 0.6),),
         why_unknown="",
     )
 
