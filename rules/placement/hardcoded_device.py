@@ -5,26 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DEVICE_NAMES,
-    DEVICE_WORDS,
-    DeviceName,
-    DeviceScope,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    is_test,
-    known,
-    statements,
-    unsafe,
-    values,
-    words,
-    words_of,
-)
+from gpulint.plugin import DeviceScope, Plan, Report, Rule, Severity, Site, confidence, events, unsafe, values
+from gpulint.plugin.facts import DeviceName
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import is_test, known, scopes_that_only_build
+from gpulint.plugin.symbols import words, words_of
+from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS
 
 
 class HardcodedDevice(Rule):
@@ -35,7 +21,9 @@ class HardcodedDevice(Rule):
 
     ## Why is this bad
     Everything in the block is confined to that one GPU: on a machine with eight, seven idle, and on a machine without
-    any the work silently moves to the CPU (soft placement, TensorFlow 2.16 to 2.21).
+    any the work silently moves to the CPU (soft placement, TensorFlow 2.16 to 2.21). Where the block only builds Keras
+    layers or models, their variables are created on that GPU, but the layers compute where the model is called: on the
+    first GPU, which copies the weights in every step.
 
     ## Example
     ```python
@@ -73,8 +61,8 @@ class HardcodedDevice(Rule):
     severity = Severity.WARNING
     any_of_names = DEVICE_WORDS
     source_pattern = DEVICE_NAMES
-    why = "the work is confined to this one GPU, whatever the machine has"
-    instead = "leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU"
+    why = "all of this work runs on one GPU, even if the machine has more"
+    instead = "let TensorFlow choose the device, or create the model in `strategy.scope()` to use every GPU"
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107", "GPU211")
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -88,14 +76,17 @@ class HardcodedDevice(Rule):
         silent = {event.site for event in entered if _names_gpu(event) and event.where.context.mapped is not None}
         silent |= {event.call for event in self.all(events.DeviceNamed) if event.gpus == 1}
         silent |= self._compared()
+        building = scopes_that_only_build(plan)
         for event in pinned:
             if event.site not in silent and len(devices[event.site]) == 1:
+                builds = event.site in building
                 yield Report(
                     event.site,
-                    f"operations are pinned to `{known(event.argument)}`",
+                    f"{'variables of layers' if builds else 'operations'} are pinned to `{known(event.argument)}`",
+                    why=_WHY_OF_LAYERS if builds else "",
                     confidence=confidence(event.where),
                     fix=unsafe(
-                        "Take the block out of `tf.device`: TensorFlow places its operations",
+                        "Remove `tf.device`: TensorFlow chooses the device",
                         statements.without_manager,
                         event.site,
                     ),
@@ -114,6 +105,11 @@ class HardcodedDevice(Rule):
             if scope.device is not None and scope.device.is_cpu:
                 on_cpu |= names
         return {scope.site for scope, names in done_in.items() if names <= on_cpu}
+
+
+_WHY_OF_LAYERS = (
+    "the scope does not place their operations: they run where the model is called, by default on the first GPU"
+)
 
 
 def _names_gpu(event: events.DeviceEntered) -> bool:

@@ -7,7 +7,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -78,7 +79,9 @@ class Options:
     it run. `warmup`: steps of the warm-up. `log`: the parent reads TensorFlow's placement log, which may stand in for
     evidence that is lost.
     `simulate_gpus`: number of simulated GPUs, 0 for none, with `simulate_memory` bytes each, 0 if unspecified.
-    `profile_steps`: training steps after the warm-up that TensorFlow's profiler traces, 0 for none."""
+    `profile_steps`: training steps after the warm-up that TensorFlow's profiler traces, 0 for none.
+    `extension`: a module whose `extend` gets TensorFlow, the places, the simulation and `extension_settings` once
+    TensorFlow has been imported; "" for none."""
 
     capture: str
     steps: int = 0
@@ -88,6 +91,8 @@ class Options:
     simulate_gpus: int = 0
     simulate_memory: int = 0
     profile_steps: int = 0
+    extension: str = ""
+    extension_settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _names(devices: Iterable[Any]) -> list[str]:
@@ -216,6 +221,10 @@ class Session:
             self._arm(tensorflow)
         except Exception as error:
             self.fault("arming", error)
+        if self._options.extension:
+            import_module(self._options.extension).extend(
+                tensorflow, self._places, self._simulation, self._options.extension_settings
+            )
 
     def _refuse(self, reason: str) -> NoReturn:
         """The program begins something that simulated GPUs cannot do."""

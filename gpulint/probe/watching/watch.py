@@ -88,8 +88,8 @@ class Watch:
         self._settings = settings
         self._requested = requested_expectations(Settings(), expect, "expect")
         self._checks = tuple(checks)
-        self._warmup = settings.probe_warmup if warmup is None else warmup
-        self._strict = settings.probe_strict if strict is None else strict
+        self._warmup = settings.probe.warmup if warmup is None else warmup
+        self._strict = settings.probe.strict if strict is None else strict
         self._profile_steps = profile_steps
         self._path = os.path.abspath(capture) if capture is not None else ""
         self._session: Session | None = None

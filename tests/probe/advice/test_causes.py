@@ -150,7 +150,7 @@ def test_the_pipeline_of_the_line_that_waits_is_blamed() -> None:
         HERE: [(Transformation("BatchDataset", THERE), Transformation("MapDataset", THERE))],
         other: [(Transformation("FlatMapDataset", other), Transformation("TensorDataset", other))],
     }
-    found = (finding("GPU404", other, "a generator gives single elements"), finding("GPU402", THERE, "sequential"))
+    found = (finding("GPU404", other, "a generator yields single elements"), finding("GPU402", THERE, "sequential"))
     one = first(WAITING, capture(pipelines=pipelines), *found)
     assert (one.code, one.where) == ("GPU402", THERE)
 

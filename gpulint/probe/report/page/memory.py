@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.advice.words import holders
+from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.curves import Curve, Points, Span, curves, phases
 from gpulint.probe.measures.holders import GROUP_NAMES, Held, Holder
 from gpulint.probe.measures.sizes import in_words
@@ -33,7 +34,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
     """Who held each device's memory at its peak; then the phases, and a curve for each device, card, and the host."""
     known = [one for one in report.held if one.holders]
     if known:
-        yield tag("div", (treemap(one, places) for one in known), class_="figures")
+        yield tag("div", (treemap(one, places.located) for one in known), class_="figures")
         yield table(
             ("device", "held by", "bytes", "share", "line"),
             (
@@ -68,8 +69,8 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
     yield tag("div", (_figure(curve, spans, end, who.get(curve.subject, "")) for curve in seen), class_="figures")
 
 
-def treemap(held: Held, places: Places) -> Element:
-    """Who held a device's memory at its peak: areas are proportional to bytes."""
+def treemap(held: Held, located: Callable[[Where], str]) -> Element:
+    """Who held a device's memory at its peak: areas are proportional to bytes. `located` is a line as users know it."""
     ordered = sorted((one for one in held.holders if one.bytes), key=lambda one: -one.bytes)
     shown = ordered[:BOXES]
     rest = sum(one.bytes for one in ordered[BOXES:])
@@ -84,7 +85,7 @@ def treemap(held: Held, places: Places) -> Element:
         tag("figcaption", tag("b", f"{held.device} memory"), " ", tag("span", said, class_="aside")),
         tag(
             "svg",
-            (_box(one, box, places) for one, box in zip(shown, boxes, strict=True)),
+            (_box(one, box, located) for one, box in zip(shown, boxes, strict=True)),
             viewBox=f"0 0 {MAP_WIDTH} {MAP_HEIGHT}",
             class_="treemap",
             role="img",
@@ -102,10 +103,10 @@ def _amounts(held: Held) -> Iterator[str]:
         yield f"the process holds {in_words(held.process)}"
 
 
-def _box(one: Holder, box: Box, places: Places) -> Element:
+def _box(one: Holder, box: Box, located: Callable[[Where], str]) -> Element:
     lines = [GROUP_NAMES[one.group], in_words(one.bytes)]
     if one.where is not None:
-        lines[1] += f" · {places.located(one.where)}"
+        lines[1] += f" · {located(one.where)}"
     fitting = [text for number, text in enumerate(lines, 1) if box.height >= 8 + 17 * number]
     return tag(
         "g",

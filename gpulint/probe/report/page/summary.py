@@ -34,7 +34,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         yield from step_bar(spent, on_gpu)
     yield from _changes(report.advice, places)
     drawn = steps.figure(spent, on_gpu) if spent is not None else None
-    maps = [treemap(one, places) for one in report.held if _is_known(one)][:1]
+    maps = [treemap(one, places.located) for one in report.held if _is_known(one)][:1]
     if drawn is not None or maps:
         yield tag("div", drawn, maps, class_="figures")
     yield tag("h3", "Checks")
