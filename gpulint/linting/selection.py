@@ -15,6 +15,7 @@ from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings, SettingsError, SettingsFinder
+from gpulint.sources.containment import relative_to
 from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
 
 _CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
@@ -193,7 +194,7 @@ class Selection:
         """Codes that `per-file-ignores` disables in a file."""
         if not self._off:
             return frozenset()
-        relative = os.path.relpath(path, self._root).replace(os.sep, "/")
+        relative = relative_to(path, self._root).replace(os.sep, "/")
         return frozenset().union(*(self._off[number] for number in self._per_file.matching(relative)))
 
     def severity(self, rule: type[Rule], own: Severity | None = None) -> Severity:
