@@ -84,4 +84,4 @@ def test_what_the_help_names_exists() -> None:
         yield tf.zeros((4, 2)), tf.zeros((4, 1))
 
     assert model.fit(batches(), verbose=0).history["loss"] and model.evaluate(batches(), verbose=0) >= 0
-    assert model.predict((one for one in [tf.zeros((4, 2))]), verbose=0).shape == (4, 1)
+    assert model.predict(((one,) for one in [tf.zeros((4, 2))]), verbose=0).shape == (4, 1)
