@@ -245,7 +245,7 @@ def command(
         else:
             expectations = verify(Run(capture, findings, expected, settings))
         end: dict[str, object] = {"status": 0} if log_path else capture.end
-        status = exit_status(expectations, end, settings.probe_strict, capture.faults)
+        status = exit_status(expectations, end, settings.probe.strict, capture.faults)
         report = RunReport.of(capture, expectations, status, findings)
         text = render(output_format, report, in_color, width=columns, verbose=verbose)
         shown = _page(report) if html_path else ""

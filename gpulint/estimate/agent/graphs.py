@@ -86,6 +86,7 @@ class Reader:
         self._sources = sources
         self._gpus = gpus
         self._device_of = device_of
+        self._elements: Callable[[Shape], Shape] = lambda shape: shape
         self._kernels = Kernels()
         self._definition = definition = concrete.graph.as_graph_def()
         self.is_compiled = _is_compiled(definition)
@@ -118,6 +119,7 @@ class Reader:
     def read(self, shapes: Mapping[str, Shape], elements: Callable[[Shape], Shape], optimize: bool = True) -> Read:
         """The function with these shapes of placeholders; `elements` maps the shape of a dataset's element."""
         pieces = self._pieces
+        self._elements = elements
         definition = pieces.graph_proto.GraphDef()
         definition.CopyFrom(self._definition)
         for node in definition.node:
@@ -129,8 +131,7 @@ class Reader:
                 node.attr.pop("_output_shapes", None)
                 if node.op in _ITERATORS or node.op in _CHOICES:
                     for shape in node.attr[_SHAPES].list.shape:
-                        old = None if shape.unknown_rank else tuple(pieces.shapes.TensorShape(shape).as_list())
-                        shape.CopyFrom(pieces.shapes.TensorShape(elements(old)).as_proto())
+                        self._open(shape)
         self._settle_loops(definition)
         optimized = self._optimized(definition) if optimize else None
         graph = self._imported(optimized or definition)
@@ -221,7 +222,7 @@ class Reader:
             place = self._sources.of(f"{prefix}{one.name}")
             device = self._device_of(definition.device)
             kernel = self._kernel(one)
-            is_argument = one.type in ("Placeholder", "VarHandleOp") and (not one.inputs)
+            is_argument = one.type in ("Placeholder", "VarHandleOp")
             if not device and kernel is _NO_KERNEL and not is_argument:
                 device = "CPU:0"
             found.append(
@@ -257,19 +258,42 @@ class Reader:
     def _called(
         self, name: str, caller: Any, library: Mapping[str, Any], functions: dict[str, Function], prefix: str
     ) -> Function:
-        definition = library[name]
-        count = len(definition.signature.input_arg)
-        given = [tensor.shape for tensor in caller.inputs][-count:] if count else []
-        shapes = given if len(given) == count else None
+        pieces, definition = self._pieces, library[name]
+        arguments = [one.name for one in definition.signature.input_arg]
+        given = list(caller.inputs)[-len(arguments) :] if arguments else []
+        shapes = [tensor.shape for tensor in given] if len(given) == len(arguments) else None
+        body, tensors = pieces.from_definition.function_def_to_graph_def(definition, input_shapes=shapes)
+        nodes = {node.name: node for node in body.node}
+        for argument in arguments:
+            self._open(nodes[argument].attr["shape"].shape)
+        # Aligned at the end: functions of datasets also take elements, before what they capture.
+        for argument, tensor in zip(reversed(arguments), reversed(given), strict=False):
+            if tensor.op.type == "VarHandleOp":
+                device = nodes[argument].device
+                nodes[argument].CopyFrom(tensor.op.node_def)
+                nodes[argument].name, nodes[argument].device = argument, device
+        body.library.function.extend(library.values())
         try:
-            graph = self._pieces.from_definition.function_def_to_graph(definition, input_shapes=shapes)
-        except ValueError:  # a loop's variable changes its shape
-            graph = self._pieces.from_definition.function_def_to_graph(definition)
-        body, names = self._function(name, graph, graph.get_operations(), library, functions, prefix)
-        results = tuple(Edge(names[one.op.name], one.value_index) for one in graph.outputs)
-        parameters = tuple(names[one.op.name] for one in graph.inputs)
+            graph = self._imported(body)
+        except ValueError:  # an iteration changes a shape
+            for argument in arguments:
+                if nodes[argument].op == "Placeholder":
+                    nodes[argument].attr["shape"].shape.CopyFrom(pieces.shapes.TensorShape(None).as_proto())
+            graph = self._imported(body)
+        inner, names = self._function(name, graph, graph.get_operations(), library, functions, prefix)
+        returned = [
+            tensors.get(definition.ret[one.name], definition.ret[one.name]) for one in definition.signature.output_arg
+        ]
+        results = tuple(edge for one in returned if (edge := _edge(names, graph, one if ":" in one else f"{one}:0")))
+        parameters = tuple(names[one] for one in arguments)
         must = tuple(names[node] for node in definition.control_ret.values() if node in names)
-        return Function(name, body.operations, parameters, results, must)
+        return Function(name, inner.operations, parameters, results, must)
+
+    def _open(self, shape: Any) -> None:
+        """Sets the open leading dimension of a shape to the batch."""
+        if not shape.unknown_rank:
+            old = tuple(self._pieces.shapes.TensorShape(shape).as_list())
+            shape.CopyFrom(self._pieces.shapes.TensorShape(self._elements(old)).as_proto())
 
     def _kernel(self, operation: Any) -> Any:
         """The GPU kernel for the operation's types; None for one that is unknown, _NO_KERNEL if there is none."""

@@ -270,6 +270,7 @@ class _Player:
         if handle is None or inputs[1] is None:
             return
         inputs[1].users += 1
+        inputs[1].owner = self.variables[handle].owner
         self._release(self.variables[handle])
         self.variables[handle] = inputs[1]
 

@@ -101,7 +101,7 @@ def _changes(cards: Sequence[OnCard], width: int) -> Iterator[Text]:
         return
     yield Text("What gives memory back", style="bold")
     for number, sentence in enumerate(memory.changes, 1):
-        yield from _plain(sentence, width, "", f"  {number}  ")
+        yield from _plain(f"{sentence[0].upper()}{sentence[1:]}.", width, "", f"  {number}  ")
 
 
 def _time(estimate: Estimate, width: int) -> Iterator[Text]:

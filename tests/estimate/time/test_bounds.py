@@ -12,7 +12,7 @@ from gpulint.estimate.result import on_card
 from gpulint.estimate.time.bounds import CACHE_SPEED, CALL, LAUNCH, Line, bounds, lines_of, steps_of
 from gpulint.estimate.time.scaling import free_batch, mixed_precision, scaling
 from gpulint.estimate.time.statements import active, missing, more_gpus, unused
-from tests.estimate.made import dense, op, step, tensor
+from tests.estimate.time.made import dense, op, step, tensor
 
 H200 = cards.by_name("H200")
 T4 = cards.by_name("T4")

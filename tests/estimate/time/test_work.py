@@ -9,7 +9,7 @@ import pytest
 from gpulint.estimate.graph import Operation, Tensor
 from gpulint.estimate.time.kinds import _KINDS, KINDS, SLOTS
 from gpulint.estimate.time.work import NOTHING, Work, work_of
-from tests.estimate.made import op, tensor
+from tests.estimate.time.made import op, tensor
 from tests.estimate.traced import traced
 
 
