@@ -614,7 +614,10 @@ def test_who_divides_by_the_loss_scale(release: str, policy: str, expected: set[
     ("more", "message"),
     [
         ("", "`tf.count_nonzero` was removed in TensorFlow 2.0"),
-        ("print(tf.Session().run(count))", "written for TensorFlow 1: `tf.count_nonzero` and 1 other name are gone"),
+        (
+            "print(tf.Session().run(count))",
+            "written for TensorFlow 1: `tf.count_nonzero` and 1 other name were removed",
+        ),
     ],
 )
 def test_one_name_of_tensorflow_1_is_no_file_of_it(more: str, message: str, tmp_path: Path) -> None:

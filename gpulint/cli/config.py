@@ -24,10 +24,10 @@ from gpulint.settings import OPTIONS, Option, Settings
     help="Print the JSON schema of the settings in such a file, for editors.",
 )
 def command(key: str | None, schema: str | None) -> None:
-    """Show the settings there are, or one of them."""
+    """List all settings, or explain one of them."""
     if schema is not None:
         if key is not None:
-            raise UserError("--schema is of all settings: name none")
+            raise UserError("--schema covers all settings: name no setting")
         table = settings_schema.schema(pack.load(installed=False), levels.IDS)
         printed = settings_schema.of_pyproject(table) if schema == "pyproject.toml" else table
         click.echo(json.dumps(printed, indent=2))

@@ -61,7 +61,8 @@ def silence(
             if comment.codes is None or covering.is_used(comment):
                 continue
             if shown.issuperset(comment.codes):
-                message = f"suppresses nothing: no finding of {', '.join(comment.codes)} here"
+                named = ", ".join(comment.codes) if len(comment.codes) < 4 else f"its {len(comment.codes)} rules"
+                message = f"suppresses nothing: no finding of {named} here"
                 finding = _about(sources[0].file, comment, UNUSED, message, selection, catalogue)
                 kept.append(replace(finding, fix=_removal(rows[comment.cell], sources[0].file, comment)))
     return kept, silenced

@@ -27,7 +27,8 @@ class Folder:
 class Folders:
     """The folders, read on first use.
 
-    `finder` has the settings of the command line; `installed` says whether installed rule packs are used.
+    `finder` has the settings of the command line; `installed` says whether installed rule packs are used. Another
+    process that receives them reads them itself.
     """
 
     def __init__(self, finder: SettingsFinder, installed: bool, roots: Sequence[str], options: Options) -> None:
@@ -36,6 +37,9 @@ class Folders:
         self._roots = sorted({os.path.abspath(root) for root in roots}, key=len, reverse=True)
         self._options = options
         self._known: dict[str, Folder] = {}
+
+    def __reduce__(self) -> tuple[type[Folders], tuple[object, ...]]:
+        return Folders, (self._finder, self._installed, self._roots, self._options)
 
     @property
     def known(self) -> Sequence[Folder]:

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    LOADS_MODEL,
-    SAVES_MODEL,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Symbol,
-    confidence,
-    events,
-    is_version_checked,
-    known,
-    possible,
-    symbol_of,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, possible, values
+from gpulint.plugin.facts import LOADS_MODEL, SAVES_MODEL
+from gpulint.plugin.queries import is_version_checked, known, symbol_of
+from gpulint.plugin.symbols import Symbol
 
 
 class FileFormat(Rule):
@@ -68,7 +56,7 @@ class FileFormat(Rule):
         {".save(", ".save_weights", ".load_weights", "load_model", "save_model", "ModelCheckpoint", "save"}
     )
     why = "Keras 3 raises ValueError, often after the whole training"
-    instead = "let the name end in `.keras`"
+    instead = "use a file name that ends in `.keras`"
 
     def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
         owner = event.owner
@@ -121,8 +109,8 @@ _ENDINGS = {
 }
 """How a file is written or read → the endings that Keras 3.0 to 3.15 accept for it."""
 
-_EXPORT = "save to a name that ends in `.keras`; `model.export(folder)` writes a SavedModel for serving"
-_WEIGHTS = "let the name end in `.weights.h5`"
+_EXPORT = "save to a file name that ends in `.keras`; `model.export(folder)` writes a SavedModel for serving"
+_WEIGHTS = "use a file name that ends in `.weights.h5`"
 _INSTEAD = {
     "save": _EXPORT,
     "save_weights": _WEIGHTS,
@@ -130,7 +118,7 @@ _INSTEAD = {
     "`tf.train.Checkpoint(model=model).restore(path)`",
     "load_model": "save the model to a `.keras` file; a SavedModel is read by `tf.saved_model.load` or "
     "`keras.layers.TFSMLayer`",
-    "checkpoint": "let the name end in `.keras`",
+    "checkpoint": "use a file name that ends in `.keras`",
 }
 
 _LATEST = "ckpt-1"

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    LEGACY_OPTIMIZERS,
-    Draft,
-    Edit,
-    Plan,
-    Refused,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    fact,
-    is_version_checked,
-    unsafe,
-    values,
-)
+from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, events, unsafe, values
+from gpulint.plugin.facts import LEGACY_OPTIMIZERS, fact
+from gpulint.plugin.queries import is_version_checked
 
 
 class IgnoredByOptimizer(Rule):
@@ -69,7 +55,7 @@ class IgnoredByOptimizer(Rule):
     asks_release = True
     context_insensitive = True
     any_of_names = frozenset({"_resource_apply_dense", "_resource_apply_sparse", "get_updates", ".lr"})
-    why = "Keras 3 does not read it, and there is no error"
+    why = "Keras 3 ignores it silently"
     instead = "set `optimizer.learning_rate`"
 
     def on_attribute_set(self, event: events.AttributeSet, plan: Plan) -> Iterator[Report]:
@@ -86,10 +72,10 @@ class IgnoredByOptimizer(Rule):
         ):
             yield Report(
                 event.site,
-                "`lr` of an optimizer is set",
+                "setting `lr` of an optimizer has no effect",
                 confidence=confidence(event.where),
                 related=((optimizer.site, "the optimizer is created here"),),
-                fix=unsafe("Write `learning_rate`: the learning rate then changes", _spelled_out, event.site),
+                fix=unsafe("Set `learning_rate`: the learning rate then changes", _spelled_out, event.site),
             )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
+from gpulint.plugin import (
     Draft,
     Edit,
     Offer,
@@ -16,16 +16,14 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    calls,
     confidence,
     events,
-    is_version_checked,
-    names,
-    release,
-    removed,
     safe,
     unsafe,
 )
+from gpulint.plugin.facts import release, removed
+from gpulint.plugin.fixes import calls, names
+from gpulint.plugin.queries import is_version_checked
 
 
 class RemovedApi(Rule):
@@ -82,8 +80,8 @@ class RemovedApi(Rule):
     severity = Severity.ERROR
     in_graph_mode = True
     any_of_names = frozenset()
-    why = "it raises when the program gets there"
-    instead = "use what has taken its place"
+    why = "the program raises when it reaches this line"
+    instead = "use its replacement"
 
     @staticmethod
     def own_words(text: str, words: frozenset[str]) -> frozenset[str]:
@@ -159,7 +157,7 @@ class RemovedApi(Rule):
 
     def _instead(self, event: events.RemovedNameUsed) -> str:
         if event.name.endswith("()"):
-            return "leave out the parentheses: it is a property"
+            return "remove the parentheses: it is a property now"
         return f"use `{_short(event.replacement)}`" if event.replacement else self.instead
 
 
@@ -169,8 +167,8 @@ def _module(name: str) -> str:
 
 def _and_others(others: int) -> str:
     if not others:
-        return " is gone"
-    return f" and {others} other name{'s' if others > 1 else ''} are gone"
+        return " was removed"
+    return f" and {others} other name{'s' if others > 1 else ''} were removed"
 
 
 def _renaming(event: events.RemovedNameUsed) -> Offer | None:
@@ -181,15 +179,15 @@ def _renaming(event: events.RemovedNameUsed) -> Offer | None:
     if new is not None:
         return safe(f"Rename it to `{new}`", _method_renamed, site, new)
     if event.name.endswith("()"):
-        return safe("Leave out the parentheses", _uncalled, site)
+        return safe("Remove the parentheses", _uncalled, site)
     if event.of_object and event.replacement is not None:
         return safe(f"Rename it to `{event.replacement}`", _argument_renamed, site, event.replacement)
     if event.of_object:
         return None
-    name = f"`{_short(event.replacement)}`" if event.replacement is not None else "what it is called now"
+    name = f"`{_short(event.replacement)}`" if event.replacement is not None else "its new name"
     if event.since != "2.0" or ".compat.v1." in (event.replacement or ""):
-        return safe(f"Write {name}", _renamed, site, event.name)
-    return unsafe(f"Write {name}: its arguments can have other names", _renamed, site, event.name)
+        return safe(f"Use {name}", _renamed, site, event.name)
+    return unsafe(f"Use {name}: its arguments may have other names", _renamed, site, event.name)
 
 
 METHODS = (
@@ -217,7 +215,7 @@ def _renamed(draft: Draft, site: Site, old: str) -> list[Edit]:
     node, name = names.whole(draft, draft.node(site), old)
     new = removed.replacement(name)
     if new is None or not names.is_spelled(draft, node, name):
-        raise Refused("the name is not written out, or nothing has taken its place")
+        raise Refused("the name is an alias, or has no replacement")
     text, imports = names.spelled(draft, new, node)
     return [*imports, draft.rewrite(node, text)]
 

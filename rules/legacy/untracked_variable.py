@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpulint.api import (
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    confidence,
-    events,
-    is_version_checked,
-    known,
-    leaves,
-    possible,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, possible, values
+from gpulint.plugin.queries import is_version_checked, known, leaves
 
 
 class UntrackedVariable(Rule):

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpulint.api import (
-    CLEARS_SESSION,
-    MODEL_WORDS,
-    RUNS_EAGERLY,
+from gpulint.plugin import (
     Draft,
     Edit,
     Loop,
@@ -16,23 +13,17 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    Symbol,
     Where,
-    are_few,
-    callers,
     confidence,
     events,
-    in_every_turn,
-    is_sought,
-    known,
-    names,
     possible,
-    statements,
-    switched,
-    symbol_of,
     unsafe,
-    words,
 )
+from gpulint.plugin.facts import CLEARS_SESSION, RUNS_EAGERLY
+from gpulint.plugin.fixes import names, statements
+from gpulint.plugin.queries import are_few, callers, in_every_turn, is_sought, known, switched, symbol_of
+from gpulint.plugin.symbols import Symbol, words
+from gpulint.plugin.words import MODEL_WORDS
 
 
 class ModelInLoop(Rule):
@@ -94,7 +85,7 @@ class ModelInLoop(Rule):
     )
     all_of_name_sets = (MODEL_WORDS,)
     why = "the graphs of each model stay in memory with its variables"
-    instead = "give each round a process of its own, or reset the weights of one model; at least call `clear_session()`"
+    instead = "run each iteration in its own process, or reset the weights of one model"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         built = [
@@ -137,15 +128,17 @@ class ModelInLoop(Rule):
                 continue
             told |= {loop.site, place}
             is_search = any(caller.site == loop.site for caller in callers(event.where.caller))
-            around, turn = ("the search", "trial of a search") if is_search else ("the loop", "round of a loop")
+            around, turn = ("the search", "trial of a search") if is_search else ("the loop", "iteration of a loop")
             yield Report(
                 place,
-                f"a model is built and used in each {turn}",
+                f"a model is created and used in each {turn}",
                 confidence=confidence(event.where),
-                related=((loop.site, around), (event.site, "the model is made here")),
+                related=((loop.site, around), (event.site, "the model is created here")),
                 fix=None
                 if is_in_function
-                else unsafe("Clear the session in each round: older models go", _cleared, loop.site),
+                else unsafe(
+                    "Clear the session in each iteration: earlier models lose their graphs", _cleared, loop.site
+                ),
             )
 
     def _called(self) -> set[int]:

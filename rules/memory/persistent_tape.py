@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Where,
-    callers,
-    calls,
-    confidence,
-    events,
-    is_run_by_program,
-    safe,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, safe
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import callers, is_run_by_program
 
 
 class PersistentTape(Rule):
@@ -74,7 +63,7 @@ class PersistentTape(Rule):
     is_performance = True
     any_of_names = frozenset({"persistent"})
     why = "all activations stay in memory until the tape is deleted"
-    instead = "leave `persistent=True` out"
+    instead = "remove `persistent=True`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         uses_of: dict[Site, list[events.GradientTaken]] = defaultdict(list)
@@ -91,7 +80,7 @@ class PersistentTape(Rule):
             if alone and len({use.site for use in uses}) == 1 and not again and not elsewhere:
                 yield Report(
                     tape,
-                    "one gradient is taken of a persistent tape",
+                    "only one gradient is taken from a persistent tape",
                     why="" if all(_is_eager(use.where) for use in uses) else _TRACED,
                     confidence=confidence(uses[0].where),
                     related=((uses[0].site, "the gradient"),),
@@ -111,4 +100,4 @@ def _is_eager(where: Where) -> bool:
     return any(caller.function.startswith("on_") for caller in callers(where.caller))
 
 
-_TRACED = "all activations stay in memory wherever this is run eagerly; in a traced function it only misleads"
+_TRACED = "all activations stay in memory when this runs eagerly; in a traced function it is only misleading"

@@ -5,33 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from gpulint.api import (
-    COUNTER,
-    TRAINING_WORDS,
-    Literal,
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, values
+from gpulint.plugin.queries import (
     are_few,
     callers,
-    confidence,
-    events,
     goes_over_data,
     in_every_turn,
     is_endless,
     is_rare,
     iterated_sources,
-    length_of,
     loop_around,
     step_loops,
     symbol_of,
-    values,
 )
+from gpulint.plugin.symbols import COUNTER, Literal, Symbol, length_of
+from gpulint.plugin.words import TRAINING_WORDS
 
 
 class TensorsKept(Rule):
@@ -140,7 +128,7 @@ class TensorsKept(Rule):
                 continue
             yield Report(
                 event.site,
-                "a device tensor is kept in each step",
+                "every step keeps a device tensor",
                 confidence=confidence(event.where),
                 related=((loop.site, "the step loop"), (event.tensor.site, "the tensor comes from here")),
             )

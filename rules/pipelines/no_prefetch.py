@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DATASET_WORDS,
-    OPTION_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    calls,
-    confidence,
-    pipelines,
-    safe,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, safe, values
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import pipelines
+from gpulint.plugin.words import DATASET_WORDS, OPTION_WORDS
 
 
 class NoPrefetch(Rule):
@@ -76,15 +67,16 @@ class NoPrefetch(Rule):
     any_of_names = OPTION_WORDS
     any_of_names_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
     yields_to = ("GPU405",)
-    why = "the next batch is made only when the step asks for it"
-    instead = "end the pipeline with `.prefetch(tf.data.AUTOTUNE)`, or leave TensorFlow's own on"
+    why = "the next batch is prepared only when the step asks for it"
+    instead = "end the pipeline with `.prefetch(tf.data.AUTOTUNE)`, or let TensorFlow prefetch"
+    cost = "up to 1.9 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in pipelines.read_by_training(plan):
             if (last := pipelines.synchronous_end(event, plan)) is not None and not _is_prefetched(event.dataset):
                 yield Report(
                     last,
-                    "nothing reads ahead of this pipeline",
+                    "the pipeline does not prefetch",
                     confidence=confidence(event.where),
                     happens_at=event.site,
                     related=((event.site, "training reads it here"),),

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DATASET_WORDS,
-    OPTION_WORDS,
-    Draft,
-    Edit,
-    Plan,
-    Refused,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    calls,
-    confidence,
-    pipelines,
-    unsafe,
-)
+from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, unsafe
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import pipelines
+from gpulint.plugin.words import DATASET_WORDS, OPTION_WORDS
 
 
 class PrefetchNotLast(Rule):
@@ -79,8 +67,9 @@ class PrefetchNotLast(Rule):
     on_by_default = False
     any_of_names = OPTION_WORDS
     any_of_names_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
-    why = "what comes after it is done while the step waits"
+    why = "the training step waits for the transformations after it"
     instead = "move it to the end of the pipeline, or add another one there"
+    cost = "up to 1.9 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in pipelines.read_by_training(plan):
@@ -95,19 +84,19 @@ class PrefetchNotLast(Rule):
             last = waited_for or steps[-1].site
             yield Report(
                 steps[early].site,
-                "the prefetch is not the last step",
+                "`prefetch` is not the last transformation",
                 why="" if waited_for is not None else _OF_ELEMENTS,
                 confidence=confidence(event.where),
                 happens_at=event.site,
-                related=((last, "this comes after it"),),
+                related=((last, "this step comes after it"),),
                 supersedes=(last,),
-                fix=unsafe("Prefetch at the end: finished batches wait in memory", _at_end, steps[early].site, last),
+                fix=unsafe("Prefetch at the end: whole batches wait in memory", _at_end, steps[early].site, last),
             )
 
 
 _BATCHES = ("batch", "padded_batch", "ragged_batch")
 
-_OF_ELEMENTS = "elements are handed over and buffered one by one, not as batches"
+_OF_ELEMENTS = "the buffer holds single elements, not batches"
 
 
 def _at_end(draft: Draft, prefetch: Site, last: Site) -> list[Edit]:

@@ -5,27 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DEVICE_NAMES,
-    DEVICE_WORDS,
-    DeviceName,
-    DeviceScope,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    is_test,
-    known,
-    scopes_that_only_build,
-    statements,
-    unsafe,
-    values,
-    words,
-    words_of,
-)
+from gpulint.plugin import DeviceScope, Plan, Report, Rule, Severity, Site, confidence, events, unsafe, values
+from gpulint.plugin.facts import DeviceName
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import is_test, known, scopes_that_only_build
+from gpulint.plugin.symbols import words, words_of
+from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS
 
 
 class HardcodedDevice(Rule):
@@ -76,8 +61,8 @@ class HardcodedDevice(Rule):
     severity = Severity.WARNING
     any_of_names = DEVICE_WORDS
     source_pattern = DEVICE_NAMES
-    why = "the work is confined to this one GPU, whatever the machine has"
-    instead = "leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU"
+    why = "all of this work runs on one GPU, even if the machine has more"
+    instead = "let TensorFlow choose the device, or create the model in `strategy.scope()` to use every GPU"
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107", "GPU211")
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -101,7 +86,7 @@ class HardcodedDevice(Rule):
                     why=_WHY_OF_LAYERS if builds else "",
                     confidence=confidence(event.where),
                     fix=unsafe(
-                        "Take the block out of `tf.device`: TensorFlow places its operations",
+                        "Remove `tf.device`: TensorFlow chooses the device",
                         statements.without_manager,
                         event.site,
                     ),

@@ -5,27 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DEVICE_NAMES,
-    DEVICE_WORDS,
-    Caller,
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
-    callers,
-    confidence,
-    events,
-    iterated_sources,
-    leaves,
-    parse_device,
-    symbol_of,
-    values,
-)
+from gpulint.plugin import Caller, Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, values
+from gpulint.plugin.facts import parse_device
+from gpulint.plugin.queries import callers, iterated_sources, leaves, symbol_of
+from gpulint.plugin.symbols import Symbol
+from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS
 
 
 class ManualReplication(Rule):
@@ -75,7 +59,7 @@ class ManualReplication(Rule):
     code = "GPU106"
     name = "manual-replication"
     severity = Severity.INFO
-    why = "gradients are exchanged by hand, one device after the other"
+    why = "gradients are exchanged by hand, one device at a time"
     instead = "let `tf.distribute.MirroredStrategy` replicate the model"
     any_of_names = DEVICE_WORDS
     source_pattern = DEVICE_NAMES
@@ -93,11 +77,11 @@ class ManualReplication(Rule):
             if loop is not None:
                 yield Report(
                     loop.site,
-                    "a model for each GPU, built by hand",
+                    "one model per GPU is created by hand",
                     confidence=confidence(event.where),
                     related=(
-                        (scope.site, "the device changes with the loop"),
-                        (_in_loop(event.where, event.site, scope.site), "the model is built here"),
+                        (scope.site, "the loop iterates over the devices"),
+                        (_in_loop(event.where, event.site, scope.site), "the model is created here"),
                     ),
                 )
 

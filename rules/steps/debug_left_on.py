@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, left_on, statements, unsafe
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, unsafe
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import left_on
 
 
 class DebugLeftOn(Rule):
@@ -62,7 +64,7 @@ class DebugLeftOn(Rule):
         {"set_log_device_placement", "enable_check_numerics", "enable_dump_debug_info", "profiler"}
     )
     why = "it slows the run down, or floods its output"
-    instead = "leave it out, put it behind a debug flag, or stop it after some steps"
+    instead = "remove it, put it behind a debug flag, or stop it after some steps"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in left_on(plan, SWITCHES):
@@ -70,9 +72,7 @@ class DebugLeftOn(Rule):
                 event.site,
                 MESSAGES.get(event.name, "a debugging aid is left on"),
                 confidence=confidence(event.where),
-                fix=unsafe(
-                    "Remove the call: what it reports is no longer there", statements.without_statement, event.site
-                ),
+                fix=unsafe("Remove the call: it no longer reports", statements.without_statement, event.site),
             )
 
 

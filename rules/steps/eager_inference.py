@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    MODEL_WORDS,
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
+from gpulint.plugin.queries import (
     are_few,
     callers,
     chain,
-    confidence,
-    events,
     fitting_loops,
     has_compiled_way,
     in_every_turn,
-    is_array,
-    is_drawn,
-    is_observed,
     is_rare,
     leaves,
-    possible,
     rounds,
     updates,
-    values,
-    words,
 )
+from gpulint.plugin.symbols import is_array, is_drawn, is_observed, words
+from gpulint.plugin.words import MODEL_WORDS
 
 
 class EagerInference(Rule):

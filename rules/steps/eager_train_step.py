@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, unsafe, values
+from gpulint.plugin.fixes import loops
+from gpulint.plugin.queries import (
     are_few,
     callers,
     chain,
-    confidence,
-    events,
     fitting_loops,
     has_compiled_way,
     in_every_turn,
     is_rare,
     leaves,
-    loops,
-    possible,
     symbol_of,
-    unsafe,
-    values,
 )
+from gpulint.plugin.symbols import Symbol
 
 
 class EagerTrainStep(Rule):
@@ -105,8 +94,9 @@ class EagerTrainStep(Rule):
     is_performance = True
     any_of_names = frozenset({"GradientTape", ".minimize"})
     yields_to = ("GPU502",)
-    why = "each operation of the step is dispatched from Python"
+    why = "Python dispatches every operation of the step"
     instead = "put the step into a function decorated with `@tf.function`"
+    cost = "5 to 37 × slower"
 
     def __init__(self) -> None:
         self._steps: list[tuple[events.Event, tuple[values.Tensor, ...]]] = []
@@ -208,11 +198,11 @@ class EagerTrainStep(Rule):
             told.add(step)
             report = Report(
                 place,
-                "the training step is run eagerly",
+                "the training step runs eagerly",
                 confidence=confidence(event.where),
                 related=((of_step[-1].site, "in this loop"), *chain(event.where)),
                 fix=unsafe(
-                    "Decorate it with `@tf.function`: its Python code runs at tracing only",
+                    "Decorate it with `@tf.function`: its Python code then runs only while tracing",
                     loops.compiled,
                     place,
                 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, callers, chain, confidence, events, is_run_by_program, words
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin.queries import callers, chain, is_run_by_program
+from gpulint.plugin.symbols import words
 
 
 class FrozenRandom(Rule):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events, possible, together, values
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, possible, together, values
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class AccumulationUnderStrategy(Rule):
@@ -54,7 +55,7 @@ class AccumulationUnderStrategy(Rule):
     any_of_names = STRATEGY_WORDS
     all_of_name_sets = (frozenset({"gradient_accumulation_steps"}),)
     why = "it raises at the first step: the replicas cannot be merged inside the optimizer's condition"
-    instead = "a larger batch per replica, or accumulate in variables of your own"
+    instead = "use a larger batch per replica, or accumulate in your own variables"
 
     def __init__(self) -> None:
         self._compiled: dict[int, list[values.Value]] = {}
@@ -80,5 +81,5 @@ def _raises(optimizer: values.Value, strategy: values.Strategy | None, event: ev
             optimizer.site,
             "this optimizer accumulates gradients, which raises under a multi-replica strategy",
             confidence=confidence(event.where, strategy.where),
-            related=((strategy.site, "the strategy is made here"), (event.site, "the model is trained here")),
+            related=((strategy.site, "the strategy is created here"), (event.site, "the model is trained here")),
         )

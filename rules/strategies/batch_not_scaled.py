@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpulint.api import (
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     JustifyingComment,
@@ -16,16 +15,16 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    calls,
     confidence,
     events,
-    names,
     possible,
     together,
     unsafe,
     values,
-    words,
 )
+from gpulint.plugin.fixes import calls, names
+from gpulint.plugin.symbols import words
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class _Batch(NamedTuple):
@@ -137,12 +136,12 @@ class BatchNotScaled(Rule):
                 continue
             yield Report(
                 place,
-                f"a batch of {size.value} whatever the number of replicas",
+                f"batch size {size.value} is not scaled by the number of replicas",
                 confidence=confidence(event.where, strategy.where),
-                related=((strategy.site, "it is split over the replicas of this strategy"),),
-                unless=JustifyingComment((place, batched, size.origin or place), SAID, "batch"),
+                related=((strategy.site, "the batch is split over the replicas of this strategy"),),
+                unless=JustifyingComment((place, batched, size.origin or place), SAID, SUBJECTS),
                 fix=unsafe(
-                    "Scale it by the replicas: each gets the whole size, the learning rate may have to grow with it",
+                    "Scale it by the number of replicas: the learning rate may have to grow, too",
                     _scaled,
                     batched,
                     place if place != batched else None,
@@ -213,3 +212,5 @@ COUNTED = frozenset({"gpus", "gpu", "ngpus", "ngpu", "replicas", "replica", "dev
 
 SAID = frozenset({"global", "total", "overall", "effective"})
 """Words in a comment or docstring that say so of the size."""
+
+SUBJECTS = frozenset({"batch", "batches", "batch_size", "batchsize", "bs", "minibatch", "size"})

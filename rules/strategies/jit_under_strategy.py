@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    calls,
-    confidence,
-    events,
-    together,
-    trained_models,
-    unsafe,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, together, unsafe, values
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import trained_models
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class JitUnderStrategy(Rule):
@@ -71,7 +60,7 @@ class JitUnderStrategy(Rule):
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
     why = "collectives between replicas do not compile with XLA: the first step raises"
-    instead = "leave `jit_compile` off under this strategy, or jit only an inner function without collectives"
+    instead = "turn `jit_compile` off under this strategy, or compile only an inner function without collectives"
 
     def __init__(self) -> None:
         self._compiled: list[events.ModelCompiled] = []
@@ -107,7 +96,7 @@ class JitUnderStrategy(Rule):
                 place,
                 "`jit_compile=True` under a multi-replica strategy",
                 confidence=confidence(event.where, strategy.where),
-                related=((strategy.site, "the strategy is made here"),),
+                related=((strategy.site, "the strategy is created here"),),
                 fix=unsafe(
                     "Remove `jit_compile=True`: the step is compiled by TensorFlow, not by XLA",
                     calls.without_argument,

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    callers,
-    confidence,
-    events,
-    makers,
-    scopes,
-    unsafe,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, unsafe
+from gpulint.plugin.fixes import scopes
+from gpulint.plugin.queries import callers, makers
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class ScopeNotEntered(Rule):
@@ -65,7 +55,7 @@ class ScopeNotEntered(Rule):
     name = "scope-not-entered"
     severity = Severity.ERROR
     any_of_names = STRATEGY_WORDS
-    why = "a scope that is not entered does nothing: what follows is built outside the strategy"
+    why = "a scope that is not entered does nothing: everything after it is created outside the strategy"
     instead = "write `with strategy.scope():`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -91,9 +81,9 @@ class ScopeNotEntered(Rule):
                 event.site,
                 "`scope()` is called but the scope is never entered",
                 confidence=confidence(event.where),
-                related=((event.strategy.site, "the strategy is made here"),),
+                related=((event.strategy.site, "the strategy is created here"),),
                 fix=unsafe(
-                    "Enter it for what is made behind it: models then train on every replica",
+                    "Enter it for the code that follows: models then train on every replica",
                     scopes.with_entered,
                     event.site,
                     making,

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Caller,
-    Path,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Where,
-    calls,
-    confidence,
-    events,
-    is_test,
-    parse_device,
-    possible,
-    unsafe,
-    values,
-)
+from gpulint.plugin import Caller, Plan, Report, Rule, Severity, Where, confidence, events, possible, unsafe, values
+from gpulint.plugin.facts import parse_device
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import is_test
+from gpulint.plugin.symbols import Path
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class SingleDeviceStrategy(Rule):
@@ -69,7 +57,7 @@ class SingleDeviceStrategy(Rule):
     severity = Severity.WARNING
     any_of_names = STRATEGY_WORDS
     why = "there is one replica: the other GPUs idle"
-    instead = "leave `devices` out to use every visible GPU"
+    instead = "remove `devices` to use every visible GPU"
 
     def __init__(self) -> None:
         self._built: list[events.StrategyBuilt] = []
@@ -86,7 +74,7 @@ class SingleDeviceStrategy(Rule):
         if event.strategy.kind == "mirrored" and not fell_back:
             report = Report(
                 event.site,
-                f"the strategy is given one GPU, `{devices[0]}`",
+                f"the strategy uses only one GPU, `{devices[0]}`",
                 confidence=confidence(event.where),
                 supersedes=(event.site,),
                 fix=unsafe(
@@ -100,7 +88,7 @@ class SingleDeviceStrategy(Rule):
         elif event.strategy.kind in ("one_device", "mirrored") and fell_back:
             yield Report(
                 event.site,
-                f"falls back to one GPU, `{devices[0]}`, without a word",
+                f"silently falls back to one GPU, `{devices[0]}`",
                 confidence=confidence(event.where),
             )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import dropwhile
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events, together
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, together
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class StrategyUnused(Rule):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.api import Rule, Severity
+from gpulint.plugin import Rule, Severity
 
 
 class UnmatchedSuppression(Rule):
@@ -36,6 +36,6 @@ class UnmatchedSuppression(Rule):
     code = "GPU005"
     name = "unmatched-suppression"
     severity = Severity.WARNING
-    why = "it switches nothing back on"
-    instead = "give both the same list of rules"
+    why = "it re-enables nothing"
+    instead = "list the same rules in both comments"
     on_by_default = True

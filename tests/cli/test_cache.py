@@ -15,7 +15,7 @@ RULE = '''"""A rule of the user's."""
 
 import tensorflow_words
 
-from gpulint.api import Report, Rule, Severity, Site
+from gpulint.plugin import Report, Rule, Severity, Site
 
 
 class Named(Rule):

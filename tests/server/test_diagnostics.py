@@ -92,8 +92,7 @@ def test_a_diagnostic_says_what_the_command_line_says(tmp_path: Path) -> None:
         assert found.message.startswith("operations are pinned to `/gpu:0`\nthe work is confined")
         assert found.range == types.Range(types.Position(2, 5), types.Position(2, 24))
         assert found.code_description is not None
-        page = Path(urlsplit(found.code_description.href).path)
-        assert page.name == "hardcoded_device.py" and page.is_file()
+        assert found.code_description.href == "https://gpulint.readthedocs.io/rules/hardcoded-device/"
 
     edit(test, tmp_path)
 

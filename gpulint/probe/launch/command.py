@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import psutil
 
@@ -63,6 +64,8 @@ def command_line(
     no_jit: bool,
     simulated: Simulated = Simulated(),
     profile_steps: int = 0,
+    extension: str = "",
+    extension_settings: Mapping[str, object] = MappingProxyType({}),
 ) -> list[str]:
     """The command line that runs a program under the agent. Unbuffered, so that log lines stay whole."""
     options = json.dumps(
@@ -74,6 +77,8 @@ def command_line(
             "simulate_gpus": simulated.gpus,
             "simulate_memory": simulated.memory,
             "profile_steps": profile_steps,
+            "extension": extension,
+            "extension_settings": dict(extension_settings),
         }
     )
     if target.is_notebook:

@@ -36,7 +36,7 @@ _UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp")
 _USES = ("compiled", "fitted", "used")
 """Words of a model finding for the line that uses it."""
 
-_SIZE = re.compile(r"\bbatch of (\d+)")
+_SIZE = re.compile(r"\bbatch size (\d+)")
 
 
 def _made_at(finding: Finding, capture: Capture) -> Strategy | None:

@@ -177,7 +177,7 @@ def test_a_step_without_run_leaves_replicas_idle() -> None:
 
 
 def test_the_batch_of_a_divided_dataset_is_what_replicas_share() -> None:
-    message = "a batch of 32 whatever the number of replicas"
+    message = "batch size 32 is not scaled by the number of replicas"
     divided = capture(strategies=[MIRRORED], batches=[Batch(HERE, 32)])
     assert observed("GPU209", divided, message) == "each of the 2 replicas got 16 of 32"
     assert said("GPU209", capture(strategies=[MIRRORED], batches=[Batch(HERE, 64)]), message) is None
@@ -231,13 +231,13 @@ def test_the_error_that_a_rule_speaks_of_confirms_it(code: str, error: str) -> N
 
 def test_a_removed_name_is_confirmed_by_the_error_that_names_it() -> None:
     gone = capture(error="AttributeError: module 'tensorflow' has no attribute 'Session'")
-    assert said("GPU901", gone, "`tf.Session` is gone") is None  # elsewhere
+    assert said("GPU901", gone, "`tf.Session` was removed") is None  # elsewhere
     gone.error_at = HERE
-    assert said("GPU901", gone, "`tf.Session` is gone") is True
-    assert said("GPU901", gone, "`tf.contrib` is gone") is None
+    assert said("GPU901", gone, "`tf.Session` was removed") is True
+    assert said("GPU901", gone, "`tf.contrib` was removed") is None
     ran_here = capture(executions=ran((HERE, "MatMul", "", "CPU:0")))
-    assert said("GPU901", ran_here, "`tf.Session` is gone") is False
-    assert said("GPU901", gone, "`tf.contrib` and 4 other names are gone") is True
+    assert said("GPU901", ran_here, "`tf.Session` was removed") is False
+    assert said("GPU901", gone, "`tf.contrib` and 4 other names were removed") is True
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_a_variable_that_changed_after_it_was_read_came_too_late(
     before: dict[str, str], after: dict[str, str], expected: bool | None
 ) -> None:
     seen = capture(environment={"query": before, "runtime": before, "end": after})
-    assert said("GPU302", seen, "`TF_GPU_ALLOCATOR` set after it was read") is expected
+    assert said("GPU302", seen, "`TF_GPU_ALLOCATOR` is set after TensorFlow has read it") is expected
 
 
 def models(*older: int, layers: int = 3) -> list[Variable]:
@@ -395,7 +395,7 @@ def test_the_function_of_a_finding_is_the_one_on_its_line_or_defined_there() -> 
     functions = {(one.name, one.where): one for one in (called, nested)}
     assert "`step`" in observed("GPU504", capture(functions=functions))
     far = nested._replace(where=ELSEWHERE)
-    defined = {("sampled", HERE, "trace"): Traced(9, 1.0, ())}
+    defined = {("sampled", HERE, "trace"): Traced(9, 1.0, (), 8, 0.9)}
     found = capture(functions={("sampled", ELSEWHERE): far}, traced=defined)
     assert "`sampled`" in observed("GPU505", found)
     assert said("GPU505", capture(functions={("sampled", ELSEWHERE): far})) is None

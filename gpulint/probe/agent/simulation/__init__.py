@@ -8,6 +8,7 @@ translated where Python calls the runtime and where results come back. Everythin
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from gpulint.probe.agent.simulation.buffers import Buffers
@@ -39,6 +40,7 @@ class Simulation:
         self._placing: Placing | None = None
         self._listing: Listing | None = None
         self._graphs: Graphs | None = None
+        self._substitutes: Substitutes | None = None
 
     def install(self, tensorflow: Any) -> None:
         """Wraps TensorFlow, which has just been imported. Raises Unsupported."""
@@ -55,7 +57,8 @@ class Simulation:
             Eager(self._names, placing, ledger, capacity, buffers, pieces).install()
             self._graphs = Graphs(self._names, placing, pieces)
             self._graphs.install()
-            Substitutes(pieces).install(tensorflow)
+            self._substitutes = Substitutes(pieces)
+            self._substitutes.install(tensorflow)
             watch_meshes(self._refuse)
         except AttributeError as error:
             raise Unsupported(f"this TensorFlow is not as it should be ({error})") from None
@@ -68,6 +71,14 @@ class Simulation:
     def growth(self) -> bool | None:
         """Whether memory growth would be in force for GPUs; None before the runtime is created."""
         return self._listing.growth if self._listing is not None else None
+
+    def seen(self, device: str) -> str:
+        """The program's name of a device of the runtime."""
+        return self._names.seen(device)
+
+    def for_real_kernels(self) -> AbstractContextManager[None]:
+        """A context in which what is traced is meant for real GPUs: cuDNN and NCCL are not replaced."""
+        return self._substitutes.suspended() if self._substitutes is not None else nullcontext()
 
     def translate(self, graph: Any) -> None:
         """Translates the device names in a RunMetadata graph to the program's."""

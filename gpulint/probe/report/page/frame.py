@@ -12,13 +12,15 @@ from gpulint._version import __version__
 from gpulint.probe.report.page.markup import Child, document, raw, tag
 
 
-def framed(command: str, banner: Element, sections: Sequence[tuple[str, Iterable[Child]]]) -> str:
-    """A page with a section for each name, and a tab for each section if there are several."""
+def framed(
+    command: str, banner: Element, sections: Sequence[tuple[str, Iterable[Child]]], tool: str = "gpulint probe"
+) -> str:
+    """A page with a section for each name, and a tab for each section if there are several. `tool` made it."""
     names = [name for name, _ in sections]
     return document(
         tag(
             "html",
-            _head(command),
+            _head(command, tool),
             tag(
                 "body",
                 banner,
@@ -40,7 +42,7 @@ def framed(command: str, banner: Element, sections: Sequence[tuple[str, Iterable
     )
 
 
-def _head(command: str) -> Element:
+def _head(command: str, tool: str) -> Element:
     style, script = _own("page.css"), _own("page.js")
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
@@ -53,7 +55,7 @@ def _head(command: str) -> Element:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="referrer", content="no-referrer"),
         tag("link", rel="icon", href="data:,"),
-        tag("title", f"gpulint probe: {command}" if command else "gpulint probe"),
+        tag("title", f"{tool}: {command}" if command else tool),
         raw("style", style),
     )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from xml.etree.ElementTree import Element
 
+from gpulint.probe.advice.words import holders
+from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.curves import Curve, Points, Span, curves, phases
 from gpulint.probe.measures.holders import GROUP_NAMES, Held, Holder
 from gpulint.probe.measures.sizes import in_words
@@ -32,7 +34,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
     """Who held each device's memory at its peak; then the phases, and a curve for each device, card, and the host."""
     known = [one for one in report.held if one.holders]
     if known:
-        yield tag("div", (treemap(one, places) for one in known), class_="figures")
+        yield tag("div", (treemap(one, places.located) for one in known), class_="figures")
         yield table(
             ("device", "held by", "bytes", "share", "line"),
             (
@@ -63,11 +65,12 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
             ),
             class_="legend",
         )
-    yield tag("div", (_figure(curve, spans, end) for curve in seen), class_="figures")
+    who = {one.device: holders(one) for one in report.held}
+    yield tag("div", (_figure(curve, spans, end, who.get(curve.subject, "")) for curve in seen), class_="figures")
 
 
-def treemap(held: Held, places: Places) -> Element:
-    """Who held a device's memory at its peak: areas are proportional to bytes."""
+def treemap(held: Held, located: Callable[[Where], str]) -> Element:
+    """Who held a device's memory at its peak: areas are proportional to bytes. `located` is a line as users know it."""
     ordered = sorted((one for one in held.holders if one.bytes), key=lambda one: -one.bytes)
     shown = ordered[:BOXES]
     rest = sum(one.bytes for one in ordered[BOXES:])
@@ -82,7 +85,7 @@ def treemap(held: Held, places: Places) -> Element:
         tag("figcaption", tag("b", f"{held.device} memory"), " ", tag("span", said, class_="aside")),
         tag(
             "svg",
-            (_box(one, box, places) for one, box in zip(shown, boxes, strict=True)),
+            (_box(one, box, located) for one, box in zip(shown, boxes, strict=True)),
             viewBox=f"0 0 {MAP_WIDTH} {MAP_HEIGHT}",
             class_="treemap",
             role="img",
@@ -100,10 +103,10 @@ def _amounts(held: Held) -> Iterator[str]:
         yield f"the process holds {in_words(held.process)}"
 
 
-def _box(one: Holder, box: Box, places: Places) -> Element:
+def _box(one: Holder, box: Box, located: Callable[[Where], str]) -> Element:
     lines = [GROUP_NAMES[one.group], in_words(one.bytes)]
     if one.where is not None:
-        lines[1] += f" · {places.located(one.where)}"
+        lines[1] += f" · {located(one.where)}"
     fitting = [text for number, text in enumerate(lines, 1) if box.height >= 8 + 17 * number]
     return tag(
         "g",
@@ -130,7 +133,7 @@ def _cut(text: str, width: float) -> str:
     return text if len(text) <= fits else f"{text[: fits - 1]}…" if fits >= 6 else ""
 
 
-def _figure(curve: Curve, spans: Sequence[Span], end: float) -> Element:
+def _figure(curve: Curve, spans: Sequence[Span], end: float, who: str) -> Element:
     top = _top(curve)
     said = f"{_value(curve, curve.last)} at the end, at most {_value(curve, curve.peak)}"
     if curve.limit and curve.unit == "bytes":
@@ -148,19 +151,22 @@ def _figure(curve: Curve, spans: Sequence[Span], end: float) -> Element:
             *(_line(points, end, top, number) for number, (_, points) in enumerate(lines)),
             _limit(curve, top),
         ],
-        _reads(curve, lines, end),
+        _reads(curve, lines, end, who),
         [f"{end * part / TICKS:.3g} s" for part in range(TICKS + 1)],
         [_value(curve, top * part / TICKS) for part in range(TICKS, -1, -1)],
         f"{curve.subject}: {said}",
     )
 
 
-def _reads(curve: Curve, lines: Sequence[tuple[str, Points]], end: float) -> list[Reading]:
-    """The values of all lines at each point of the first."""
+def _reads(curve: Curve, lines: Sequence[tuple[str, Points]], end: float, who: str) -> list[Reading]:
+    """The values of all lines at each point of the first; `who` held the memory at its highest."""
     reads = []
-    for t, _ in lines[0][1]:
+    highest = max(lines[0][1], key=lambda point: point[1])
+    for point in lines[0][1]:
+        t = point[0]
         values = [f"{name} {_value(curve, _at(points, t))}" for name, points in lines]
-        reads.append(Reading(WIDTH * t / end, f"{t:.1f} s: {', '.join(values)}"))
+        held = f"; at the peak: {who}" if who and point is highest else ""
+        reads.append(Reading(WIDTH * t / end, f"{t:.1f} s: {', '.join(values)}{held}"))
     return reads
 
 

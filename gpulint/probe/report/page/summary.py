@@ -34,7 +34,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         yield from step_bar(spent, on_gpu)
     yield from _changes(report.advice, places)
     drawn = steps.figure(spent, on_gpu) if spent is not None else None
-    maps = [treemap(one, places) for one in report.held if _is_known(one)][:1]
+    maps = [treemap(one, places.located) for one in report.held if _is_known(one)][:1]
     if drawn is not None or maps:
         yield tag("div", drawn, maps, class_="figures")
     yield tag("h3", "Checks")
@@ -53,7 +53,8 @@ def step_bar(spent: TimeSpent, on_gpu: bool) -> Iterator[Child]:
     each = spent.seconds / spent.steps if spent.steps else 0.0
     texts = [(part.name, f"{percent(part.share)} · {duration(part.share * each)}") for part in parts]
     said = "; ".join(f"{name} {text}" for name, text in texts)
-    aside = f"a step of {duration(each)}, mean of {spent.steps:,}; median {duration(spent.step_median)}, "
+    whose = f"{spent.worker}, " if spent.worker else ""
+    aside = f"a step of {whose}{duration(each)}, mean of {spent.steps:,}; median {duration(spent.step_median)}, "
     yield bar([(part.name, part.share) for part in parts], f"Where the time of a step goes: {said}")
     yield legend(texts, on_gpu, f"{aside}95th percentile {duration(spent.step_p95)}")
 

@@ -1,0 +1,193 @@
+"""`gpulint estimate`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+
+import click
+
+from gpulint.cli import options
+from gpulint.cli.options import UserError
+from gpulint.cli.probing import require_notebook
+from gpulint.estimate import cards
+from gpulint.estimate.cards import Card, UnknownCard
+from gpulint.estimate.estimating import estimated
+from gpulint.estimate.report import FORMATS, render
+from gpulint.estimate.report.words import place
+from gpulint.estimate.tracing import NotTraced, trace
+from gpulint.probe.launch.command import Target
+from gpulint.probe.measures.cards import Cards
+from gpulint.probe.report.file import check_writable, write
+from gpulint.probe.report.layout import DEFAULT, columns_of
+
+MORE_GPUS = (2, 4, 8)
+"""Numbers of GPUs that the report scales to where the user names none."""
+
+
+def _cards(context: click.Context, option: click.Parameter, value: str | None) -> tuple[Card, ...] | None:
+    """The value of `--gpu`. Raises click.BadParameter."""
+    try:
+        return None if value is None else cards.cards(value)
+    except UnknownCard as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _shapes(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> Mapping[str, tuple[int | None, ...]]:
+    """The values of `--shape`. Raises click.BadParameter."""
+    found = {}
+    for value in values:
+        name, equals, sizes = value.partition("=")
+        words = [word.strip() for word in sizes.split(",")]
+        if not name or not equals or not all(word == "?" or (word.isdecimal() and int(word)) for word in words):
+            raise click.BadParameter(f"{value!r} is no shape: write NAME=32,128, with ? for a dimension to leave open")
+        found[name.strip()] = tuple(None if word == "?" else int(word) for word in words)
+    return found
+
+
+@click.command("estimate", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("script", required=False, type=click.Path())
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does.")
+@click.option(
+    "--gpu",
+    "chosen",
+    callback=_cards,
+    metavar="NAME[,NAME…]",
+    help="The cards, such as T4,A100-80GB, or memory=24GiB,tflops=80,bandwidth=1000 (TFLOP/s, GB/s) for any other."
+    "  [default: this machine's, else those that clouds rent out most]",
+)
+@click.option(
+    "--gpus",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="GPUs that the program finds, and to which the report scales.  [default: 1; scales to 2, 4 and 8]",
+)
+@click.option(
+    "--batch", type=click.IntRange(min=1), metavar="N", help="Examples per GPU and step, in place of the program's."
+)
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    callback=_shapes,
+    metavar="NAME=SIZE,SIZE…",
+    help="Sizes that the program leaves open, by the name of an argument or the position in an element of the dataset; "
+    "? leaves one open; can be repeated.",
+)
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Stop the program after S seconds.")
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Form of the report.")
+@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there.")
+@click.option("--html", "html_path", metavar="FILE", help="Write the report as a page to this file, too.")
+@options.color
+def command(
+    script: str | None,
+    arguments: tuple[str, ...],
+    module: str | None,
+    chosen: tuple[Card, ...] | None,
+    gpus: int | None,
+    batch: int | None,
+    shapes: Mapping[str, tuple[int | None, ...]],
+    timeout: float | None,
+    output_format: str,
+    output_file: str | None,
+    html_path: str | None,
+    color: str,
+) -> None:
+    """Estimate whether a training step fits on a GPU, up to which batch, and what bounds its speed, without that GPU.
+
+    SCRIPT runs as `python SCRIPT ARGUMENTS…` would, on simulated GPUs, until its training step has been traced, and is
+    stopped before the step runs. A notebook (.ipynb) runs as `jupyter execute` would; options of gpulint stand before
+    the script.
+
+    Exit status: 0 the step fits on every GPU that --gpu names, 1 it does not fit on one of them, 2 wrong usage or an
+    internal error, 3 that is unknown, or no training step could be traced, 4 the program itself failed before its
+    training step, 124 it took too long.
+    """
+    if not (module or script):
+        raise UserError("name a program: gpulint estimate SCRIPT, or -m MODULE")
+    given = (script, *arguments) if module and script else arguments
+    target = Target(module or script or "", module is not None, tuple(given))
+    if not target.is_module and not os.path.isfile(target.name):
+        raise UserError(f"{target.name}: no such file")
+    if target.is_notebook:
+        require_notebook(target)
+    for path in filter(None, (output_file, html_path)):
+        _file(check_writable, path)
+    traced = trace(target, gpus=gpus or 1, batch=batch, shapes=shapes, timeout=timeout or None)
+    if isinstance(traced, NotTraced):
+        options.say(why(traced, target))
+        sys.exit(_status(traced))
+    numbers = (gpus,) if gpus is not None and gpus > 1 else MORE_GPUS
+    found = estimated(traced, chosen or of_this_machine() or tuple(map(cards.by_name, cards.DEFAULTS)), numbers)
+    width = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
+    text = render(output_format, found, not output_file and options.use_color(color), width=width)
+    if output_file:
+        _file(write, output_file, text)
+    else:
+        click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
+    if html_path:
+        from gpulint.estimate.report import page
+
+        _file(write, html_path, page.render(found, shlex.join(target.words)))
+    answers = {one.memory.fits if one.memory is not None else "unknown" for one in found.cards}
+    sys.exit(0 if chosen is None else 1 if "no" in answers else 3 if "unknown" in answers else 0)
+
+
+def of_this_machine() -> tuple[Card, ...]:
+    """The cards of this machine that the table knows, each once."""
+    opened = Cards.open()
+    if isinstance(opened, str):
+        return ()
+    found: dict[str, Card] = {}
+    for row in opened.sample(()):
+        try:
+            card = cards.by_name(row.name)
+        except UnknownCard:
+            continue
+        found.setdefault(card.name, card)
+    opened.close()
+    return tuple(found.values())
+
+
+def why(found: NotTraced, target: Target) -> str:
+    """One line that says why there is no estimate, and what helps."""
+    at = place(found.where.path, found.where.row) if found.where is not None else ""
+    there = at or target.name
+    message = " ".join(found.message.split())
+    if found.reason == "no step":
+        return (
+            f"{target.name} ended without a training step: neither `fit` nor a function that takes gradients was called"
+        )
+    if found.reason == "died":
+        reason = message or (f"exit status {found.status}" if found.status is not None else "a signal ended it")
+        needs = "; an estimate needs the data that the program reads before its first step"
+        is_missing = any(word in message for word in ("FileNotFound", "NotFoundError", "No such file"))
+        return f"{there} failed before its first training step: {reason}{needs if is_missing else ''}"
+    if found.reason == "dynamic":
+        return f"the step at {there} leaves {message} open; state it with --batch N or --shape NAME=32,128"
+    if found.reason == "eager":
+        return f"{there} takes gradients eagerly, and cannot be traced as a `tf.function`: {message}"
+    if found.reason == "untraceable":
+        return f"the step at {there} cannot be read: {message}"
+    if found.reason == "refused":
+        return f"GPUs cannot be simulated: {message}"
+    return f"{target.name} was stopped before its first training step ({message})"
+
+
+def _status(found: NotTraced) -> int:
+    if found.reason == "stopped":
+        return 124
+    return 4 if found.reason == "died" else 3
+
+
+def _file(use: Callable[..., None], path: str, *text: str) -> None:
+    try:
+        use(path, *text)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from None

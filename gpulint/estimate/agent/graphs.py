@@ -1,0 +1,437 @@
+"""From a traced function to the graph that TensorFlow would run, with static shapes, as a `StepGraph`.
+
+The batch size is set in the graph and not by tracing again: the shapes of arguments and of what iterators return are
+replaced, Grappler optimizes the graph for GPUs as the runtime would, and TensorFlow's shape inference does the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from gpulint.estimate.agent.inlining import Inlined
+from gpulint.estimate.agent.pieces import Pieces
+from gpulint.estimate.agent.places import Sources
+from gpulint.estimate.graph import Attribute, Edge, Function, Operation, Tensor
+from gpulint.probe.agent.simulation.kernels import Kernels
+
+HEAD = "/job:localhost/replica:0/task:0/device:"
+
+_GRADIENT = re.compile(r"(^|/)(gradient_tape|gradients)/")
+"""Name scopes of operations that a `GradientTape` or `tf.gradients` creates."""
+
+_ITERATORS = frozenset(
+    {
+        "IteratorGetNext",
+        "IteratorGetNextSync",
+        "IteratorGetNextAsOptional",
+        "OptionalGetValue",
+        "MultiDeviceIteratorGetNextFromShard",
+    }
+)
+"""Operations that say in `output_shapes` what a dataset's elements look like."""
+
+_LOOPS = frozenset({"While", "StatelessWhile"})
+_CHOICES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+
+_COMPILED = "_XlaMustCompile"
+_LOWERED = "_lower_using_switch_merge"
+_SHAPES = "output_shapes"
+
+Shape = tuple["int | None", ...] | None
+"""A shape; None where the rank or a dimension is unknown."""
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A variable that enters a function: the placeholder of its handle, and what it is."""
+
+    placeholder: str
+    dtype: Any
+    shape: Any
+
+
+@dataclass(frozen=True)
+class Read:
+    """A function as it was read out of TensorFlow."""
+
+    body: Function
+    functions: dict[str, Function]
+    names: dict[str, int]
+    """Name of a placeholder → its operation in `body`."""
+    is_optimized: bool
+    is_compiled: bool
+
+
+class Reader:
+    """Reads a concrete function's graph for several batch sizes."""
+
+    def __init__(
+        self,
+        pieces: Pieces,
+        concrete: Any,
+        variables: Iterable[Captured],
+        device_of: Callable[[str], str],
+        sources: Sources,
+        gpus: int = 1,
+    ) -> None:
+        """`device_of` gives the short name, as `GPU:0`, that the program has for a device of a node, "" for none."""
+        self._pieces = pieces
+        self._graph = concrete.graph
+        self._sources = sources
+        self._gpus = gpus
+        self._device_of = device_of
+        self._elements: Callable[[Shape], Shape] = lambda shape: shape
+        self._kernels = Kernels()
+        self._definition = definition = concrete.graph.as_graph_def()
+        self.is_compiled = _is_compiled(definition)
+        for nodes in _bodies(definition):
+            for node in nodes:
+                device = device_of(node.device)
+                node.device = f"{HEAD}{device}" if device else ""
+                node.attr.pop(_COMPILED, None)
+                node.attr.pop(_LOWERED, None)
+        for function in definition.library.function:
+            function.attr.pop(_COMPILED, None)
+        self._inlined = Inlined(pieces, definition)
+        self._results = [self._inlined.result(one.name) for one in concrete.graph.outputs]
+        self._must_run = [self._inlined.control(one.name) for one in concrete.graph.control_outputs]
+        self._handles = {one.placeholder for one in variables}
+        self._make_variables(variables)
+
+    def _make_variables(self, variables: Iterable[Captured]) -> None:
+        """Replaces the placeholders of variables by their handles, from which shapes are inferred."""
+        nodes = {node.name: node for node in self._definition.node}
+        for variable in variables:
+            node = nodes[variable.placeholder]
+            device = node.device
+            node.Clear()
+            node.name, node.op, node.device = variable.placeholder, "VarHandleOp", device
+            node.attr["dtype"].type = variable.dtype.as_datatype_enum
+            node.attr["shape"].shape.CopyFrom(variable.shape.as_proto())
+            node.attr["shared_name"].s = variable.placeholder.encode()
+
+    def read(self, shapes: Mapping[str, Shape], elements: Callable[[Shape], Shape], optimize: bool = True) -> Read:
+        """The function with these shapes of placeholders; `elements` maps the shape of a dataset's element."""
+        pieces = self._pieces
+        self._elements = elements
+        definition = pieces.graph_proto.GraphDef()
+        definition.CopyFrom(self._definition)
+        for node in definition.node:
+            if node.name in shapes:
+                node.attr["shape"].shape.CopyFrom(pieces.shapes.TensorShape(shapes[node.name]).as_proto())
+                node.attr.pop("_user_specified_name", None)
+        for nodes in _bodies(definition):
+            for node in nodes:
+                node.attr.pop("_output_shapes", None)
+                if node.op in _ITERATORS or node.op in _CHOICES:
+                    for shape in node.attr[_SHAPES].list.shape:
+                        self._open(shape)
+        self._settle_loops(definition)
+        optimized = self._optimized(definition) if optimize else None
+        graph = self._imported(optimized or definition)
+        library = {one.signature.name: one for one in (optimized or definition).library.function}
+        functions: dict[str, Function] = {}
+        body, names = self._function("step", graph, graph.get_operations(), library, functions, "")
+        results = [edge for one in self._results if (edge := _edge(names, graph, one)) is not None]
+        must = tuple(names[one] for one in self._must_run if one in names)
+        parameters = tuple(names[one.op.name] for one in self._graph.inputs if one.op.name in names)
+        body = Function("step", body.operations, parameters, tuple(results), must, self.is_compiled)
+        return Read(body, functions, names, optimized is not None, self.is_compiled)
+
+    def _settle_loops(self, definition: Any) -> None:
+        """Gives the variables of loops the shapes with which they enter: the trace left those of the batch open."""
+        loops = {node.name: node for node in definition.node if node.op in _LOOPS}
+        for _ in loops:  # a loop may feed another
+            graph = self._imported(definition)
+            has_changed = False
+            for name, node in loops.items():
+                shapes = node.attr[_SHAPES].list.shape
+                for shape, tensor in zip(shapes, graph.get_operation_by_name(name).inputs, strict=False):
+                    is_open = shape.unknown_rank or any(one.size < 0 for one in shape.dim)
+                    if is_open and tensor.shape.is_fully_defined():
+                        shape.CopyFrom(tensor.shape.as_proto())
+                        has_changed = True
+            if not has_changed:
+                return
+
+    def _imported(self, definition: Any) -> Any:
+        graph = self._pieces.ops.Graph()
+        with graph.as_default():
+            self._pieces.importer.import_graph_def(definition, name="")
+        return graph
+
+    def _optimized(self, definition: Any) -> Any:
+        """The graph after Grappler, None if that failed: then it is read as it was traced."""
+        pieces = self._pieces
+        meta = pieces.meta_proto.MetaGraphDef()
+        meta.graph_def.CopyFrom(definition)
+        for node in meta.graph_def.node:
+            if not node.device:
+                node.device = f"{HEAD}GPU:0"
+        signature = meta.signature_def["step"]
+        for index, tensor in enumerate(self._graph.inputs):
+            if tensor.op.name not in self._handles:
+                _describe(signature.inputs[str(index)], tensor)
+        for index, name in enumerate(self._results):
+            signature.outputs[str(index)].name = name
+            signature.outputs[str(index)].dtype = self._graph.outputs[index].dtype.as_datatype_enum
+        meta.collection_def["train_op"].node_list.value.extend([*self._results, *self._must_run])
+        config = pieces.config_proto.ConfigProto()
+        config.graph_options.rewrite_options.min_graph_nodes = -1
+        try:
+            devices = pieces.cluster.Cluster(devices=_devices(pieces, self._gpus))
+            with _quiet():
+                return pieces.optimizer.OptimizeGraph(config, meta, verbose=False, cluster=devices)
+        except (pieces.errors.OpError, ValueError, RuntimeError):
+            return None
+
+    def _function(
+        self,
+        name: str,
+        graph: Any,
+        made: Sequence[Any],
+        library: Mapping[str, Any],
+        functions: dict[str, Function],
+        prefix: str,
+    ) -> tuple[Function, dict[str, int]]:
+        """A graph's operations, and those of the functions that they call."""
+        names = {one.name: index for index, one in enumerate(made)}
+        found = []
+        for one in made:
+            definition = one.node_def
+            calls = {
+                key: value.func.name for key, value in definition.attr.items() if value.WhichOneof("value") == "func"
+            }
+            lists = {
+                f"{key}{index}": function.name
+                for key, value in definition.attr.items()
+                if value.WhichOneof("value") == "list"
+                for index, function in enumerate(value.list.func)
+            }
+            calls |= lists
+            for called in calls.values():
+                if called in library and called not in functions:
+                    functions[called] = Function(called, ())  # recursion ends here
+                    functions[called] = self._called(called, one, library, functions, f"{prefix}{one.name}/")
+            place = self._sources.of(f"{prefix}{one.name}")
+            device = self._device_of(definition.device)
+            kernel = self._kernel(one)
+            is_argument = one.type in ("Placeholder", "VarHandleOp")
+            if not device and kernel is _NO_KERNEL and not is_argument:
+                device = "CPU:0"
+            found.append(
+                Operation(
+                    name=one.name,
+                    type="_Arg" if is_argument else one.type,
+                    inputs=tuple(Edge(names[tensor.op.name], tensor.value_index) for tensor in one.inputs),
+                    controls=tuple(names[other.name] for other in one.control_inputs),
+                    outputs=self._outputs(one, functions),
+                    attributes=_attributes(self._pieces, definition),
+                    filename=place.filename,
+                    row=place.row,
+                    layer=place.layer,
+                    device=device,
+                    calls={role: called for role, called in calls.items() if called in library},
+                    host_outputs=() if kernel is _NO_KERNEL or kernel is None else _on_host(one, kernel.host),
+                    is_gradient=_GRADIENT.search(one.name) is not None,
+                )
+            )
+        return Function(name, tuple(found)), names
+
+    def _outputs(self, operation: Any, functions: Mapping[str, Function]) -> tuple[Tensor, ...]:
+        """Types of outputs; of a loop, without the shapes that an iteration changes."""
+        found = tuple(_tensor(tensor) for tensor in operation.outputs)
+        if operation.type not in _LOOPS:
+            return found
+        body = functions.get(operation.node_def.attr["body"].func.name)
+        if body is None or len(body.results) != len(found):
+            return found
+        results = [body.operations[edge.operation].outputs[edge.output] for edge in body.results]
+        return tuple(_common(*pair) for pair in zip(found, results, strict=True))
+
+    def _called(
+        self, name: str, caller: Any, library: Mapping[str, Any], functions: dict[str, Function], prefix: str
+    ) -> Function:
+        pieces, definition = self._pieces, library[name]
+        arguments = [one.name for one in definition.signature.input_arg]
+        given = list(caller.inputs)[-len(arguments) :] if arguments else []
+        shapes = [tensor.shape for tensor in given] if len(given) == len(arguments) else None
+        body, tensors = pieces.from_definition.function_def_to_graph_def(definition, input_shapes=shapes)
+        nodes = {node.name: node for node in body.node}
+        for argument in arguments:
+            self._open(nodes[argument].attr["shape"].shape)
+        # Aligned at the end: functions of datasets also take elements, before what they capture.
+        for argument, tensor in zip(reversed(arguments), reversed(given), strict=False):
+            if tensor.op.type == "VarHandleOp":
+                device = nodes[argument].device
+                nodes[argument].CopyFrom(tensor.op.node_def)
+                nodes[argument].name, nodes[argument].device = argument, device
+        body.library.function.extend(library.values())
+        try:
+            graph = self._imported(body)
+        except ValueError:  # an iteration changes a shape
+            for argument in arguments:
+                if nodes[argument].op == "Placeholder":
+                    nodes[argument].attr["shape"].shape.CopyFrom(pieces.shapes.TensorShape(None).as_proto())
+            graph = self._imported(body)
+        inner, names = self._function(name, graph, graph.get_operations(), library, functions, prefix)
+        returned = [
+            tensors.get(definition.ret[one.name], definition.ret[one.name]) for one in definition.signature.output_arg
+        ]
+        results = tuple(edge for one in returned if (edge := _edge(names, graph, one if ":" in one else f"{one}:0")))
+        parameters = tuple(names[one] for one in arguments)
+        must = tuple(names[node] for node in definition.control_ret.values() if node in names)
+        return Function(name, inner.operations, parameters, results, must)
+
+    def _open(self, shape: Any) -> None:
+        """Sets the open leading dimension of a shape to the batch."""
+        if not shape.unknown_rank:
+            old = tuple(self._pieces.shapes.TensorShape(shape).as_list())
+            shape.CopyFrom(self._pieces.shapes.TensorShape(self._elements(old)).as_proto())
+
+    def _kernel(self, operation: Any) -> Any:
+        """The GPU kernel for the operation's types; None for one that is unknown, _NO_KERNEL if there is none."""
+        kind = operation.type
+        if self._kernels.of(kind) is None:
+            return None
+        types = tuple(
+            (name, _types_in(self._pieces, operation.node_def, name)) for name in self._kernels.attributes(kind)
+        )
+        return self._kernels.find(kind, types) or _NO_KERNEL
+
+
+_NO_KERNEL = object()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Grappler logs, for each operation, that this build of TensorFlow has no kernels for GPUs."""
+    sys.stderr.flush()
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
+
+
+def _is_compiled(definition: Any) -> bool:
+    functions = definition.library.function
+    return any(one.attr[_COMPILED].b for one in functions if _COMPILED in one.attr) or any(
+        node.attr[_COMPILED].b for nodes in _bodies(definition) for node in nodes if _COMPILED in node.attr
+    )
+
+
+def _bodies(definition: Any) -> list[Any]:
+    return [definition.node, *(function.node_def for function in definition.library.function)]
+
+
+def _describe(entry: Any, tensor: Any) -> None:
+    entry.name, entry.dtype = tensor.name, tensor.dtype.as_datatype_enum
+
+
+def _devices(pieces: Pieces, gpus: int) -> list[Any]:
+    """A host and GPUs of a recent architecture: Grappler chooses layouts and fused operations by that."""
+    host = pieces.device_proto.NamedDevice(name=f"{HEAD}CPU:0")
+    host.properties.type = "CPU"
+    found = [host]
+    for index in range(gpus):
+        device = pieces.device_proto.NamedDevice(name=f"{HEAD}GPU:{index}")
+        device.properties.type = "GPU"
+        device.properties.environment["architecture"] = "9.0"
+        device.properties.environment["cuda"] = "12050"
+        device.properties.environment["cudnn"] = "90300"
+        found.append(device)
+    return found
+
+
+def _edge(names: Mapping[str, int], graph: Any, tensor: str) -> Edge | None:
+    """The output that a tensor `NODE:OUTPUT` is; None if Grappler dropped the operation."""
+    name, _, output = tensor.partition(":")
+    index = names.get(name)
+    if index is None or int(output) >= len(graph.get_operation_by_name(name).outputs):
+        return None
+    return Edge(index, int(output))
+
+
+def _tensor(tensor: Any) -> Tensor:
+    shape = tensor.shape
+    return Tensor(tensor.dtype.base_dtype.name, None if shape.rank is None else tuple(shape.as_list()))
+
+
+def _common(first: Tensor, second: Tensor) -> Tensor:
+    """What two types agree on."""
+    if first.shape is None or second.shape is None or len(first.shape) != len(second.shape):
+        return Tensor(first.dtype, None)
+    return Tensor(first.dtype, tuple(a if a == b else None for a, b in zip(first.shape, second.shape, strict=True)))
+
+
+def _types_in(pieces: Pieces, definition: Any, name: str) -> tuple[str, ...]:
+    value = definition.attr.get(name)
+    if value is None:
+        return ()
+    numbers = value.list.type if value.WhichOneof("value") == "list" else [value.type]
+    return tuple(pieces.dtypes.as_dtype(number).base_dtype.name for number in numbers if number)
+
+
+def _on_host(operation: Any, host: frozenset[str]) -> tuple[int, ...]:
+    """Indices of the outputs that a kernel leaves in host memory."""
+    found: list[int] = []
+    index = 0
+    definition = operation.op_def
+    for argument in definition.output_arg:
+        node = operation.node_def
+        if argument.number_attr:
+            count = node.attr[argument.number_attr].i
+        elif argument.type_list_attr:
+            count = len(node.attr[argument.type_list_attr].list.type)
+        else:
+            count = 1
+        if argument.name in host:
+            found += range(index, index + count)
+        index += count
+    return tuple(found)
+
+
+def _attributes(pieces: Pieces, definition: Any) -> dict[str, Attribute]:
+    """Attributes of simple type, and the value of a constant that is one integer: loops count with them. Functions and
+    what starts with an underscore are left out."""
+    found: dict[str, Attribute] = {}
+    for key, value in definition.attr.items():
+        if key.startswith("_"):
+            continue
+        kind = value.WhichOneof("value")
+        if kind == "b":
+            found[key] = value.b
+        elif kind == "i":
+            found[key] = value.i
+        elif kind == "f":
+            found[key] = value.f
+        elif kind == "s":
+            found[key] = value.s.decode("utf-8", "replace")
+        elif kind == "tensor":
+            number = pieces.tensors.MakeNdarray(value.tensor)
+            if number.shape == () and number.dtype.kind in "iu":
+                found[key] = int(number)
+        elif kind == "type":
+            found[key] = pieces.dtypes.as_dtype(value.type).name
+        elif kind == "list":
+            if value.list.i:
+                found[key] = tuple(value.list.i)
+            elif value.list.f:
+                found[key] = tuple(value.list.f)
+            elif value.list.s:
+                found[key] = tuple(one.decode("utf-8", "replace") for one in value.list.s)
+            elif value.list.b:
+                found[key] = tuple(value.list.b)
+            elif value.list.type:
+                found[key] = tuple(pieces.dtypes.as_dtype(one).name for one in value.list.type)
+    return found

@@ -1,0 +1,98 @@
+"""Replaces calls of functions in a graph by their bodies, as the runtime does before it optimizes the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpulint.estimate.agent.pieces import Pieces
+
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+
+
+class Inlined:
+    """Inlines all calls of a GraphDef, in place. `result` and `control` name what stands for a tensor and for an
+    operation of the graph as it was."""
+
+    def __init__(self, pieces: Pieces, definition: Any) -> None:
+        self._pieces = pieces
+        self._library = {one.signature.name: one for one in definition.library.function}
+        self._tensors: dict[str, str] = {}
+        self._ends: dict[str, str] = {}
+        while any(node.op in _CALLS and _called(node) in self._library for node in definition.node):
+            self._pass(definition)
+
+    def result(self, tensor: str) -> str:
+        """The tensor `NODE:OUTPUT` that stands for another of that form."""
+        while tensor in self._tensors:
+            tensor = self._tensors[tensor]
+        return tensor
+
+    def control(self, operation: str) -> str:
+        """The operation after which another had run."""
+        while operation in self._ends:
+            operation = self._ends[operation]
+        return operation
+
+    def _pass(self, definition: Any) -> None:
+        inlined = self._pieces.graph_proto.GraphDef()
+        for node in definition.node:
+            if node.op in _CALLS and _called(node) in self._library:
+                inlined.node.extend(self._body(node))
+            else:
+                inlined.node.add().CopyFrom(node)
+        for node in inlined.node:
+            for index, name in enumerate(node.input):
+                node.input[index] = self._input(name)
+        del definition.node[:]
+        definition.node.extend(inlined.node)
+
+    def _input(self, name: str) -> str:
+        if name.startswith("^"):
+            return f"^{self.control(name[1:])}"
+        plain = self.result(name if ":" in name else f"{name}:0")
+        return plain.removesuffix(":0")
+
+    def _body(self, call: Any) -> list[Any]:
+        """The nodes of the called function under the name of the call, and one that ends when all have run."""
+        function = self._library[_called(call)]
+        body, tensors = self._pieces.from_definition.function_def_to_graph_def(function)
+        prefix = f"{call.name}/"
+        given = [name for name in call.input if not name.startswith("^")]
+        before = [name for name in call.input if name.startswith("^")]
+        arguments = dict(zip((one.name for one in function.signature.input_arg), given, strict=True))
+        nodes = [node for node in body.node if node.name not in arguments]
+        for node in nodes:
+            node.input[:] = [_renamed(name, prefix, arguments) for name in node.input]
+            node.name = f"{prefix}{node.name}"
+            if before and not any(name.startswith((prefix, f"^{prefix}")) for name in node.input):
+                node.input.extend(before)
+        end = self._pieces.node_proto.NodeDef(name=f"{prefix}_gpulint_end", op="NoOp", device=call.device)
+        end.input.extend(f"^{prefix}{name}" for name in function.control_ret.values())
+        for index, one in enumerate(function.signature.output_arg):
+            source = tensors.get(function.ret[one.name], function.ret[one.name])
+            self._tensors[f"{call.name}:{index}"] = _tensor(_renamed(source, prefix, arguments))
+            producer = _renamed(source, prefix, arguments).partition(":")[0]
+            if f"^{producer}" not in end.input:
+                end.input.append(f"^{producer}")
+        self._ends[call.name] = end.name
+        return [*nodes, end]
+
+
+def _called(node: Any) -> str:
+    return str(node.attr["f"].func.name)
+
+
+def _tensor(name: str) -> str:
+    return name if ":" in name else f"{name}:0"
+
+
+def _renamed(name: str, prefix: str, arguments: Mapping[str, str]) -> str:
+    """An input of a node of the body as an input of the graph."""
+    is_control = name.startswith("^")
+    plain = name[is_control:]
+    operation = plain.partition(":")[0]
+    if operation in arguments:
+        given = arguments[operation]
+        return f"^{given.partition(':')[0]}" if is_control else given
+    return f"{'^' * is_control}{prefix}{plain}"

@@ -1,0 +1,417 @@
+"""Finds the training step of the program, writes its graph and ends the program before the step runs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from gpulint.estimate.agent.graphs import Captured, Read, Reader, Shape
+from gpulint.estimate.agent.opened import Shapes, Unknown, batch_of, opened
+from gpulint.estimate.agent.pieces import Pieces
+from gpulint.estimate.agent.places import Layers, Sources
+from gpulint.estimate.agent.variables import Inventory
+from gpulint.estimate.graph import Argument, StepGraph, Tensor, Variable
+from gpulint.probe.agent.places import Place, Places
+
+_GRADIENT = re.compile(r"(^|/)(gradient_tape|gradients)/")
+_UPDATES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply", "ResourceSparseApply")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the parent asks for: `output` is the file to write, `batch` a batch size per replica in place of the
+    program's, `shapes` dimensions that the program leaves open, `gpus` how many there are."""
+
+    output: str
+    batch: int | None = None
+    shapes: Shapes | None = None
+    gpus: int = 1
+
+
+class StepWatch:
+    """Looks at each function that Python calls, before its first run."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        places: Places,
+        device_of: Callable[[str], str],
+        tracing: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        """`device_of` translates a device of the runtime to the program's; `tracing` is a context in which operations
+        are traced for real GPUs."""
+        self.settings, self.places, self._seen, self._tracing = settings, places, device_of, tracing
+        self.pieces = Pieces()
+        self._tensorflow = self.pieces.tensorflow
+        self.layers = Layers(self.pieces)
+        self._is_busy = False
+
+    def install(self) -> None:
+        """Wraps calls of functions and of gradients."""
+        tensorflow = self._tensorflow
+        function, tape = self.pieces.functions.Function, self.pieces.backprop.GradientTape
+        call, gradient = function.__call__, tape.gradient
+
+        @functools.wraps(call)
+        def called(made: Any, *arguments: Any, **keywords: Any) -> Any:
+            if not self._is_busy and tensorflow.executing_eagerly() and not made._run_functions_eagerly:
+                self._look(made, arguments, keywords)
+            return call(made, *arguments, **keywords)
+
+        @functools.wraps(gradient)
+        def differentiated(made: Any, *arguments: Any, **keywords: Any) -> Any:
+            if not self._is_busy and tensorflow.executing_eagerly():
+                self._eager(sys._getframe(1))
+            return gradient(made, *arguments, **keywords)
+
+        function.__call__, tape.gradient = called, differentiated
+
+    def device_of(self, device: str) -> str:
+        """The program's short name, as `GPU:0`, of a device of the runtime."""
+        return self._seen(device).rpartition("device:")[2]
+
+    # ------------------------------------------------------------------ finding the step
+
+    def _look(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Traces a function before it is called. Errors of the program's own code are left to the call."""
+        self._is_busy = True
+        try:
+            with self._tracing(), self.layers.noted():
+                try:
+                    concrete = function.get_concrete_function(*arguments, **keywords)
+                except Exception:
+                    return
+                if not takes_gradients(concrete.graph):
+                    return
+                place = self.places.of_function(function.python_function) or self.places.here()
+                self._write(_name(function), place, function, concrete, arguments, keywords)
+        finally:
+            self._is_busy = False
+
+    def _eager(self, frame: Any) -> None:
+        """A gradient is taken eagerly: the innermost function around it that can be traced is the step."""
+        self._is_busy = True
+        failed = ""
+        try:
+            with self._tracing(), self.layers.noted():
+                for python, arguments, keywords in _around(frame):
+                    if not any(_is_data(one) for one in (*arguments, *keywords.values())):
+                        continue
+                    try:
+                        function = self._tensorflow.function(python)
+                        concrete = function.get_concrete_function(*arguments, **keywords)
+                    except Exception as error:
+                        failed = failed or _first_line(error)
+                        continue
+                    if takes_gradients(concrete.graph):
+                        place = self.places.of_function(python) or self.places.here()
+                        self._write(python.__name__, place, function, concrete, arguments, keywords, is_eager=True)
+        finally:
+            self._is_busy = False
+        self._stop("eager", failed, self.places.of_frame(frame))
+
+    # -------------------------------------------------------------------------- writing
+
+    def _write(
+        self,
+        name: str,
+        place: Place | None,
+        function: Any,
+        concrete: Any,
+        arguments: Sequence[Any],
+        keywords: dict[str, Any],
+        is_eager: bool = False,
+    ) -> NoReturn:
+        try:
+            graphs = self._graphs(name, place, function, concrete, arguments, keywords)
+        except Unknown as error:
+            self._stop("dynamic", str(error), place)
+        except Exception as error:
+            self._stop("untraceable", f"{type(error).__name__}: {_first_line(error)}", place)
+        lines = [json.dumps({"outcome": "eager step" if is_eager else "step", "graphs": len(graphs)})]
+        self._finish([*lines, *(graph.dumps() for graph in graphs)])
+
+    def _graphs(
+        self,
+        name: str,
+        place: Place | None,
+        function: Any,
+        concrete: Any,
+        arguments: Sequence[Any],
+        keywords: dict[str, Any],
+    ) -> list[StepGraph]:
+        """The step for its batch size, and for twice as many examples. It is traced once with the batch left open, and
+        for each size only if that leaves shapes open."""
+        found = batch_of(self.pieces, (arguments, keywords))
+        batch = self.settings.batch or found or _batch_inside(concrete)
+        if batch is None:
+            raise Unknown("its batch size")
+
+        def traced(size: int | None) -> Any:
+            again = self._tensorflow.function(  # a trace that is more general would be used again
+                function.python_function, autograph=function._autograph, jit_compile=function._jit_compile
+            )
+            given = self.settings.shapes or {}
+            types = opened(self.pieces, list(arguments), found, given, size)
+            named = opened(self.pieces, keywords, found, given, size)
+            return again.get_concrete_function(*types, **named)
+
+        try:
+            general = traced(None)
+        except Exception:
+            general = concrete  # it needs its batch size: only one can be examined
+        _build(Inventory(), general)
+        reading = _Reading(self, name, place, general)
+        sizes = [batch, 2 * batch] if reading.is_open else [batch]
+        graphs = [reading.graph(size) for size in sizes]
+        if any(graph.has_unknown and not graph.unknown for graph in graphs):
+            with suppress(Exception):
+                return [_Reading(self, name, place, traced(size)).graph(size) for size in sizes]
+        return graphs
+
+    # --------------------------------------------------------------------------- ending
+
+    def _stop(self, outcome: str, reason: str, place: Place | None) -> NoReturn:
+        where = list(place[:2]) if place is not None else None
+        self._finish([json.dumps({"outcome": outcome, "reason": reason, "where": where})])
+
+    def _finish(self, lines: list[str]) -> NoReturn:
+        """Ends the process at once: nothing has been trained, so nothing that follows may be run or saved."""
+        part = f"{self.settings.output}.part"
+        with open(part, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+        os.replace(part, self.settings.output)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(0)
+
+
+class _Reading:
+    """A traced step and what belongs to it, to be read for several batch sizes."""
+
+    def __init__(self, watch: StepWatch, name: str, place: Place | None, concrete: Any) -> None:
+        self._name, self._place, self._concrete = name, place, concrete
+        self._device_of = watch.device_of
+        self._inventory = Inventory()
+        known = self._inventory.known
+        captured = {placeholder.op.name: known.get(id(outer)) for outer, placeholder in concrete.graph.captures}
+        self._captured = {name: one for name, one in captured.items() if one is not None}
+        self._reader = Reader(
+            watch.pieces,
+            concrete,
+            [Captured(name, one.variable.dtype.base_dtype, one.variable.shape) for name, one in self._captured.items()],
+            watch.device_of,
+            Sources(concrete.graph, watch.places, watch.layers.scopes),
+            watch.settings.gpus,
+        )
+        self._inputs = [tensor for tensor in concrete.graph.inputs if tensor.op.name not in captured]
+        self.is_open = any(_open(tensor) for tensor in self._inputs) or _has_open_elements(concrete)
+        """Whether the batch was left open."""
+
+    def graph(self, batch: int) -> StepGraph:
+        """The step for a batch size."""
+        shapes: dict[str, Shape] = {}
+        for tensor in self._inputs:
+            if tensor.dtype.base_dtype.name not in ("resource", "variant") and tensor.shape.rank:
+                shapes[tensor.op.name] = _sized(tuple(tensor.shape.as_list()), batch)
+        read = self._reader.read(shapes, lambda shape: _sized(shape, batch))
+        parameters = {operation: index for index, operation in enumerate(read.body.parameters)}
+        filename, row = (self._place[0], self._place[1]) if self._place is not None else ("", 0)
+        return StepGraph(
+            name=self._name,
+            filename=filename,
+            row=row,
+            body=read.body,
+            functions=read.functions,
+            variables=tuple(self._variables(read, parameters)),
+            arguments=tuple(_arguments(read, parameters, shapes)),
+            batch=batch,
+            replicas=max((one.copies for one in self._captured.values()), default=1),
+            is_compiled=read.is_compiled,
+            is_optimized=read.is_optimized,
+            precision=_policy(),
+            variables_change=_has(self._concrete.graph, lambda one: one.type.startswith(_UPDATES)),
+            unknown=tuple(dict.fromkeys(_unknown(read))),
+        )
+
+    def _variables(self, read: Read, parameters: Mapping[int, int]) -> Iterator[Variable]:
+        entered = {id(one.variable.handle): name for name, one in self._captured.items()}
+        for identity, one in self._inventory.known.items():
+            operation = read.names.get(entered.get(identity, ""))
+            variable = one.variable
+            shape = variable.shape
+            yield Variable(
+                name=str(variable.name).partition(":")[0],
+                tensor=Tensor(variable.dtype.base_dtype.name, None if shape.rank is None else tuple(shape.as_list())),
+                group=one.group,
+                is_trainable=one.is_trainable,
+                parameter=None if operation is None else parameters.get(operation),
+                layer=one.layer,
+                device=self._device_of(str(variable.device)),
+                copies=one.copies,
+            )
+
+
+def takes_gradients(graph: Any) -> bool:
+    """Whether a graph, or a function that it calls, computes gradients."""
+    return _has(graph, lambda one: _GRADIENT.search(one.name) is not None)
+
+
+def _has(graph: Any, test: Callable[[Any], bool]) -> bool:
+    seen: set[str] = set()
+
+    def within(one: Any) -> bool:
+        for operation in one.get_operations():
+            if test(operation):
+                return True
+            for value in operation.node_def.attr.values():
+                name = value.func.name if value.WhichOneof("value") == "func" else ""
+                if name and name not in seen:
+                    seen.add(name)
+                    try:
+                        inner = one._get_function(name).graph
+                    except (AttributeError, KeyError, ValueError):
+                        continue
+                    if within(inner):
+                        return True
+        return False
+
+    return within(graph)
+
+
+def _name(function: Any) -> str:
+    """A step's name as users know it."""
+    python = inspect.unwrap(function.python_function)
+    code = getattr(python, "__code__", None)
+    is_of_keras = code is not None and f"{os.sep}keras{os.sep}" in code.co_filename
+    return "fit" if is_of_keras else str(getattr(python, "__name__", function.name))
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
+
+
+def _around(frame: Any) -> Iterator[tuple[Any, list[Any], dict[str, Any]]]:
+    """The functions that are running, innermost first, with their arguments."""
+    while frame is not None:
+        code, names = frame.f_code, frame.f_locals
+        count = code.co_argcount
+        python = _function_of(frame)
+        if python is not None and not code.co_flags & 0x0C:  # neither *args nor **kwargs
+            positional = [names[name] for name in code.co_varnames[:count] if name in names]
+            keywords = code.co_varnames[count : count + code.co_kwonlyargcount]
+            if hasattr(python, "__self__"):
+                positional = positional[1:]
+            yield python, positional, {name: names[name] for name in keywords if name in names}
+        frame = frame.f_back
+
+
+def _function_of(frame: Any) -> Any:
+    """The function that a frame runs, by the names that its caller could have used; None if it has none."""
+    code = frame.f_code
+    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    places = [frame.f_globals, frame.f_back.f_locals if frame.f_back is not None else {}]
+    candidates = [getattr(type(first), code.co_name, None) and getattr(first, code.co_name, None)]
+    candidates += [place.get(code.co_name) for place in places]
+    for one in candidates:
+        plain: Any = getattr(one, "__func__", one)
+        while getattr(plain, "__code__", None) is not code and hasattr(plain, "__wrapped__"):
+            plain = plain.__wrapped__
+        if getattr(plain, "__code__", None) is code:
+            return one
+    return None
+
+
+def _is_data(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(_is_data(one) for one in value)
+    if isinstance(value, dict):
+        return any(_is_data(one) for one in value.values())
+    shape = getattr(value, "shape", None)
+    return shape is not None and hasattr(value, "dtype") and bool(getattr(shape, "rank", len(shape)))
+
+
+def _build(inventory: Inventory, concrete: Any) -> None:
+    """Creates the slots of optimizers that the step leaves to the program."""
+    trainable = list(concrete.graph.trainable_variables)
+    if _has(concrete.graph, lambda one: one.type.startswith(_UPDATES)) or not trainable:
+        return
+    for optimizer in inventory.optimizers:
+        if not getattr(optimizer, "built", True):
+            optimizer.build(trainable)
+
+
+def _open(tensor: Any) -> bool:
+    return bool(tensor.shape.rank and tensor.shape[0] is None)
+
+
+def _has_open_elements(concrete: Any) -> bool:
+    def is_open(operation: Any) -> bool:
+        if operation.type not in ("IteratorGetNext", "IteratorGetNextAsOptional", "OptionalGetValue"):
+            return False
+        shapes = operation.get_attr("output_shapes")
+        return any(not one.unknown_rank and one.dim and one.dim[0].size < 0 for one in shapes)
+
+    return _has(concrete.graph, is_open)
+
+
+def _batch_inside(concrete: Any) -> int | None:
+    """The batch size of a dataset that is iterated inside of the step, if its elements say it."""
+    found: list[int] = []
+
+    def look(operation: Any) -> bool:
+        if operation.type == "IteratorGetNext":
+            for shape in operation.get_attr("output_shapes"):
+                if not shape.unknown_rank and shape.dim and shape.dim[0].size > 0:
+                    found.append(shape.dim[0].size)
+        return False
+
+    _has(concrete.graph, look)
+    return found[0] if found else None
+
+
+def _sized(shape: Shape, batch: int) -> Shape:
+    """A shape with its open leading dimension set to the batch."""
+    return (batch, *shape[1:]) if shape and shape[0] is None else shape
+
+
+def _arguments(read: Read, parameters: Mapping[int, int], shapes: Mapping[str, Shape]) -> Iterator[Argument]:
+    for name in shapes:
+        if (operation := read.names.get(name)) is not None:
+            yield Argument(name, read.body.operations[operation].outputs[0], parameters.get(operation))
+    for function in (read.body, *read.functions.values()):
+        for one in function.operations:
+            if one.type == "IteratorGetNext":
+                for index, tensor in enumerate(one.outputs):
+                    yield Argument(f"{one.name}:{index}", tensor)
+
+
+def _unknown(read: Read) -> Iterator[str]:
+    """Names of what enters the step with a dimension that is still open."""
+    for one in read.body.operations:
+        if one.type in ("_Arg", "IteratorGetNext"):
+            for index, tensor in enumerate(one.outputs):
+                if tensor.bytes is None:
+                    for position, size in enumerate(tensor.shape or ()):
+                        if size is None:
+                            yield f"{one.name if one.type == '_Arg' else index}[{position}]"
+
+
+def _policy() -> str:
+    keras = sys.modules.get("keras") or sys.modules.get("tf_keras")
+    try:
+        return str(keras.mixed_precision.global_policy().name)  # type: ignore[union-attr]
+    except AttributeError:
+        try:
+            return str(keras.mixed_precision.dtype_policy().name)  # type: ignore[union-attr]
+        except AttributeError:
+            return "float32"

@@ -1,0 +1,164 @@
+"""Answers from two sizes of a step's batch: the largest batch, and what to change first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
+from gpulint.estimate.memory.figures import Figures, Groups, devices
+from gpulint.estimate.memory.liveness import play
+
+FAR = 2
+"""Times a batch that was traced from which another is played by itself."""
+
+Remedy = Literal["mixed precision", "recompute", "accumulate", "XLA"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the program, with the bytes that it gives back at the peak of this step."""
+
+    remedy: Remedy
+    bytes: int
+    assumption: str
+    """What the bytes are computed from, as a sentence."""
+
+
+class Line:
+    """A step at any batch size: each dimension is a straight line through two of them."""
+
+    def __init__(self, step: StepGraph, doubled: StepGraph) -> None:
+        """Raises ValueError if the two are not the same graph for different batch sizes."""
+        if step.batch is None or doubled.batch is None or step.batch == doubled.batch:
+            raise ValueError("two batch sizes are needed")
+        if not _alike(step.body, doubled.body):
+            raise ValueError("the step differs by batch size")
+        self._step, self._doubled = step, doubled
+        self._first, self._second = step.batch, doubled.batch
+
+    def at(self, batch: int) -> StepGraph:
+        """The step for a batch size."""
+        step, doubled = self._step, self._doubled
+        return replace(
+            step,
+            batch=batch,
+            body=self._function(step.body, doubled.body, batch),
+            functions={
+                name: self._function(function, doubled.functions[name], batch)
+                if name in doubled.functions and _alike(function, doubled.functions[name])
+                else function
+                for name, function in step.functions.items()
+            },
+            arguments=tuple(
+                replace(one, tensor=self._tensor(one.tensor, other.tensor, batch))
+                for one, other in zip(step.arguments, doubled.arguments, strict=True)
+            ),
+        )
+
+    def _function(self, first: Function, second: Function, batch: int) -> Function:
+        operations = tuple(
+            one
+            if one.outputs == other.outputs
+            else replace(
+                one,
+                outputs=tuple(self._tensor(*pair, batch) for pair in zip(one.outputs, other.outputs, strict=True)),
+            )
+            for one, other in zip(first.operations, second.operations, strict=True)
+        )
+        return replace(first, operations=operations)
+
+    def _tensor(self, first: Tensor, second: Tensor, batch: int) -> Tensor:
+        if first.shape is None or second.shape is None or len(first.shape) != len(second.shape):
+            return first
+        shape = tuple(self._size(*pair, batch) for pair in zip(first.shape, second.shape, strict=True))
+        return Tensor(first.dtype, shape)
+
+    def _size(self, first: int | None, second: int | None, batch: int) -> int | None:
+        if first is None or second is None or first == second:
+            return first
+        return max(0, round(first + (second - first) * (batch - self._first) / (self._second - self._first)))
+
+
+def _alike(first: Function, second: Function) -> bool:
+    return [(one.name, one.type) for one in first.operations] == [(one.name, one.type) for one in second.operations]
+
+
+def largest_batch(step: StepGraph, doubled: StepGraph | None, limit: int) -> int | None:
+    """The largest batch per replica whose steady peak is at most `limit` bytes: 0 if none is, None if that is unknown.
+
+    The peak is nearly a straight line over the batch. The line through the two batches gives a first answer; far from
+    them the step is played near the answer, and the line goes through that.
+    """
+    if doubled is None or not step.batch or not doubled.batch:
+        return None
+    small, large = play(step, _device(step)), play(doubled, _device(doubled))
+    if small.unknown or large.unknown or large.peak <= small.peak:
+        return None
+    slope = (large.peak - small.peak) / (doubled.batch - step.batch)
+    batch, peak = doubled.batch, large.peak
+    guess = max(0, int(batch + (limit - peak) / slope))
+    if not step.batch / FAR <= guess <= FAR * doubled.batch and guess:
+        with suppress(ValueError):
+            batch, peak = guess, play(Line(step, doubled).at(guess), _device(step)).peak
+    return max(0, int(batch + (limit - peak) / slope))
+
+
+def _device(step: StepGraph) -> str:
+    return devices(step)[0]
+
+
+def changes(step: StepGraph, doubled: StepGraph | None, now: Figures) -> list[Change]:
+    """What would give memory back, the most first."""
+    found = [*_mixed(step, now), *_recomputed(step, now), *_accumulated(step, doubled, now)]
+    return sorted((one for one in found if one.bytes > 0), key=lambda one: -one.bytes)
+
+
+def _mixed(step: StepGraph, now: Figures) -> Iterator[Change]:
+    """The step as it would be under `mixed_float16`."""
+    if step.precision == "float32":
+        peak = play(halved(step), _device(step)).peak
+        yield Change("mixed precision", now.steady.peak - peak, "layers compute in 16 bits, normalization in 32")
+
+
+def halved(step: StepGraph) -> StepGraph:
+    """The graph with layers' values in 16 bits. Layers that normalize compute in float32, as Keras's do; so do losses
+    and optimizers; a weight that is read gets a copy in 16 bits."""
+    operations = step.body.operations
+    normalizing = {one.layer for one in operations if one.layer and one.type in ("Rsqrt", "RsqrtGrad")}
+    weights = {
+        step.body.parameters[one.parameter] for one in step.variables if one.is_trainable and one.parameter is not None
+    }
+    changed = tuple(_halved(one, operations, weights, normalizing) for one in operations)
+    return replace(step, body=replace(step.body, operations=changed))
+
+
+def _halved(one: Operation, operations: tuple[Operation, ...], weights: set[int], normalizing: set[str]) -> Operation:
+    if not one.layer or one.layer in normalizing or one.type == "_Arg":
+        return one
+    outputs = tuple(Tensor("float16", tensor.shape) if tensor.dtype == "float32" else tensor for tensor in one.outputs)
+    is_cast = one.type == "ReadVariableOp" and one.inputs[0].operation in weights
+    return replace(one, outputs=outputs, type="Cast" if is_cast else one.type)
+
+
+def _recomputed(step: StepGraph, now: Figures) -> Iterator[Change]:
+    """Activations at the peak, without the largest of each layer, which would be recomputed from it."""
+    groups = Groups(step)
+    layers: dict[str, list[int]] = {}
+    for held in now.steady.held:
+        if isinstance(held.owner, Operation) and groups.of(held) == "activations":
+            layers.setdefault(held.owner.layer, []).append(held.size)
+    back = sum(sum(sizes) - max(sizes) for sizes in layers.values())
+    again = max((sum(sizes) - max(sizes) for sizes in layers.values()), default=0)
+    yield Change("recompute", back - again, "each layer keeps its largest activation and recomputes the others")
+
+
+def _accumulated(step: StepGraph, doubled: StepGraph | None, now: Figures) -> Iterator[Change]:
+    """Half the batch at a time: what the batch needs is halved, and gradients are kept between the halves."""
+    if doubled is None or not step.batch or not doubled.batch or step.batch < 2:
+        return
+    gradients = sum(one.tensor.bytes or 0 for one in step.variables if one.is_trainable and one.copies == step.replicas)
+    slope = (play(doubled, _device(doubled)).peak - now.steady.peak) / (doubled.batch - step.batch)
+    yield Change("accumulate", int(slope * (step.batch - step.batch // 2)) - gradients, "two steps of half the batch")

@@ -1,0 +1,80 @@
+"""From a traced step to an estimate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from gpulint.estimate.answers import Change, changes, largest_batch
+from gpulint.estimate.cards import Card
+from gpulint.estimate.graph import StepGraph
+from gpulint.estimate.memory.figures import Figures, Groups, figures, place_of
+from gpulint.estimate.result import Estimate, Fits, Holder, Memory, Moment, on_card
+from gpulint.estimate.time.bounds import LAUNCH, steps_of
+from gpulint.estimate.time.statements import method
+from gpulint.estimate.tracing import Traced
+from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.measures.time_words import percent
+
+METHOD = (
+    "Memory: the step's operations in the order of TensorFlow's executor, after its graph optimizer, on its allocator. "
+    "The steady peak decides what fits; the first step, which tunes convolutions, makes do with less under a limit."
+)
+
+_REMEDIES = {
+    "mixed precision": 'mixed precision (`keras.mixed_precision.set_global_policy("mixed_float16")`)',
+    "recompute": "recomputing activations (`tf.recompute_grad`, `keras.RematScope`)",
+    "accumulate": "half the batch with accumulated gradients (`gradient_accumulation_steps=2` of the optimizer)",
+    "XLA": "compiling the step (`jit_compile=True`)",
+}
+
+
+def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch: float = LAUNCH) -> Estimate:
+    """The step on each card, and on several of them. `launch`: seconds for an operation on the host."""
+    step, doubled = traced.step, traced.doubled
+    found = figures(step)
+    remedies = tuple(_sentence(one, found) for one in changes(step, doubled, found))
+    holders, by_group = _holders(step, found)
+    curve = [Moment(size, one.type, one.filename, one.row) for one, size in found.steady.curve]
+    chosen = []
+    for card in cards:
+        memory = Memory(
+            limit=card.limit,
+            steady_peak=None if found.steady.unknown else found.steady.peak,
+            first_step_peak=None if found.first.unknown else found.first.peak,
+            process=None if found.steady.unknown else found.process,
+            fits=_fits(found, card.limit),
+            largest_batch=largest_batch(step, doubled, card.limit),
+            by_group=by_group,
+            holders=holders,
+            curve=curve,
+            changes=remedies,
+        )
+        chosen.append(on_card(step, doubled, card, gpus, launch, memory))
+    return Estimate(step, steps_of(step), chosen, traced.is_eager, launch, (METHOD, method(launch)))
+
+
+def _fits(found: Figures, limit: int) -> Fits:
+    """Whether the step fits. Where XLA compiles it, the peak is an upper bound; where shapes are unknown, a lower
+    one."""
+    is_within = found.steady.peak <= limit
+    if found.steady.unknown:
+        return "unknown" if is_within or found.is_bound else "no"
+    return "yes" if is_within else "unknown" if found.is_bound else "no"
+
+
+def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str]]:
+    """Who holds the memory at the peak, by line, layer and group, the most first; and the sums by group."""
+    groups = Groups(step)
+    held: Counter[tuple[str, int, str, str]] = Counter()
+    by_group: Counter[str] = Counter()
+    for one in found.steady.held:
+        group = groups.of(one)
+        held[(*place_of(one.owner), group)] += one.size
+        by_group[group] += one.size
+    return [Holder(name, row, group, size, layer) for (name, row, layer, group), size in held.most_common()], by_group
+
+
+def _sentence(change: Change, found: Figures) -> str:
+    share = percent(change.bytes / found.steady.peak) if found.steady.peak else ""
+    return f"{_REMEDIES[change.remedy]} gives back {in_words(change.bytes)} ({share}): {change.assumption}"

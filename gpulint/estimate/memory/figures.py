@@ -1,0 +1,115 @@
+"""The three figures that users meet, and who holds memory at the peak."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from gpulint.estimate.graph import Operation, StepGraph, Variable
+from gpulint.estimate.memory.bfc import Bfc
+from gpulint.estimate.memory.liveness import Held, Run, play_steps
+
+CONTEXT, LIBRARIES = 594 << 20, 100 << 20
+"""Bytes that a process takes of a GPU beside the allocator's regions: CUDA's context with cuBLAS, and cuDNN where it is
+used. Measured on an H200 with TensorFlow 2.21 (594 and 690 MiB)."""
+
+_CUDNN = ("Conv", "_FusedConv", "Cudnn", "FusedBatchNorm")
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Memory of one replica without a limit, in bytes."""
+
+    first: Run
+    """The first step, which tries algorithms of convolutions."""
+    steady: Run
+    """A later step."""
+    process: int
+    """What `nvidia-smi` shows for the process, with memory growth."""
+    is_bound: bool
+    """Whether XLA compiles the step: what it fuses needs no buffer, so that these figures are upper bounds."""
+
+
+def figures(graph: StepGraph) -> Figures:
+    """The figures of the device that needs most; with a strategy, of its first replica."""
+    return max((_figures(graph, device) for device in devices(graph)), key=lambda one: one.steady.peak)
+
+
+def devices(graph: StepGraph) -> list[str]:
+    """The GPUs whose memory differs."""
+    named = sorted({one.device for one in graph.body.operations if one.device.startswith("GPU")})
+    return (named[:1] if graph.replicas > 1 else named) or ["GPU:0"]
+
+
+def _figures(graph: StepGraph, device: str) -> Figures:
+    allocator = Bfc()
+    first, *_, steady = play_steps(graph, device, allocator)
+    uses_cudnn = any(one.type.startswith(_CUDNN) for one in graph.body.operations)
+    return Figures(first, steady, allocator.regions + CONTEXT + LIBRARIES * uses_cudnn, graph.is_compiled)
+
+
+class Groups:
+    """What the buffers of a step are for: `weights`, `slots`, `other` variables, `input`, `activations` that the
+    backward pass needs, `gradients` of weights, `workspace` of kernels, and `temporaries`."""
+
+    def __init__(self, graph: StepGraph) -> None:
+        self._weights = {one.tensor.elements for one in graph.variables if one.is_trainable and one.tensor.elements}
+        self._updating = _updating(graph)
+
+    def of(self, held: Held) -> str:
+        """The group of a buffer."""
+        owner = held.owner
+        if isinstance(owner, Variable):
+            return owner.group
+        if owner is None or owner.type == "IteratorGetNext":
+            return "input"
+        if held.is_own:
+            return "workspace"
+        if owner.name in self._updating:
+            return "temporaries"
+        if not owner.is_gradient:
+            return "activations"
+        is_of_weight = any(tensor.elements in self._weights for tensor in owner.outputs)
+        return "gradients" if is_of_weight and owner.layer != "" else "temporaries"
+
+
+def _updating(graph: StepGraph) -> Collection[str]:
+    """Operations that compute new values of variables: they follow the backward pass, or read slots only."""
+    operations = graph.body.operations
+    slots = {
+        graph.body.parameters[one.parameter]
+        for one in graph.variables
+        if one.group == "slots" and one.parameter is not None
+    }
+    after: set[int] = set()
+    of_slots = set(slots)
+    for index in _in_order(operations):
+        sources = {edge.operation for edge in operations[index].inputs}
+        is_of_layer = operations[index].layer != ""  # may read what the optimizer shares with the backward pass
+        if not is_of_layer and any(source in after or operations[source].is_gradient for source in sources):
+            after.add(index)
+        computed = {source for source in sources if operations[source].type != "Const"}
+        if computed and computed <= of_slots:
+            of_slots.add(index)
+    return {operations[index].name for index in after | of_slots if not operations[index].is_gradient}
+
+
+def _in_order(operations: Sequence[Operation]) -> list[int]:
+    """Operations, each after those whose outputs it takes."""
+    users: list[list[int]] = [[] for _ in operations]
+    waiting = [len(one.inputs) for one in operations]
+    for index, one in enumerate(operations):
+        for edge in one.inputs:
+            users[edge.operation].append(index)
+    found = [index for index, count in enumerate(waiting) if not count]
+    for index in found:  # grows
+        for user in users[index]:
+            waiting[user] -= 1
+            if not waiting[user]:
+                found.append(user)
+    return found
+
+
+def place_of(owner: Operation | Variable | None) -> tuple[str, int, str]:
+    """File, row and layer of what holds a buffer; "", 0 and "" where they are unknown."""
+    return (owner.filename, owner.row, owner.layer) if owner is not None else ("", 0, "")

@@ -1,0 +1,316 @@
+"""Plays a function's operations in the order of TensorFlow's executor and follows the buffers on one GPU.
+
+A kernel on a GPU is launched from the host without waiting, so buffers are allocated and freed in the order of the
+launches. The executor starts operations in the order in which they become ready. A buffer is freed when the last
+operation that reads it has been launched.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from gpulint.estimate.graph import Edge, Function, Operation, StepGraph, Tensor, Variable
+from gpulint.estimate.memory.bfc import Bfc, Chunk, Exhausted, rounded
+from gpulint.estimate.memory.kernels import (
+    ADDS_TO_LIST,
+    CONSTANTS,
+    VIEWS,
+    opaque_size,
+    own_memory,
+    takes_over,
+    tuning_memory,
+)
+from gpulint.estimate.trips import trips
+
+ASSIGN = "AssignVariableOp"
+UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply", "ResourceScatter", "ResourceSparseApply")
+"""Beginnings of operations that change a variable in place, unless something still reads its old value."""
+
+
+@dataclass(slots=True, eq=False)
+class Buffer:
+    """Memory on the GPU."""
+
+    chunk: Chunk
+    owner: Operation | Variable | None
+    """What it was allocated for; None for an argument."""
+    users: int = 0
+    """Operations that are still to read it, a variable whose value it is, and the function's caller."""
+    is_own: bool = False
+    """Whether it is the kernel's own memory and not an output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A buffer in use at the peak."""
+
+    owner: Operation | Variable | None
+    size: int
+    is_own: bool
+
+
+@dataclass(slots=True)
+class Run:
+    """What the operations needed on the GPU."""
+
+    peak: int = 0
+    at: int = 0
+    """Position in `curve` of the peak."""
+    held: tuple[Held, ...] = ()
+    curve: list[tuple[Operation, int]] = field(default_factory=list)
+    """Operations in the order of their launch, each with the bytes in use while it was launched."""
+    unknown: list[Operation] = field(default_factory=list)
+    """Operations with an output of unknown size, which was taken to be empty."""
+
+
+def play(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = None) -> Run:
+    """The step as it runs again and again. Raises Exhausted if something does not fit into the allocator's limit."""
+    return play_steps(graph, device, allocator)[-1]
+
+
+def play_steps(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = None, steps: int = 3) -> list[Run]:
+    """Runs some steps one after another. Variables and arguments are in use from the beginning; in the first step,
+    algorithms are tried as far as the allocator's limit allows. Raises Exhausted if anything else does not fit."""
+    allocator = allocator or Bfc()
+    variables: dict[int, Buffer] = {}
+    for variable in graph.variables:
+        if variable.device in ("", device):
+            size = variable.tensor.bytes or 0
+            scratch = allocator.allocate(size)  # an initializer's last value but one
+            buffer = Buffer(allocator.allocate(size), variable, 1)
+            allocator.free(scratch)
+            entered = variable.parameter
+            variables[-1 - len(variables) if entered is None else graph.body.parameters[entered]] = buffer
+    arguments = {
+        graph.body.parameters[one.parameter]: Buffer(allocator.allocate(one.tensor.bytes or 0), None, 1)
+        for one in graph.arguments
+        if one.parameter is not None
+    }
+    runs: list[Run] = []
+    for number in range(steps):
+        player = _Player(graph, graph.body, device, allocator, variables, arguments, is_first=not number)
+        runs.append(player.run())
+        variables = player.variables
+    return runs
+
+
+class _Player:
+    """One call of a function."""
+
+    def __init__(
+        self,
+        graph: StepGraph,
+        function: Function,
+        device: str,
+        allocator: Bfc,
+        variables: Mapping[int, Buffer],
+        arguments: Mapping[int, Buffer],
+        is_first: bool,
+    ) -> None:
+        self._graph, self._function, self._device, self._allocator = graph, function, device, allocator
+        self._is_first = is_first
+        self.variables = dict(variables)
+        """Operation that yields a variable's handle → the variable's buffer."""
+        self._buffers: dict[Edge, Buffer] = {}
+        self._live: dict[Buffer, None] = dict.fromkeys([*variables.values(), *arguments.values()])
+        self._result = Run()
+        operations = function.operations
+        self._readers = [[0] * len(one.outputs) for one in operations]
+        self._users: list[list[int]] = [[] for _ in operations]
+        self._waiting = [len(one.inputs) + len(one.controls) for one in operations]
+        for index, one in enumerate(operations):
+            for source, output in one.inputs:
+                self._users[source].append(index)
+                self._readers[source][output] += 1
+            for source in one.controls:
+                self._users[source].append(index)
+        for source, output in function.results:
+            self._readers[source][output] += 1
+        for index, buffer in arguments.items():
+            buffer.users += self._readers[index][0]
+            self._buffers[Edge(index, 0)] = buffer
+
+    # ------------------------------------------------------------------------ buffers
+
+    def _allocate(self, size: int, owner: Operation | Variable | None, users: int) -> Buffer:
+        buffer = Buffer(self._allocator.allocate(size), owner, users)
+        self._live[buffer] = None
+        return buffer
+
+    def _release(self, buffer: Buffer) -> None:
+        buffer.users -= 1
+        if buffer.users <= 0 and buffer in self._live:
+            del self._live[buffer]
+            self._allocator.free(buffer.chunk)
+
+    # --------------------------------------------------------------------------- run
+
+    def run(self) -> Run:
+        operations = self._function.operations
+        for index, one in enumerate(operations):  # kernels keep constants from their creation on
+            if one.type in CONSTANTS:
+                self._put(one, index, 0, kept=1)
+        ready = deque(index for index, count in enumerate(self._waiting) if count == 0)
+        while ready:
+            index = ready.popleft()
+            self._launch(operations[index], index)
+            for user in self._users[index]:
+                self._waiting[user] -= 1
+                if self._waiting[user] == 0:
+                    ready.append(user)
+        for edge in self._function.results:
+            if (buffer := self._buffers.get(edge)) is not None:
+                self._release(buffer)
+        for index, one in enumerate(operations):
+            if one.type in CONSTANTS and (buffer := self._buffers.get(Edge(index, 0))) is not None:
+                self._release(buffer)
+        return self._result
+
+    def _launch(self, one: Operation, index: int) -> None:
+        inputs = [self._buffers.get(edge) for edge in one.inputs]
+        tensors = [self._function.operations[source].outputs[output] for source, output in one.inputs]
+        if one.type == ASSIGN:
+            self._assign(one, inputs)
+        elif one.type.startswith(UPDATES):
+            self._update(one)
+        elif one.type not in CONSTANTS and one.type != "_Arg":
+            for output in range(len(one.outputs)):
+                self._put(one, index, output)
+        own = own_memory(one, tensors) if self._is_here(one) else 0
+        if self._is_first and self._is_here(one):
+            for size in tuning_memory(one, tensors):
+                with suppress(Exhausted):  # an algorithm that does not fit is not tried
+                    self._scratch(one, size)
+        called = self._call(one)
+        self._scratch(one, own + called)
+        for buffer in inputs:
+            if buffer is not None:
+                self._release(buffer)
+        for output in range(len(one.outputs)):
+            buffer = self._buffers.get(Edge(index, output))
+            if buffer is not None and buffer.users <= 0:
+                self._release(buffer)
+
+    def _put(self, one: Operation, index: int, output: int, kept: int = 0) -> None:
+        """Gives an output its buffer."""
+        edge, tensor = Edge(index, output), one.outputs[output]
+        users = self._readers[index][output] + kept
+        if one.type in VIEWS and output < len(one.inputs):
+            shared = self._shared(one, output)
+            if shared is not None:
+                shared.users += users
+                self._buffers[edge] = shared
+            return
+        if not self._is_here(one) or output in one.host_outputs:
+            return
+        opaque = opaque_size(one, output)
+        size = tensor.bytes if opaque is None else opaque
+        if tensor.dtype == "variant" and "body" in one.calls:
+            size = self._lists(one, output)
+        if size is None:
+            self._result.unknown.append(one)
+            return
+        if not size:
+            return
+        for position in takes_over(one, output):
+            taken = self._buffers.get(one.inputs[position]) if position < len(one.inputs) else None
+            if taken is not None and taken.users == 1 and self._fits(one, position, tensor):
+                taken.users += users  # the reader's own use ends after the launch
+                taken.owner = one
+                self._buffers[edge] = taken
+                return
+        self._buffers[edge] = self._allocate(size, one, users)
+
+    def _lists(self, loop: Operation, output: int) -> int | None:
+        """Bytes of the tensors that a loop adds to a list, one or more in each iteration."""
+        body = self._graph.functions.get(loop.calls["body"])
+        if body is None or output >= len(body.results):
+            return 0
+        added: int | None = 0
+        edge = body.results[output]
+        while (one := body.operations[edge.operation]).type in ADDS_TO_LIST or (one.type in VIEWS and one.inputs):
+            if one.type in ADDS_TO_LIST:
+                source, number = one.inputs[-1]
+                size = body.operations[source].outputs[number].bytes
+                added = None if size is None or added is None else added + rounded(size)
+            edge = one.inputs[0]
+        if not added:
+            return added
+        count = trips(loop, self._function, self._graph)
+        return None if count is None else count * added
+
+    def _fits(self, one: Operation, position: int, tensor: Tensor) -> bool:
+        source, output = one.inputs[position]
+        given = self._function.operations[source].outputs[output]
+        return given.dtype == tensor.dtype and given.elements == tensor.elements
+
+    def _shared(self, one: Operation, output: int) -> Buffer | None:
+        source = one.inputs[output]
+        handle = self._handle(source)
+        if handle is not None:
+            return self.variables.get(handle)
+        return self._buffers.get(source)
+
+    def _handle(self, edge: Edge) -> int | None:
+        """The operation that yields the variable's handle which arrives by an edge; None if it is none."""
+        index = edge.operation
+        while index not in self.variables:
+            one = self._function.operations[index]
+            if one.type not in VIEWS or not one.inputs or one.outputs[0].dtype != "resource":
+                return None
+            index = one.inputs[0].operation
+        return index
+
+    def _assign(self, one: Operation, inputs: Sequence[Buffer | None]) -> None:
+        """The variable takes the value's buffer."""
+        handle = self._handle(one.inputs[0])
+        if handle is None or inputs[1] is None:
+            return
+        inputs[1].users += 1
+        inputs[1].owner = self.variables[handle].owner
+        self._release(self.variables[handle])
+        self.variables[handle] = inputs[1]
+
+    def _update(self, one: Operation) -> None:
+        """A variable whose old value is still read gets a new buffer (`PrepareToUpdateVariable`)."""
+        for edge in one.inputs:
+            handle = self._handle(edge)
+            if handle is not None and self.variables[handle].users > 1:
+                old = self.variables[handle]
+                self.variables[handle] = self._allocate(old.chunk.size, old.owner, users=1)
+                self._release(old)
+
+    def _is_here(self, one: Operation) -> bool:
+        return one.device in ("", self._device)
+
+    def _scratch(self, one: Operation, size: int) -> None:
+        """Notes the launch of an operation that needs some memory for itself."""
+        if not size:
+            self._note(one)
+            return
+        scratch = self._allocate(size, one, 1)
+        scratch.is_own = True
+        self._note(one)
+        self._release(scratch)
+
+    def _note(self, one: Operation) -> None:
+        result, now = self._result, self._allocator.in_use
+        result.curve.append((one, now))
+        if now > result.peak:
+            result.peak, result.at = now, len(result.curve) - 1
+            result.held = tuple(Held(buffer.owner, buffer.chunk.size, buffer.is_own) for buffer in self._live)
+
+    def _call(self, one: Operation) -> int:
+        """Bytes that the functions which an operation calls need beyond their arguments and results."""
+        needed = 0
+        for name in one.calls.values():
+            function = self._graph.functions.get(name)
+            if function is not None and function.operations:
+                inner = _Player(self._graph, function, self._device, Bfc(), {}, {}, self._is_first)
+                result = inner.run()
+                needed = max(needed, result.peak)
+                self._result.unknown += result.unknown
+        return needed

@@ -1,0 +1,125 @@
+"""An estimate as a value: one step on each card, as reports show it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+from gpulint.estimate.cards import Card
+from gpulint.estimate.graph import StepGraph
+from gpulint.estimate.time.bounds import Bounds, Steps, bounds, steps_of
+from gpulint.estimate.time.scaling import Scaling, exchange_of, free_batch, mixed_precision, scaling
+from gpulint.estimate.time.statements import active, missing, more_gpus, unused
+
+MOST_UNSIZED = 0.01
+"""Share of operations of unknown shape from which nothing is said of larger batches."""
+
+Fits = Literal["yes", "no", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Bytes that a line holds at the peak. `group` is one of the probe's (`weights`, `slots`, `activations` …)."""
+
+    filename: str
+    row: int
+    group: str
+    bytes: int
+    layer: str = ""
+
+
+class Moment(NamedTuple):
+    """Bytes in use while an operation of the step runs."""
+
+    bytes: int
+    operation: str
+    filename: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory of one replica on one card, in bytes; None where a shape or a kernel is unknown."""
+
+    limit: int
+    steady_peak: int | None
+    first_step_peak: int | None
+    process: int | None
+    fits: Fits
+    largest_batch: int | None = None
+    by_group: Mapping[str, int] = field(default_factory=dict)
+    holders: Sequence[Holder] = ()
+    curve: Sequence[Moment] = ()
+    changes: Sequence[str] = ()
+    """What to change first, with the bytes that it gives back, in sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnCard:
+    """The step on one card."""
+
+    card: Card
+    bounds: Bounds
+    scaling: Sequence[Scaling]
+    active: str
+    """What bounds the step, as a sentence."""
+    remarks: Sequence[str]
+    """What would cost or bring nothing, and what more GPUs bring, as sentences."""
+    memory: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A training step on each of some cards."""
+
+    step: StepGraph
+    steps: Steps
+    cards: Sequence[OnCard]
+    is_eager: bool = False
+    """Whether the program would run the step eagerly, slower than this."""
+    launch: float = 0.0
+    """Seconds for launching an operation that the bounds assume."""
+    method: Sequence[str] = ()
+    """How memory and time were computed, with their measured errors, as sentences."""
+
+    @property
+    def unknown(self) -> Counter[str]:
+        """Operations without a model, by type."""
+        return self.steps.unknown
+
+    @property
+    def notes(self) -> list[str]:
+        """What the estimate leaves out."""
+        found = list(missing(self.steps))
+        if self.is_eager:
+            found.append("the program runs this step eagerly, which takes longer: Python launches each operation")
+        if self.step.is_compiled:
+            found.append("XLA compiles the step: what it fuses needs no buffer, so the memory is an upper bound")
+        if self.step.unknown:
+            found.append(f"unknown dimensions: {', '.join(self.step.unknown)} (state them with --shape)")
+        return found
+
+
+def on_card(
+    step: StepGraph,
+    doubled: StepGraph | None,
+    card: Card,
+    gpus: Sequence[int],
+    launch: float,
+    memory: Memory | None = None,
+) -> OnCard:
+    """The bounds of a step on a card, and on each number of such cards. `doubled` is the step for another batch."""
+    steps = steps_of(step)
+    found = replace(bounds(steps, card, launch), collective=exchange_of(steps, card, step.replicas))
+    free = None
+    is_sized = sum(steps.unsized.values()) <= MOST_UNSIZED * steps.operations
+    if doubled is not None and step.batch is not None and doubled.batch is not None and is_sized:
+        free = free_batch(steps, steps_of(doubled), (step.batch, doubled.batch), card, launch)
+    mixed = mixed_precision(steps, found, card, launch) if step.precision == "float32" else None
+    scalings = [scaling(steps, found, card, number) for number in gpus]
+    remarks = [*unused(steps, free, step.batch, mixed, found)]
+    if scalings:
+        remarks.append(more_gpus(scalings[-1], steps, card))
+    return OnCard(card, found, scalings, active(steps, found, card), remarks, memory)

@@ -1,0 +1,83 @@
+"""What the bounds mean for a user, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.estimate.cards import Card
+from gpulint.estimate.time.bounds import CALL, Bounds, Steps
+from gpulint.estimate.time.scaling import Scaling
+from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.measures.time_words import duration, percent
+
+MATTERS = 1.05
+"""Factor from which a gain is told."""
+
+
+def active(steps: Steps, found: Bounds, card: Card) -> str:
+    """What bounds the step on this card."""
+    if found.active == "launch":
+        if not steps.launches:
+            return f"bound by the call of the compiled step, {duration(found.launch)}; kernels {duration(found.device)}"
+        text = f"launch-bound: the host needs {duration(found.launch)} for {steps.launches:,} operations"
+        if not card.float32 or not card.bandwidth:
+            return f"{text}; how fast the card is, is unknown (tflops=…, bandwidth=…)"
+        return f"{text}, their kernels {duration(found.device)}"
+    if found.active == "collective":
+        gradients = f"{in_words(steps.gradient_bytes)} of gradients over {card.link_kind}"
+        return f"bound by the all-reduce of {gradients}: {duration(found.collective)}"
+    if found.active == "copy":
+        return f"bound by the input: {in_words(steps.input_bytes)} a step take {duration(found.copy)} to copy"
+    if found.active == "compute":
+        return f"compute-bound: {duration(found.compute)} of matrix products at the card's peak"
+    return f"memory-bound: kernels move {in_words(steps.bytes)} a step, {duration(found.memory)} at full bandwidth"
+
+
+def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | None, found: Bounds) -> Iterator[str]:
+    """What would cost nothing, and what would bring nothing."""
+    if free is not None and batch is not None and free > batch:
+        yield f"a larger batch is free up to at most {free:,} (now {batch:,})"
+    if mixed is None:
+        return
+    if found.active in ("launch", "copy"):
+        reason = "launching operations" if found.active == "launch" else "copying the input"
+        yield f"mixed precision brings nothing: {reason} bounds the step"
+    elif mixed >= MATTERS:
+        yield f"mixed precision: at most {mixed:.1f} × as fast"
+
+
+def more_gpus(one: Scaling, steps: Steps, card: Card) -> str:
+    """What N GPUs can bring."""
+    if not card.link:
+        return f"{one.gpus} GPUs: unknown, since the link between them is (link=… in GB/s)"
+    exchange = f"all-reduce of {in_words(steps.gradient_bytes)} over {card.link_kind} is {percent(one.exchange_share)}"
+    return f"{one.gpus} GPUs: at most {one.speedup_at_most:.1f} × as fast; {exchange} of the step"
+
+
+def method(launch: float) -> str:
+    """How the bounds were computed."""
+    return (
+        f"Time: lower bounds from the peaks of data sheets; the host needs {CALL * 1e6:.0f} µs for a step and "
+        f"{launch * 1e6:.1f} µs for each operation that it launches (8.4 to 13 µs measured beside an H200)."
+    )
+
+
+def number(count: int, word: str) -> str:
+    """`1 loop`, `2,000 loops`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def missing(steps: Steps) -> Iterator[str]:
+    """What the bounds leave out."""
+    if steps.unknown:
+        count = sum(steps.unknown.values())
+        names = ", ".join(name for name, _ in steps.unknown.most_common(3))
+        yield f"{number(count, 'operation')} without a cost model count nothing: {names}"
+    if steps.unsized:
+        count = sum(steps.unsized.values())
+        names = ", ".join(name for name, _ in steps.unsized.most_common(3))
+        yield f"{number(count, 'operation')} of unknown shape count in part: {names}"
+    if steps.uncounted_loops:
+        yield f"{number(steps.uncounted_loops, 'loop')} of unknown length count as one iteration"
+    if steps.is_compiled:
+        yield "XLA compiles the step: fused operations count nothing, so the bound is low"

@@ -1,0 +1,105 @@
+"""Runs a program until its training step has been traced, and reads the step."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gpulint.estimate.graph import StepGraph
+from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.reader import CaptureError, read
+from gpulint.probe.capture.records import Where
+from gpulint.probe.launch.command import Simulated, Target, command_line
+from gpulint.probe.launch.program import Ended, run
+
+EXTENSION = "gpulint.estimate.agent"
+
+Reason = Literal["no step", "died", "dynamic", "eager", "untraceable", "refused", "stopped"]
+"""Why there is no step: the program ended without one; it died before; its batch size is unknown; it computes
+gradients eagerly, in code that cannot be traced; tracing failed; GPUs cannot be simulated; a time limit or a signal
+stopped it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """The step for the program's batch size."""
+
+    step: StepGraph
+    doubled: StepGraph | None
+    """The same step for twice the batch; None if it works for one batch size only."""
+    is_eager: bool = False
+    """Whether the program would run it eagerly. The estimate is of the traced step."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotTraced:
+    """Why there is no step."""
+
+    reason: Reason
+    message: str = ""
+    where: Where | None = None
+    status: int | None = None
+    """Exit status of the program, None if a signal ended it."""
+
+
+def trace(
+    target: Target,
+    *,
+    gpus: int = 1,
+    batch: int | None = None,
+    shapes: Mapping[str, tuple[int | None, ...]] | None = None,
+    timeout: float | None = None,
+) -> Traced | NotTraced:
+    """Runs the program on simulated GPUs until its training step has been traced. What it prints is passed through.
+
+    `batch` is a batch size per replica in place of the program's. `shapes` are dimensions that the program leaves open,
+    by the name of an argument or the position in a dataset's element; None in a shape leaves its dimension. Raises
+    OSError if the program cannot be started.
+    """
+    with tempfile.TemporaryDirectory(prefix="gpulint-estimate-") as directory:
+        output, capture = os.path.join(directory, "step"), os.path.join(directory, "capture")
+        simulated = Simulated(gpus)
+        settings = {"output": output, "gpus": gpus, "batch": batch, "shapes": dict(shapes or {})}
+        command = command_line(
+            target, capture, 0, 0, False, simulated, extension=EXTENSION, extension_settings=settings
+        )
+        environment = simulated.environment(os.environ)
+        ended = run(
+            command,
+            capture_path=capture,
+            program=target.words,
+            environment=environment,
+            timeout=timeout,
+            warn_after=None,
+        )
+        if os.path.exists(output):
+            with open(output, encoding="utf-8") as file:
+                return _read(file.read())
+        try:
+            return _why(ended, read(capture))
+        except (CaptureError, OSError):
+            return NotTraced("died", status=ended.status)
+
+
+def _read(text: str) -> Traced | NotTraced:
+    first, *rest = text.splitlines()
+    head = json.loads(first)
+    if "graphs" not in head:
+        where = head["where"]
+        return NotTraced(head["outcome"], head["reason"], Where(*where) if where else None, 0)
+    graphs = [StepGraph.loads(line) for line in rest[: head["graphs"]]]
+    return Traced(graphs[0], graphs[1] if len(graphs) > 1 else None, head["outcome"] == "eager step")
+
+
+def _why(ended: Ended, capture: Capture) -> NotTraced:
+    if capture.refused:
+        return NotTraced("refused", capture.refused, status=ended.status)
+    if ended.reason != "exit":
+        return NotTraced("stopped", ended.reason, status=ended.status)
+    if capture.error or ended.status:
+        return NotTraced("died", capture.error, capture.error_at, ended.status)
+    return NotTraced("no step", status=ended.status)

@@ -1,0 +1,131 @@
+"""`gpulint estimate`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gpulint.cli.estimate import command, why
+from gpulint.estimate.tracing import NotTraced
+from gpulint.probe.capture.records import Where
+from gpulint.probe.launch.command import Target
+
+FIT = """
+import sys
+import numpy as np
+import keras
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dense(2)])
+model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
+print("arguments", sys.argv[1:])
+model.fit(np.zeros((64, 8), "float32"), np.zeros(64, "int32"), batch_size=16, verbose=0)
+print("trained")
+"""
+
+
+def estimate(directory: Path, program: str, *words: str, name: str = "train.py") -> subprocess.CompletedProcess[str]:
+    (directory / "train.py").write_text(textwrap.dedent(program), encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-m", "gpulint", "estimate", *words, *([name] if name else [])],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.tensorflow
+def test_a_program_is_estimated_and_not_run(tmp_path: Path) -> None:
+    written = ("-o", "report.json", "--output-format", "json", "--html", "page.html")
+    done = estimate(tmp_path, FIT, "--gpu", "T4,memory=4GiB", "--gpus", "1", *written)
+    assert (done.returncode, "trained" in done.stdout) == (0, False), done.stderr
+    assert "arguments []" in done.stdout
+    found = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert (found["step"]["function"], found["step"]["row"], found["step"]["batch"]) == ("fit", 8, 16)
+    assert [one["name"] for one in found["gpus"]] == ["T4", "memory=4GiB"]
+    t4 = found["gpus"][0]
+    assert t4["memory"]["fits"] == "yes"
+    assert 4 * (8 * 4 + 4 + 4 * 2 + 2) < t4["memory"]["steady_peak"] < 1 << 20
+    assert t4["memory"]["largest_batch"] > 1000
+    assert t4["time"]["active_bound"] == "launch"
+    assert [one["gpus"] for one in t4["scaling"]] == [2, 4, 8]
+    assert "gpulint estimate" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.tensorflow
+def test_a_step_that_does_not_fit_is_status_1(tmp_path: Path) -> None:
+    program = FIT.replace("Dense(4)", "Dense(40_000_000)")
+    done = estimate(tmp_path, program, "--gpu", "T4,memory=2GiB", "--batch", "64")
+    assert done.returncode == 1, done.stderr
+    assert "The step does not fit on T4 and memory=2GiB." in done.stdout
+    assert "batch 64" in done.stdout
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(
+    ("program", "status", "line"),
+    [
+        ("print('nothing')", 3, "train.py ended without a training step: neither `fit` nor a function"),
+        ("import keras\nopen('data.csv')", 4, "train.py:2 failed before its first training step: FileNotFoundError: "),
+        ("import keras\n1 / 0", 4, "train.py:2 failed before its first training step: ZeroDivisionError"),
+        ("import sys\nsys.exit(7)", 4, "train.py:2 failed before its first training step: SystemExit: 7"),
+    ],
+)
+def test_a_program_without_a_step_is_told_in_one_line(tmp_path: Path, program: str, status: int, line: str) -> None:
+    done = estimate(tmp_path, program)
+    assert done.returncode == status
+    (said,) = [row for row in done.stderr.splitlines() if row.startswith("gpulint: ")]
+    assert line in said
+
+
+@pytest.mark.tensorflow
+def test_a_time_limit_is_status_124(tmp_path: Path) -> None:
+    done = estimate(tmp_path, "import time\ntime.sleep(100)", "--timeout", "1")
+    assert done.returncode == 124
+    assert "train.py was stopped before its first training step (timeout)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "name a program"),
+        (["missing.py"], "missing.py: no such file"),
+        (["--gpu", "A1000", "train.py"], "no GPU is called 'A1000'; did you mean A100-40GB"),
+        (["--gpu", "tflops=3", "train.py"], "needs its memory"),
+        (["--gpus", "0", "train.py"], "0 is not in the range"),
+        (["--shape", "x", "train.py"], "'x' is no shape: write NAME=32,128"),
+        (["--shape", "x=0,3", "train.py"], "'x=0,3' is no shape"),
+        (["--html", "missing/page.html", "train.py"], "missing/page.html"),
+        (["notes.ipynb"], "notes.ipynb"),
+    ],
+)
+def test_bad_input_is_status_2_and_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text("", encoding="utf-8")
+    Path("notes.ipynb").write_text("{", encoding="utf-8")
+    done = CliRunner().invoke(command, words)
+    assert done.exit_code == 2
+    assert message in done.output
+
+
+@pytest.mark.parametrize(
+    ("found", "line"),
+    [
+        (NotTraced("died", "FileNotFoundError: no x.csv", Where("/p/a.py", 3)), "an estimate needs the data that"),
+        (NotTraced("died", status=None), "train.py failed before its first training step: a signal ended it"),
+        (NotTraced("dynamic", "its batch size", Where("/p/a.py", 3)), "leaves its batch size open; state it with"),
+        (NotTraced("eager", "no function", Where("/p/a.py", 3)), "/p/a.py:3 takes gradients eagerly, and cannot be"),
+        (NotTraced("untraceable", "ValueError: x", Where("/p/a.py", 3)), "the step at /p/a.py:3 cannot be read: V"),
+        (NotTraced("refused", "no eager mode"), "GPUs cannot be simulated: no eager mode"),
+    ],
+)
+def test_every_reason_has_its_line(found: NotTraced, line: str) -> None:
+    said = why(found, Target("train.py"))
+    assert line in said
+    assert "\n" not in said

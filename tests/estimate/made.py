@@ -1,0 +1,78 @@
+"""Steps made by hand, operation by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpulint.estimate.graph import Argument, Attribute, Edge, Function, Group, Operation, StepGraph, Tensor, Variable
+
+UNIT = Tensor("float32", (256,))
+"""A tensor of 1 KiB."""
+
+
+class Graph:
+    """Builds a step operation by operation; all tensors are of 1 KiB unless given."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self.variables: list[Variable] = []
+        self.arguments: list[Argument] = []
+        self.parameters: list[int] = []
+        self.functions: dict[str, Function] = {}
+
+    def add(
+        self,
+        kind: str,
+        *inputs: int | Edge,
+        outputs: tuple[Tensor, ...] = (UNIT,),
+        after: tuple[int, ...] = (),
+        device: str = "",
+        calls: Mapping[str, str] | None = None,
+        host: tuple[int, ...] = (),
+        attributes: Mapping[str, Attribute] | None = None,
+        layer: str = "",
+        row: int = 0,
+        is_gradient: bool = False,
+    ) -> int:
+        edges = tuple(one if isinstance(one, Edge) else Edge(one, 0) for one in inputs)
+        name = f"{kind}_{len(self.operations)}"
+        self.operations.append(
+            Operation(
+                name=name,
+                type=kind,
+                inputs=edges,
+                controls=after,
+                outputs=outputs,
+                attributes=attributes or {},
+                row=row,
+                layer=layer,
+                device=device,
+                calls=calls or {},
+                host_outputs=host,
+                is_gradient=is_gradient,
+            )
+        )
+        return len(self.operations) - 1
+
+    def enter(self, *tensors: Tensor) -> None:
+        """Parameters of a function that is called."""
+        for tensor in tensors:
+            self.parameters.append(self.add("_Arg", outputs=(tensor,)))
+
+    def variable(self, tensor: Tensor = UNIT, device: str = "", group: Group = "weights") -> int:
+        index = self.add("_Arg", outputs=(Tensor("resource", ()),))
+        self.parameters.append(index)
+        self.variables.append(
+            Variable(f"v{index}", tensor, group, group == "weights", len(self.parameters) - 1, device=device)
+        )
+        return index
+
+    def argument(self, tensor: Tensor = UNIT) -> int:
+        index = self.add("_Arg", outputs=(tensor,))
+        self.parameters.append(index)
+        self.arguments.append(Argument(f"x{index}", tensor, len(self.parameters) - 1))
+        return index
+
+    def step(self, *results: int, batch: int = 1) -> StepGraph:
+        body = Function("step", tuple(self.operations), tuple(self.parameters), tuple(Edge(one, 0) for one in results))
+        return StepGraph("step", "", 0, body, self.functions, tuple(self.variables), tuple(self.arguments), batch=batch)

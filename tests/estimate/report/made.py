@@ -1,0 +1,46 @@
+"""An estimate made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpulint.estimate import cards
+from gpulint.estimate.result import Estimate, Holder, Memory, Moment, on_card
+from gpulint.estimate.time.bounds import LAUNCH, steps_of
+from tests.estimate.time.made import dense, op, tensor
+
+GIB = 1 << 30
+
+
+def memory(limit: int) -> Memory:
+    """9.5 GiB at the peak, which 8 GiB cannot hold."""
+    return Memory(
+        limit=limit,
+        steady_peak=19 * GIB // 2,
+        first_step_peak=10 * GIB,
+        process=11 * GIB,
+        fits="yes" if limit > 9.5 * GIB else "no",
+        largest_batch=limit // (GIB // 8),
+        by_group={"activations": 8 * GIB, "weights": GIB, "slots": GIB // 2},
+        holders=[
+            Holder("train.py", 10, "activations", 8 * GIB, "dense"),
+            Holder("train.py", 11, "weights", GIB),
+            Holder("", 0, "slots", GIB // 2),
+        ],
+        curve=[Moment(number * GIB // 100, "MatMul", "train.py", 10) for number in range(951)],
+        changes=["mixed precision gives back 2 GiB (21 %)"],
+    )
+
+
+def estimate(names: str = "H200,memory=8GiB", with_memory: bool = True) -> Estimate:
+    """Two matrix products at train.py:10 and :11, one of them with an FFT, on an H200 and on a card by numbers."""
+    graph = dense(64, 16384, 16384, layers=2)
+    fft = op("fft", "FFT", [4], [tensor(64, 16384, dtype="complex64")])
+    operations = (*graph.body.operations, fft)
+    step = replace(graph, body=replace(graph.body, operations=operations, must_run=(5,)), unknown=("x[1]",))
+    doubled = dense(128, 16384, 16384, layers=2)
+    chosen = [
+        on_card(step, doubled, card, [8], LAUNCH, memory(card.limit) if with_memory else None)
+        for card in cards.cards(names)
+    ]
+    return Estimate(step, steps_of(step), chosen, True, LAUNCH, ("Memory: liveness.",))

@@ -1,0 +1,105 @@
+"""Answers from two batch sizes, on steps made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpulint.estimate.answers import Line, changes, halved, largest_batch
+from gpulint.estimate.graph import StepGraph, Tensor
+from gpulint.estimate.memory.figures import Groups, figures
+from gpulint.estimate.memory.liveness import play
+from tests.estimate.made import UNIT, Graph
+
+MiB = 1 << 20
+
+
+def example(batch: int) -> Tensor:
+    """1 MiB for each example."""
+    return Tensor("float32", (batch, 256, 1024))
+
+
+def step(batch: int) -> StepGraph:
+    """A weight of 1 MiB with its slot; a layer of three activations, of which the backward pass needs two; its gradient
+    and the update."""
+    graph = Graph()
+    big = Tensor("float32", (256, 1024))
+    weight, slot = graph.variable(big), graph.variable(big, group="slots")
+    x = graph.argument(example(batch))
+    read = graph.add("ReadVariableOp", weight, outputs=(big,), layer="dense")
+    first = graph.add("BatchMatMul", x, read, outputs=(example(batch),), layer="dense", row=1)
+    second = graph.add("Gelu", first, outputs=(example(batch),), layer="dense", row=2)
+    third = graph.add("Transpose", second, outputs=(example(batch),), layer="dense", row=3)
+    back = graph.add("GeluGrad", third, first, second, outputs=(example(batch),), layer="dense", is_gradient=True)
+    gradient = graph.add("BatchMatMul", x, back, outputs=(big,), layer="dense", is_gradient=True)
+    kept = graph.add("Decay", graph.add("ReadVariableOp", slot, outputs=(big,)), outputs=(big,))
+    graph.add("AssignSubVariableOp", weight, graph.add("Scale", gradient, kept, outputs=(big,)), outputs=())
+    return graph.step(batch=batch)
+
+
+def test_a_step_at_any_batch_size_is_on_the_line_through_two() -> None:
+    line = Line(step(16), step(32))
+    for batch in (1, 16, 24, 32, 100):
+        assert line.at(batch) == step(batch)
+
+
+def test_other_graphs_are_not_on_a_line() -> None:
+    with pytest.raises(ValueError):
+        Line(step(16), step(16))
+    with pytest.raises(ValueError):
+        Line(step(16), Graph().step(batch=32))
+
+
+@pytest.mark.parametrize("limit", [250 * MiB, 500 * MiB, 5000 * MiB])
+def test_the_largest_batch_reaches_the_limit(limit: int) -> None:
+    largest = largest_batch(step(16), step(32), limit)
+    assert largest is not None
+    assert play(step(largest)).peak == pytest.approx(limit, rel=0.25)
+
+
+def test_nothing_fits_into_less_than_the_variables() -> None:
+    assert largest_batch(step(16), step(32), MiB) == 0
+
+
+def test_the_largest_batch_is_unknown_with_a_single_size() -> None:
+    assert largest_batch(step(16), None, 500 * MiB) is None
+
+
+def test_groups_of_what_is_held_at_the_peak() -> None:
+    graph = step(16)
+    groups = Groups(graph)
+    sizes: dict[str, int] = {}
+    for held in figures(graph).steady.held:
+        sizes[groups.of(held)] = sizes.get(groups.of(held), 0) + held.size // MiB
+    assert sizes["weights"] == sizes["slots"] == 1
+    assert sizes["activations"] >= 32
+    assert sizes["input"] >= 16
+    assert sizes["temporaries"] >= 1
+
+
+def test_gradients_of_weights_are_a_group_of_their_own() -> None:
+    graph = Graph()
+    weight = graph.variable(UNIT)
+    gradient = graph.add("Product", layer="dense", is_gradient=True)
+    graph.add("AssignSubVariableOp", weight, gradient, outputs=())
+    made = graph.step()
+    assert {Groups(made).of(one) for one in play(made).held} == {"weights", "gradients"}
+
+
+def test_16_bits_halve_layers_but_not_those_that_normalize() -> None:
+    graph = Graph()
+    x = graph.argument(example(1))
+    dense = graph.add("MatMul", x, outputs=(example(1),), layer="dense")
+    norm = graph.add("Rsqrt", dense, outputs=(example(1),), layer="norm")
+    loss = graph.add("Mean", norm, outputs=(example(1),))
+    found = halved(graph.step(loss)).body.operations
+    assert [one.outputs[0].dtype for one in found] == ["float32", "float16", "float32", "float32"]
+
+
+def test_changes_give_back_what_they_say_the_most_first() -> None:
+    small, large = step(16), step(32)
+    found = changes(small, large, figures(small))
+    assert [one.bytes for one in found] == sorted((one.bytes for one in found), reverse=True)
+    given = {one.remedy: one.bytes for one in found}
+    peak, half = figures(small).steady.peak, figures(step(8)).steady.peak
+    assert given["accumulate"] == pytest.approx(peak - half - MiB, rel=0.2)
+    assert 0 < given["mixed precision"] < peak / 2

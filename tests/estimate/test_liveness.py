@@ -1,0 +1,227 @@
+"""The executor's order and the life of buffers, on graphs made by hand with known answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpulint.estimate.graph import Edge, StepGraph, Tensor
+from gpulint.estimate.memory.bfc import Bfc, Exhausted
+from gpulint.estimate.memory.liveness import Run, play, play_steps
+from tests.estimate.made import UNIT, Graph
+
+KiB = 1024
+
+
+def peak(graph: StepGraph, device: str = "GPU:0") -> int:
+    """The peak in KiB, on an allocator that never gives more than was asked for."""
+    return play(graph, device, _exact()).peak // KiB
+
+
+def _exact() -> Bfc:
+    """All that these graphs need fits into one region that is never reused in part."""
+    return Bfc(limit=1 << 40, grows=False)
+
+
+def names(run: Run) -> list[str]:
+    return [operation.type for operation, _ in run.curve]
+
+
+def test_an_input_is_freed_after_its_last_reader() -> None:
+    graph = Graph()
+    a = graph.add("RandomUniform")
+    b = graph.add("Transpose", a)
+    c = graph.add("Transpose", b)
+    assert peak(graph.step(graph.add("Transpose", c))) == 2
+
+
+def test_what_the_backward_pass_reads_is_kept() -> None:
+    graph = Graph()
+    a = graph.add("RandomUniform")
+    b = graph.add("Transpose", a)
+    c = graph.add("Transpose", b)
+    d = graph.add("Transpose", c)
+    assert peak(graph.step(graph.add("Concat", a, b, c, d))) == 5
+
+
+def test_elementwise_operations_take_over_an_input_that_nobody_else_needs() -> None:
+    graph = Graph()
+    a = graph.add("RandomUniform")
+    assert peak(graph.step(graph.add("Relu", graph.add("Exp", a)))) == 1
+
+
+def test_an_input_that_is_read_again_is_not_taken_over() -> None:
+    graph = Graph()
+    a = graph.add("RandomUniform")
+    b = graph.add("Exp", a)
+    assert peak(graph.step(graph.add("Mul", a, b))) == 2
+
+
+def test_a_smaller_input_is_not_taken_over() -> None:
+    graph = Graph()
+    a = graph.add("RandomUniform", outputs=(Tensor("float32", (1,)),))
+    b = graph.add("RandomUniform")
+    assert peak(graph.step(graph.add("Mul", a, b))) == 1
+
+
+def test_a_cast_to_another_type_needs_a_buffer_of_its_own() -> None:
+    graph = Graph()
+    a = graph.add("RandomUniform")
+    assert peak(graph.step(graph.add("Cast", a, outputs=(Tensor("int32", (256,)),)))) == 2
+
+
+def test_the_gradient_of_cross_entropy_takes_over_the_logits() -> None:
+    graph = Graph()
+    logits = graph.add("RandomUniform", outputs=(Tensor("float32", (256, 4)),))
+    labels = graph.add("RandomUniform")
+    small = Tensor("float32", (4,))
+    kind = "SparseSoftmaxCrossEntropyWithLogits"
+    entropy = graph.add(kind, logits, labels, outputs=(small, Tensor("float32", (256, 4))))
+    step = graph.step(graph.add("Transpose", Edge(entropy, 1), outputs=(small,)))
+    assert play(step, allocator=_exact()).peak < 6 * KiB
+
+
+def test_a_view_keeps_the_buffer_alive() -> None:
+    graph = Graph()
+    a = graph.add("RandomUniform")
+    view = graph.add("Reshape", a, a)
+    b = graph.add("Transpose", a)
+    c = graph.add("Transpose", b)
+    assert peak(graph.step(graph.add("Concat", view, c))) == 3
+
+
+def test_variables_and_arguments_are_held_throughout() -> None:
+    graph = Graph()
+    graph.variable()
+    x = graph.argument()
+    assert peak(graph.step(graph.add("Transpose", x))) == 3
+
+
+def test_reading_a_variable_needs_nothing() -> None:
+    graph = Graph()
+    v = graph.variable()
+    assert peak(graph.step(graph.add("Transpose", graph.add("ReadVariableOp", v)))) == 2
+
+
+def test_a_variable_is_updated_in_place() -> None:
+    graph = Graph()
+    v = graph.variable()
+    graph.add("AssignAddVariableOp", v, graph.add("RandomUniform"), outputs=())
+    assert peak(graph.step()) == 2
+
+
+def test_a_variable_that_is_still_read_is_copied() -> None:
+    graph = Graph()
+    v = graph.variable()
+    read = graph.add("ReadVariableOp", v)
+    update = graph.add("AssignAddVariableOp", v, graph.add("RandomUniform"), outputs=())
+    late = graph.add("NoOp", outputs=(), after=(update,))
+    graph.add("Transpose", read, after=(late,))
+    assert peak(graph.step()) == 3
+
+
+def test_an_assigned_variable_takes_the_buffer_of_the_value() -> None:
+    graph = Graph()
+    v = graph.variable()
+    done = graph.add("AssignVariableOp", v, graph.add("RandomUniform"), outputs=())
+    graph.add("RandomUniform", after=(done,))
+    assert peak(graph.step()) == 2
+
+
+def test_variables_of_other_devices_are_not_counted() -> None:
+    graph = Graph()
+    graph.variable(device="GPU:0")
+    graph.variable(device="GPU:1")
+    step = graph.step(graph.add("RandomUniform", device="GPU:1"))
+    assert peak(step, "GPU:0") == 1
+    assert peak(step, "GPU:1") == 2
+
+
+def test_outputs_in_host_memory_are_not_counted() -> None:
+    graph = Graph()
+    a = graph.add("RandomUniform")
+    assert peak(graph.step(graph.add("Shape", a, host=(0,)))) == 1
+
+
+def test_operations_start_in_the_order_in_which_they_become_ready() -> None:
+    graph = Graph()
+    a = graph.add("A")
+    b = graph.add("B")
+    graph.add("D", graph.add("C", a))
+    graph.add("E", b)
+    assert names(play(graph.step())) == ["A", "B", "C", "E", "D"]
+
+
+def test_an_operation_of_unknown_size_is_reported() -> None:
+    graph = Graph()
+    graph.add("Where", outputs=(Tensor("int64", (None, 2)),))
+    assert [one.type for one in play(graph.step()).unknown] == ["Where"]
+
+
+def test_a_called_function_needs_its_own_peak() -> None:
+    inner = Graph()
+    a = inner.add("RandomUniform")
+    b = inner.add("Transpose", a)
+    inner.add("Concat", a, b)
+    graph = Graph()
+    graph.functions["f"] = inner.step().body
+    assert peak(graph.step(graph.add("PartitionedCall", calls={"f": "f"}))) == 4
+
+
+def test_holders_at_the_peak_add_up_to_it() -> None:
+    graph = Graph()
+    graph.variable()
+    x = graph.argument()
+    run = play(graph.step(graph.add("Transpose", graph.add("Transpose", x))), allocator=_exact())
+    assert sum(one.size for one in run.held) == run.peak == 4 * KiB
+
+
+def test_a_limit_raises() -> None:
+    graph = Graph()
+    a = graph.add("RandomUniform")
+    step = graph.step(graph.add("Transpose", a))
+    with pytest.raises(Exhausted):
+        play(step, allocator=Bfc(limit=KiB, grows=False))
+
+
+def test_a_list_holds_what_each_iteration_of_a_loop_adds() -> None:
+    condition, body, graph = Graph(), Graph(), Graph()
+    condition.enter(Tensor("int32", ()), Tensor("variant", ()), UNIT)
+    limit = condition.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 10})
+    less = condition.add("Less", condition.parameters[0], limit, outputs=(Tensor("bool", ()),))
+    body.enter(Tensor("int32", ()), Tensor("variant", ()), UNIT)
+    one = body.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 1})
+    counted = body.add("AddV2", body.parameters[0], one, outputs=(Tensor("int32", ()),))
+    listed = body.add("TensorListPushBack", body.parameters[1], body.parameters[2], outputs=(Tensor("variant", ()),))
+    graph.functions = {
+        "cond": condition.step(less).body,
+        "body": body.step(counted, listed, body.parameters[2]).body,
+    }
+    first = graph.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 0})
+    empty = graph.add("EmptyTensorList", outputs=(Tensor("variant", ()),))
+    value = graph.add("RandomUniform")
+    outputs = (Tensor("int32", ()), Tensor("variant", ()), UNIT)
+    loop = graph.add("While", first, empty, value, outputs=outputs, calls={"cond": "cond", "body": "body"})
+    last = graph.add("Transpose", Edge(loop, 1))
+    run = play(graph.step(last), allocator=_exact())
+    assert run.curve[-1][1] // KiB == 10 + 1
+
+
+def test_the_first_step_also_tries_algorithms_of_convolutions() -> None:
+    graph = Graph()
+    image = graph.add("RandomUniform", outputs=(Tensor("float32", (8, 16, 32, 32)),))
+    kernel = graph.add("RandomUniform", outputs=(Tensor("float32", (3, 3, 16, 64)),))
+    output = (Tensor("float32", (8, 64, 32, 32)),)
+    attributes = {"data_format": "NCHW", "strides": (1, 1, 1, 1), "padding": "SAME"}
+    first, *_, last = play_steps(graph.step(graph.add("Conv2D", image, kernel, outputs=output, attributes=attributes)))
+    assert first.peak > 2 * last.peak
+
+
+def test_an_algorithm_that_does_not_fit_is_not_tried() -> None:
+    graph = Graph()
+    image = graph.add("RandomUniform", outputs=(Tensor("float32", (8, 16, 32, 32)),))
+    kernel = graph.add("RandomUniform", outputs=(Tensor("float32", (3, 3, 16, 64)),))
+    output = (Tensor("float32", (8, 64, 32, 32)),)
+    attributes = {"data_format": "NCHW", "strides": (1, 1, 1, 1), "padding": "SAME"}
+    step = graph.step(graph.add("Conv2D", image, kernel, outputs=output, attributes=attributes))
+    need = play(step, allocator=_exact()).peak
+    assert play_steps(step, allocator=Bfc(need, grows=False))[0].peak <= need

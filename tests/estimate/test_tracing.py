@@ -1,0 +1,225 @@
+"""Programs that run until their step has been traced, with TensorFlow for real."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from gpulint.estimate.tracing import NotTraced, Traced, trace
+from gpulint.probe.launch.command import Target
+
+pytestmark = pytest.mark.tensorflow
+
+MODEL = """
+import os
+import numpy as np
+import tensorflow as tf
+import keras
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name="hidden"), keras.layers.Dense(2)])
+loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+"""
+
+FIT = f"""{MODEL}
+model.compile("adam", loss_of)
+model.fit(np.zeros((64, 8), "float32"), np.zeros(64, "int32"), batch_size=16, verbose=0)
+open(os.environ["TRAINED"], "w").close()
+"""
+
+
+def run(directory: Path, program: str, **options: object) -> Traced | NotTraced:
+    path = directory / "train.py"
+    path.write_text(textwrap.dedent(program), encoding="utf-8")
+    return trace(Target(str(path)), **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that a program writes after it has trained."""
+    path = tmp_path / "trained"
+    monkeypatch.setenv("TRAINED", str(path))
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "2")
+    return path
+
+
+def test_fit_is_traced_and_stopped_before_it_trains(tmp_path: Path, trained: Path) -> None:
+    result = run(tmp_path, FIT)
+    assert isinstance(result, Traced)
+    assert result.doubled is not None
+    step = result.step
+    assert not trained.exists()
+    assert (step.name, step.filename, step.row) == ("fit", str(tmp_path / "train.py"), 10)
+    assert (step.batch, result.doubled.batch, step.replicas) == (16, 32, 1)
+    assert step.is_compiled and step.is_optimized and step.variables_change and not step.unknown
+    groups = {(one.name.rpartition("/")[2], one.group) for one in step.variables if one.tensor.shape == (8, 4)}
+    assert ("kernel", "weights") in groups
+    assert sum(one.group == "slots" and one.tensor.shape == (8, 4) for one in step.variables) == 2
+    assert {one.layer for one in step.variables if one.name.endswith("hidden/kernel")} == {"sequential/hidden"}
+    assert {one.tensor.shape for one in step.arguments} == {(16, 8), (16,)}
+    products = [one for one in step.body.operations if one.type == "MatMul"]
+    assert {one.outputs[0].shape for one in products} == {(16, 4), (16, 2), (8, 4), (4, 2)}
+    assert any(one.is_gradient and one.layer == "sequential/hidden" for one in products)
+
+
+def test_a_loop_of_ones_own_is_traced(tmp_path: Path, trained: Path) -> None:
+    result = run(
+        tmp_path,
+        f"""{MODEL}
+optimizer = keras.optimizers.SGD(momentum=0.9)
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(y, model(x, training=True))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+
+for x, y in tf.data.Dataset.from_tensor_slices((np.zeros((64, 8), "float32"), np.zeros(64))).batch(32):
+    step(x, y)
+open(os.environ["TRAINED"], "w").close()
+""",
+    )
+    assert isinstance(result, Traced)
+    assert not trained.exists()
+    assert (result.step.name, result.step.row, result.step.batch) == ("step", 11, 32)
+    assert {one.tensor.shape for one in result.step.arguments} == {(32, 8), (32,)}
+    assert not result.step.is_compiled
+
+
+def test_the_batch_can_be_set(tmp_path: Path) -> None:
+    result = run(tmp_path, FIT, batch=5)
+    assert isinstance(result, Traced)
+    assert result.step.batch == 5
+    assert {one.tensor.shape for one in result.step.arguments} == {(5, 8), (5,)}
+
+
+def test_each_replica_has_its_own_operations_and_variables(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        f"""{MODEL}
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dense(2)])
+    model.compile("adam", loss_of)
+model.fit(np.zeros((64, 8), "float32"), np.zeros(64, "int32"), batch_size=32, verbose=0)
+""",
+        gpus=2,
+    )
+    assert isinstance(result, Traced)
+    step = result.step
+    assert (step.replicas, step.batch) == (2, 16)
+    kernels = [one for one in step.variables if one.name.startswith("sequential_1") and one.tensor.shape == (8, 4)]
+    assert {one.device for one in kernels} == {"GPU:0", "GPU:1"}
+    devices = {one.device for one in step.body.operations if one.type == "MatMul"}
+    assert devices == {"GPU:0", "GPU:1"}
+
+
+def test_an_eager_step_is_traced_for_the_program(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        f"""{MODEL}
+optimizer = keras.optimizers.Adam()
+
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(y, model(x, training=True))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+step(tf.zeros((16, 8)), tf.zeros(16))
+""",
+    )
+    assert isinstance(result, Traced)
+    assert result.is_eager
+    assert (result.step.name, result.step.batch) == ("step", 16)
+    assert sum(one.group == "slots" and one.tensor.shape == (8, 4) for one in result.step.variables) == 2
+
+
+def test_eager_code_outside_of_functions_cannot_be_traced(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        f"""{MODEL}
+with tf.GradientTape() as tape:
+    loss = loss_of(tf.zeros(16), model(tf.zeros((16, 8))))
+tape.gradient(loss, model.trainable_variables)
+""",
+    )
+    assert isinstance(result, NotTraced)
+    assert (result.reason, result.where and result.where.row) == ("eager", 11)
+
+
+def test_a_program_that_dies_says_where(tmp_path: Path) -> None:
+    result = run(tmp_path, f"{MODEL}\nopen('/does/not/exist')\n")
+    assert isinstance(result, NotTraced)
+    assert (result.reason, result.status, result.where and result.where.row) == ("died", 1, 9)
+    assert "/does/not/exist" in result.message
+
+
+def test_a_program_that_never_trains(tmp_path: Path) -> None:
+    result = run(tmp_path, f"{MODEL}\nmodel.predict(np.zeros((4, 8)), verbose=0)\n")
+    assert result == NotTraced("no step", status=0)
+
+
+def test_a_dimension_that_stays_open_is_unknown_until_it_is_given(tmp_path: Path) -> None:
+    program = f"""{MODEL}
+model = keras.Sequential([keras.Input((None, 8)), keras.layers.Dense(2), keras.layers.GlobalAveragePooling1D()])
+model.compile("sgd", loss_of)
+data = tf.data.Dataset.from_generator(
+    lambda: ((np.zeros((4, 8)), 0) for _ in range(64)),
+    output_signature=(tf.TensorSpec((None, 8)), tf.TensorSpec((), tf.int32)),
+).padded_batch(16)
+model.fit(data, verbose=0)
+"""
+    result = run(tmp_path, program)
+    assert isinstance(result, Traced)
+    assert result.step.batch == 16
+    assert result.step.unknown == ("0[1]",)
+    result = run(tmp_path, program, shapes={"0": (None, 20, 8)})
+    assert isinstance(result, Traced)
+    assert result.step.unknown == ()
+
+
+def test_nothing_of_an_estimate_is_left_behind(tmp_path: Path) -> None:
+    run(tmp_path, FIT)
+    assert os.listdir(tmp_path) == ["train.py"]
+
+
+def test_a_dataset_is_iterated_inside_of_the_step(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        f"""{MODEL}
+optimizer = keras.optimizers.SGD()
+optimizer.build(model.trainable_variables)
+
+@tf.function
+def epoch(data):
+    for x, y in data:
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, model(x, training=True))
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+epoch(tf.data.Dataset.from_tensor_slices((np.zeros((64, 8), "float32"), np.zeros(64))).batch(32))
+""",
+    )
+    assert isinstance(result, Traced)
+    assert (result.step.name, result.step.batch) == ("epoch", 32)
+    inside = [one for function in result.step.functions.values() for one in function.operations]
+    shapes = {one.outputs[0].shape for one in inside if one.type == "MatMul"}
+    assert shapes == {(32, 4), (32, 2), (8, 4), (4, 2)} or shapes == {(32, 4), (32, 2), (8, 4), (4, 2), (32, 8)}
+    assert not result.step.has_unknown
+
+
+def test_recurrent_layers_are_traced_for_cudnn(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        f"""{MODEL}
+model = keras.Sequential([keras.Input((6, 8)), keras.layers.GRU(4), keras.layers.Dense(2)])
+model.compile("adam", loss_of)
+model.fit(np.zeros((64, 6, 8), "float32"), np.zeros(64, "int32"), batch_size=16, verbose=0)
+""",
+    )
+    assert isinstance(result, Traced)
+    kinds = {one.type: one for one in result.step.body.operations if one.type.startswith("Cudnn")}
+    assert set(kinds) == {"CudnnRNNV3", "CudnnRNNBackpropV3"}
+    assert kinds["CudnnRNNV3"].layer == "sequential_1/gru"
