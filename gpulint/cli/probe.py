@@ -218,7 +218,7 @@ def command(
         if simulate_gpus is None or output_format not in ESTIMATED:
             raise UserError(f"--gpu needs --simulate-gpus N, and reports as {' or '.join(ESTIMATED)}")
         given = (script, *arguments) if module and script else arguments
-        wanted = Wanted(on_cards, simulate_gpus, timeout=settings.probe_timeout or None)
+        wanted = Wanted(on_cards, simulate_gpus, timeout=settings.probe.timeout or None)
         target = Target(module or script or "", module is not None, tuple(given))
         sys.exit(estimate(target, wanted, output_format, output_file, html_path, color))
     for path in filter(None, (output_file, html_path, trace_path)):
