@@ -1,4 +1,5 @@
-"""Compiles what takes the time of a check with mypyc, if GPULINT_COMPILE is set (docs/compiled.md).
+"""Compiles what takes the time of a check with mypyc, if GPULINT_COMPILE is set (docs/compiled.md), and gives package
+indexes a README whose links lead to the documentation on the web.
 
 Everything else about the package is in pyproject.toml.
 """
@@ -6,8 +7,10 @@ Everything else about the package is in pyproject.toml.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from glob import glob
+from pathlib import Path
 from typing import Any
 
 from setuptools import setup
@@ -23,6 +26,17 @@ COMPILED = (
 
 INTERPRETED = {"gpulint/analysis/engine/library.py", "gpulint/analysis/models/libraries.py"}
 """Those among them that are not compiled: compiled classes have no subclasses that are not."""
+
+
+SITE = "https://gpulint.readthedocs.io/"
+
+
+def description() -> str:
+    """The README as package indexes show it: links lead to the site, as an index has no `docs/`."""
+    text = Path(__file__).with_name("README.md").read_text(encoding="utf-8")
+    text = re.sub(r"\]\(docs/index\.md", f"]({SITE}", text)
+    text = re.sub(r"\]\(docs/([\w-]+)\.md", rf"]({SITE}\1/", text)
+    return re.sub(r"\]\(docs/", f"]({SITE}", text)
 
 
 def compiled() -> list[str]:
@@ -46,4 +60,4 @@ def options() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    setup(**options())
+    setup(long_description=description(), long_description_content_type="text/markdown", **options())

@@ -1,163 +1,179 @@
-"""From a keystroke to diagnostics: a program of 1,000 rows with three helper modules, through the protocol.
+"""What an editor waits for: processor time from opening, typing and hovering to the answer, through the protocol.
 
-    python benchmarks/server.py [rounds [files]]
+    python benchmarks/server.py FOLDER FILE… [--edits N] [--hovers N]
 
-Each round changes the program in its middle and waits for the diagnostics of that version. Printed are the median and
-the slowest of the rounds, without and with the delay that the server waits for the next keystroke, and what a change in
-a helper takes until the program's diagnostics are there. `files` are others of the same folder, 2,000 by default: half
-of them use TensorFlow, and every tenth of those imports one of the helpers.
+Opens FOLDER as a workspace and each FILE of it in turn, types N comments into the middle of each, saves it, and hovers
+while a check runs. Printed are, in seconds of processor time of the server and its analysis process: opening (to the
+first diagnostics, and until nothing more is to be checked), edit → diagnostics (median, 95th percentile, slowest),
+saving; in milliseconds of wall time: hovering while a check runs; in megabytes: the peak of resident memory of both
+processes together. Linux only: it reads /proc.
+
+On a copy: the server writes its cache into the folder.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import os
 import statistics
 import sys
-import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
-FUNCTIONS = 40
+TICKS = os.sysconf("SC_CLK_TCK")
 
-HELPERS = {
-    "dist": "import tensorflow as tf\n\n\ndef make_strategy(n):\n    return tf.distribute.MirroredStrategy()\n",
-    "models": """
-
-def build_{0}(classes):
-    inputs = tf.keras.Input((32, 32, 3))
-    x = tf.keras.layers.Conv2D({0} + 8, 3)(inputs)
-    x = tf.keras.layers.BatchNormalization()(x)
-    x = tf.keras.layers.GlobalAveragePooling2D()(x)
-    return tf.keras.Model(inputs, tf.keras.layers.Dense(classes)(x))
-""",
-    "data": """
-
-def pipeline_{0}(files, batch):
-    ds = tf.data.Dataset.from_tensor_slices(files)
-    ds = ds.shuffle(1000).map(lambda f: tf.io.decode_jpeg(tf.io.read_file(f)))
-    return ds.batch(batch).prefetch(2)
-""",
-}
-
-TRAIN = """
-
-def train_{0}(files, epochs={0}):
-    strategy = dist.make_strategy(4)
-    model = models.build_{0}(10)
-    optimizer = tf.keras.optimizers.Adam(1e-3)
-    loss_fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    with strategy.scope():
-        metric = tf.keras.metrics.Mean()
-
-    @tf.function
-    def step(images, labels):
-        with tf.GradientTape() as tape:
-            logits = model(images, training=True)
-            loss = loss_fn(labels, logits)
-        grads = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(grads, model.trainable_variables))
-        metric.update_state(loss)
-        return loss
-
-    dataset = data.pipeline_{0}(files, 64)
-    for epoch in range(epochs):
-        for images, labels in strategy.experimental_distribute_dataset(dataset):
-            loss = strategy.run(step, args=(images, labels))
-            print(float(loss))
-"""
+SETTLED = 0.3
+"""Seconds without processor time after which the server has nothing more to do."""
 
 
-def write(folder: Path) -> None:
-    """The program and its helpers."""
-    for name, text in HELPERS.items():
-        parts = [text] if name == "dist" else ["import tensorflow as tf\n", *map(text.format, range(FUNCTIONS))]
-        (folder / f"{name}.py").write_text("".join(parts))
-    calls = "".join(f'    train_{number}(["a.jpg"])\n' for number in range(FUNCTIONS))
-    head, main = (
-        "import tensorflow as tf\n\nimport data\nimport dist\nimport models\n",
-        '\n\nif __name__ == "__main__":\n',
-    )
-    (folder / "train.py").write_text(head + "".join(map(TRAIN.format, range(FUNCTIONS))) + main + calls)
+class Usage:
+    """Processor time and memory of a process and its children."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.peak = 0.0
+
+    def processes(self) -> list[str]:
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return [str(self.pid), *children]
+
+    def cpu(self) -> float:
+        """Seconds of processor time so far."""
+        total = 0
+        for pid in self.processes():
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            total += sum(map(int, fields[11:15]))  # its own, and that of children that have ended
+        self.peak = max(self.peak, self.memory())
+        return total / TICKS
+
+    def memory(self) -> float:
+        """Megabytes in memory now."""
+        pages = (int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.processes())
+        return sum(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    async def settled(self) -> float:
+        """Processor time once the server has nothing more to do."""
+        before, quiet = self.cpu(), 0.0
+        while quiet < SETTLED:
+            await asyncio.sleep(0.1)
+            now = self.cpu()
+            quiet, before = (0.0 if now > before + 1 / TICKS else quiet + 0.1), now
+        return before
 
 
-def write_others(folder: Path, files: int) -> None:
-    """The rest of the project: packages of 50 modules."""
-    for number in range(files):
-        package = folder / f"package_{number // 50}"
-        package.mkdir(exist_ok=True)
-        (package / "__init__.py").touch()
-        if number % 2:
-            reader = "\n\ndef read_{0}(path):\n    return json.load(path)\n"
-            text = "import json\n" + "".join(map(reader.format, range(60)))
-        else:
-            head = "import tensorflow as tf\n" + ("\nimport dist\n" if number % 20 == 0 else "")
-            text = head + "".join(map(HELPERS["models"].format, range(FUNCTIONS)))
-        (package / f"module_{number}.py").write_text(text)
+class Editor:
+    def __init__(self) -> None:
+        self.client = LanguageClient("benchmark", "1")
+        self.seen: set[tuple[str, int | None]] = set()
+        self.news = asyncio.Event()
 
+        @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def published(params: types.PublishDiagnosticsParams) -> None:
+            self.seen.add((params.uri, params.version))
+            self.news.set()
 
-async def measure(folder: Path, rounds: int, debounce: int) -> None:
-    client = LanguageClient("benchmark", "1")
-    seen: dict[tuple[str, int | None], int] = {}
-    news = asyncio.Event()
-
-    @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-    def published(params: types.PublishDiagnosticsParams) -> None:
-        seen[params.uri, params.version] = len(params.diagnostics)
-        news.set()
-
-    async def diagnostics(uri: str, version: int) -> int:
-        while (uri, version) not in seen:
-            news.clear()
-            await news.wait()
-        return seen.pop((uri, version))
-
-    await client.start_io(sys.executable, "-m", "gpulint", "server")
-    await client.initialize_async(
-        types.InitializeParams(
-            capabilities=types.ClientCapabilities(),
-            workspace_folders=[types.WorkspaceFolder(folder.as_uri(), "benchmark")],
-            initialization_options={"debounce": debounce},
-        )
-    )
-    client.initialized(types.InitializedParams())
-    started = time.perf_counter()
-    texts = {name: (folder / f"{name}.py").read_text() for name in ("train", "dist")}
-    uris = {name: (folder / f"{name}.py").as_uri() for name in texts}
-    for name, text in texts.items():
-        item = types.TextDocumentItem(uris[name], "python", 0, text)
-        client.text_document_did_open(types.DidOpenTextDocumentParams(item))
-    found = await diagnostics(uris["train"], 0)
-    print(f"from opening to the first diagnostics: {time.perf_counter() - started:.2f} s")
-    for name in texts:
-        times = []
-        for version in range(1, rounds + 1):
-            text = texts[name].replace("make_strategy(", f"make_strategy({' ' * version}", 1)
-            started = time.perf_counter()
-            client.text_document_did_change(
-                types.DidChangeTextDocumentParams(
-                    types.VersionedTextDocumentIdentifier(version=version, uri=uris[name]),
-                    [types.TextDocumentContentChangeWholeDocument(text)],
-                )
+    async def start(self, folder: Path) -> Usage:
+        await self.client.start_io(sys.executable, "-m", "gpulint", "server")
+        await self.client.initialize_async(
+            types.InitializeParams(
+                capabilities=types.ClientCapabilities(),
+                workspace_folders=[types.WorkspaceFolder(folder.as_uri(), "benchmark")],
+                initialization_options={"debounce": 0},
             )
-            seen.pop((uris["train"], rounds), None)
-            await diagnostics(uris["train"], version if name == "train" else rounds)
-            times.append(time.perf_counter() - started)
-        rows = texts["train"].count("\n")
-        print(
-            f"change in {name}.py, debounce {debounce} ms: median {statistics.median(times):.2f} s, slowest "
-            f"{max(times):.2f} s until {found} diagnostics of train.py ({rows} rows)"
         )
-    await client.shutdown_async(None)
-    client.exit(None)
-    await client.stop()
+        self.client.initialized(types.InitializedParams())
+        assert self.client._server is not None
+        return Usage(self.client._server.pid)
+
+    async def diagnostics(self, uri: str, version: int) -> None:
+        while (uri, version) not in self.seen:
+            self.news.clear()
+            await self.news.wait()
+
+    def type(self, uri: str, version: int, text: str) -> None:
+        self.client.text_document_did_change(
+            types.DidChangeTextDocumentParams(
+                types.VersionedTextDocumentIdentifier(version=version, uri=uri),
+                [types.TextDocumentContentChangeWholeDocument(text)],
+            )
+        )
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+
+
+async def measure(folder: Path, names: list[str], edits: int, hovers: int) -> None:
+    editor = Editor()
+    usage = await editor.start(folder)
+    started = await usage.settled()
+    print(f"started: {started:.2f} s")
+    all_edits: list[float] = []
+    all_hovers: list[float] = []
+    for name in names:
+        path = folder / name
+        text, uri = path.read_text("utf-8"), path.as_uri()
+        rows = text.splitlines(keepends=True)
+        before = usage.cpu()
+        item = types.TextDocumentItem(uri, "python", 0, text)
+        editor.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        await editor.diagnostics(uri, 0)
+        first = usage.cpu() - before
+        whole = await usage.settled() - before
+        identifier = types.TextDocumentIdentifier(uri)
+        await editor.client.text_document_hover_async(types.HoverParams(identifier, types.Position(len(rows) // 2, 8)))
+        times, waits = [], []
+        for version in range(1, edits + 1):
+            before = await usage.settled()
+            middle = len(rows) // 2
+            rows.insert(middle - middle % 2, f"# {version}\n")
+            editor.type(uri, version, "".join(rows))
+            await editor.diagnostics(uri, version)
+            times.append(usage.cpu() - before)
+        for version in range(edits + 1, edits + hovers + 1):
+            editor.type(uri, version, f"# {version}\n{text}")
+            await asyncio.sleep(0.02)
+            began = time.perf_counter()
+            position = types.Position(len(rows) // 2, 8)
+            await editor.client.text_document_hover_async(types.HoverParams(identifier, position))
+            waits.append((time.perf_counter() - began) * 1000)
+        await editor.diagnostics(uri, edits + hovers)
+        before = await usage.settled()
+        editor.type(uri, edits + hovers + 1, text)
+        editor.client.text_document_did_save(types.DidSaveTextDocumentParams(identifier))
+        saved = await usage.settled() - before
+        editor.client.text_document_did_close(types.DidCloseTextDocumentParams(identifier))
+        await usage.settled()
+        print(
+            f"{name} ({len(text.splitlines())} rows): opened {first:.2f} s, with importers {whole:.2f} s; "
+            f"edit {statistics.median(times):.2f} s, slowest {max(times):.2f} s; saved {saved:.2f} s; "
+            f"hover {statistics.median(waits):.0f} ms, slowest {max(waits):.0f} ms; memory {usage.memory():.0f} MB",
+            flush=True,
+        )
+        all_edits += times
+        all_hovers += waits
+    print(
+        f"{len(all_edits)} edits: median {statistics.median(all_edits):.2f} s, 95 % within "
+        f"{percentile(all_edits, 0.95):.2f} s, slowest {max(all_edits):.2f} s of processor time"
+    )
+    print(f"{len(all_hovers)} hovers while a check runs: 95 % within {percentile(all_hovers, 0.95):.0f} ms")
+    print(f"peak of memory: {usage.peak:.0f} MB")
+    await editor.client.shutdown_async(None)
+    editor.client.exit(None)
+    await editor.client.stop()
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as directory:
-        write(Path(directory))
-        write_others(Path(directory), int(sys.argv[2]) if len(sys.argv) > 2 else 2000)
-        for delay in (0, 150):
-            asyncio.run(measure(Path(directory), int(sys.argv[1]) if len(sys.argv) > 1 else 10, delay))
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--edits", type=int, default=10)
+    parser.add_argument("--hovers", type=int, default=10)
+    given = parser.parse_args()
+    asyncio.run(measure(given.folder.resolve(), given.files, given.edits, given.hovers))

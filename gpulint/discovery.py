@@ -194,7 +194,7 @@ class _Search:
         for path in self._links:
             try:
                 if _identity(path) not in self._seen:
-                    self._finder.note(path, "a link to a directory elsewhere; name it to check it")
+                    self._finder.note(path, "a link to a directory outside the search; name it to check it")
             except OSError:  # deleted in the meantime
                 continue
 

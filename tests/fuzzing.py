@@ -24,10 +24,11 @@ from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.output.formats import NAMES as FORMATS
+from gpulint.output.style import PLAIN
 from gpulint.output.view import View, render
 from gpulint.probe.placement_log.parser import PlacementLogParser
 from gpulint.rewriting.text import edited
-from gpulint.settings import Settings, SettingsFinder
+from gpulint.settings import LintSettings, Settings, SettingsFinder
 from tests.checking import findings_of
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -205,7 +206,7 @@ def catalogue() -> Catalogue:
 
 def check(path: str, data: bytes) -> tuple[CheckResult, Checker]:
     """What a file of all rules comes to."""
-    settings = Settings(root="/nowhere", select=("ALL",))
+    settings = Settings(root="/nowhere", lint=LintSettings(select=("ALL",)))
     checker = Checker(SettingsFinder(settings), catalogue())
     return checker.check([path], {path: data}), checker
 
@@ -223,7 +224,7 @@ def judge_program(path: str, data: bytes) -> None:
         for finding in findings:
             _judge_fix(source.text, finding)
     form = FORMATS[len(data) % len(FORMATS)]
-    view = View(False, checker.files.line, lambda: pack.load(installed=False), 1, checker.files.in_file)
+    view = View(PLAIN, checker.files.line, lambda: pack.load(installed=False), 1, checker.files.in_file)
     render(form, result, view).encode("utf-8")
     again, _ = check(path, data)
     assert findings_of(again) == findings

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.api import Plan, Report, Rule, Severity
 from gpulint.linting.result import CheckResult
+from gpulint.plugin import Plan, Report, Rule, Severity
 from tests import checking
 from tests.checking import codes_in, codes_in_project, codes_of
 

@@ -23,7 +23,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What of gpulint is installed, as a repository of its own."""
     copy = tmp_path_factory.mktemp("source") / "gpulint"
     copy.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml", "action.yml"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "setup.py", ".pre-commit-hooks.yaml", "action.yml"):
         shutil.copy(ROOT / name, copy)
     for name in ("gpulint", "rules", "requirements"):
         shutil.copytree(ROOT / name, copy / name, ignore=_not_installed)

@@ -38,7 +38,7 @@ def reported(directory: Path, files: dict[str, str]) -> set[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     paths = sorted(str(path) for path in directory.rglob("*.py"))
-    finder = SettingsFinder(Settings(root=str(directory), target_known=True))
+    finder = SettingsFinder(Settings(root=str(directory), target_origin="requirements.txt"))
     found = findings_of(Checker(finder, Catalogue(PACK)).check(paths))
     return {Path(one.span.path).stem for one in found if one.code == "GPU901"}
 

@@ -16,7 +16,7 @@ FLAGGED_TWICE = (
     *(f"GPU{number}" for number in range(201, 216)),
     *(f"GPU{number}" for number in range(301, 309)),
     *(f"GPU{number}" for number in range(401, 405)),
-    *(f"GPU{number}" for number in range(501, 509)),
+    *(f"GPU{number}" for number in range(501, 510)),
     *(f"GPU{number}" for number in range(601, 605)),
     *(f"GPU{number}" for number in range(701, 705)),
     "GPU901",

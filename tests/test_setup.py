@@ -1,7 +1,8 @@
-"""What a compiled wheel is built from."""
+"""What a wheel is built from, and what package indexes show."""
 
 from __future__ import annotations
 
+import re
 import runpy
 from glob import glob
 from pathlib import Path
@@ -40,3 +41,21 @@ def test_a_wheel_requires_mypy_only_if_it_is_compiled(setup: dict[str, Any], mon
     monkeypatch.setenv("GPULINT_COMPILE", "1")
     monkeypatch.setattr("sys.argv", ["setup.py", "egg_info"])
     assert [one.partition(">")[0] for one in setup["options"]()["setup_requires"]] == ["mypy"]
+
+
+def test_package_indexes_show_absolute_links_to_pages_that_exist(setup: dict[str, Any]) -> None:
+    shown = setup["description"]()
+    links = re.findall(r"\]\(([^)]+)\)", shown)
+    assert links and all(link.startswith("https://") for link in links)
+    local = re.findall(r"\]\((docs/[^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(local) == sum(link.startswith(setup["SITE"]) for link in links)
+    assert [name for name in local if not (ROOT / name).is_file()] == []
+
+
+def test_every_package_is_in_the_wheel() -> None:
+    packaging = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    found = set()
+    for package, folder in (("gpulint", "gpulint"), ("gpulint.rules", "rules")):
+        for path in (ROOT / folder).rglob("__init__.py"):
+            found.add(".".join((package, *path.parent.relative_to(ROOT / folder).parts)))
+    assert sorted(found) == sorted(packaging["packages"])

@@ -1,4 +1,4 @@
-"""Does memory climb when a model is built in each iteration of a loop, and what stops it?
+"""Does memory climb when a model is built in every iteration of a loop, and what stops it?
 
 Measured on TensorFlow 2.21, 2 cores, MB an iteration for a kernel of 8.4 MB: fit 9.5–10.0, with
 clear_session 8.9–9.2, with gc.collect too 8.9–9.2 — the tf.function around Keras's optimizer keeps the

@@ -9,7 +9,8 @@ whether it was found or not.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gpulint.caching import records
@@ -29,17 +30,26 @@ class Cache:
     """The records of a run's projects, each below the root of its settings.
 
     `identity` identifies gpulint itself, its rules and Python. `directory` is for all records, "" for the one in the
-    settings of each file. With `edits` the run needs the edits of fixes, which no record has. No method raises: a
-    record that cannot be read or written is treated as missing.
+    settings of each file. With `edits` the run needs the edits of fixes, which no record has. `given` is the content,
+    by path, of files that differ from the disk. No method raises: a record that cannot be read or written is treated as
+    missing. Creating a cache raises SettingsError if the settings of a file in `given` are wrong.
     """
 
-    def __init__(self, finder: SettingsFinder, identity: str, directory: str = "", edits: bool = False) -> None:
+    def __init__(
+        self,
+        finder: SettingsFinder,
+        identity: str,
+        directory: str = "",
+        edits: bool = False,
+        given: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
         self._finder = finder
         self._identity = identity
         self._directory = directory
         self._edits = edits
         self._stores: dict[str, Store] = {}
-        self._present = Present(finder)
+        self._given = given
+        self._present = Present(finder, given)
         self._key = b""
         self._without_key = ""
         self._outside: dict[str, None] = {}
@@ -62,7 +72,7 @@ class Cache:
     def result(self, files: Sequence[str]) -> tuple[CheckResult, RecalledTexts] | None:
         """The result of a run over these files (as the user gave them) and their texts, None if it is not known. Starts
         a check: files are read again, as they may have changed since the last one."""
-        self._present = Present(self._finder)
+        self._present = Present(self._finder, self._given)
         texts = RecalledTexts(self._finder)
 
         def decode(plain: Any, provenance: Provenance) -> CheckResult | None:
@@ -86,7 +96,8 @@ class Cache:
         found = self._current(path, _of_file(path), decode)
         if found is None or found.path != path or not found.elsewhere.isdisjoint(shown):
             return None
-        return None if self._edits and any(one.offer is not None for one in found.candidates) else found
+        needed = (one for one in found.candidates if one.finding.span.path in shown)
+        return None if self._edits and any(one.offer is not None for one in needed) else found
 
     def keep(
         self, files: Sequence[str], result: CheckResult, provenance: Provenance | None, fresh: Sequence[Examined]

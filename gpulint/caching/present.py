@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from gpulint.linting.provenance import Provenance, Roots, States
 from gpulint.settings import SettingsFinder
 from gpulint.sources.modules import ModuleFinder
 
 
 class Present:
-    """The files as they are now."""
+    """The files as they are now: on disk, or as `given` by path where they differ from it."""
 
-    def __init__(self, finder: SettingsFinder) -> None:
+    def __init__(self, finder: SettingsFinder, given: Mapping[str, bytes] = MappingProxyType({})) -> None:
         self.states = States(finder)
+        for path, data in given.items():
+            self.states.note(path, data)
         self._finders: dict[Roots, ModuleFinder] = {}
 
     def agrees_with(self, provenance: Provenance) -> bool:

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from gpulint.confidence import Confidence
 from gpulint.linting.examined import Candidate, Examined
-from gpulint.linting.finding import Finding, Related, Severity, Silenced
+from gpulint.linting.finding import Finding, Related, Severity, Silenced, SuppressedBy
 from gpulint.linting.provenance import Provenance
-from gpulint.linting.result import CheckResult
+from gpulint.linting.result import CheckResult, Target
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Applicability, Fix
 from gpulint.sources.modules import Lookup
@@ -128,31 +128,36 @@ def to_provenance(plain: Plain) -> Provenance:
 def of_result(result: CheckResult) -> Plain:
     return [
         [_of_finding(one) for one in result.findings],
-        [[_of_finding(finding), reason] for finding, reason in result.suppressed],
+        [[_of_finding(one.finding), one.reason, one.by.value] for one in result.suppressed],
         {path: sorted(programs) for path, programs in result.programs.items()},
         result.files,
         result.analysed,
         sorted(result.stopped),
         list(result.withheld.items()),
+        list(result.targets.items()),
     ]
 
 
 def to_result(plain: Plain, files: Collection[str]) -> CheckResult:
     """The result of a run over `files`, as the user gave them. Raises Malformed, also for a finding in another file."""
-    found, silenced, programs, number, analysed, stopped, withheld = _list(plain, 7)
+    found, silenced, programs, number, analysed, stopped, withheld, targets = _list(plain, 8)
     if type(programs) is not dict:
         raise Malformed
     result = CheckResult(
         _several(found, _to_finding),
-        [Silenced(_to_finding(one), _text(reason)) for one, reason in (_list(each, 2) for each in _list(silenced))],
+        [
+            Silenced(_to_finding(one), _text(reason), _member(SuppressedBy, by))
+            for one, reason, by in (_list(each, 3) for each in _list(silenced))
+        ],
         programs={_text(path): set(_several(several, _text)) for path, several in programs.items()},
         files=_integer(number),
         analysed=_integer(analysed),
         remembered=_integer(analysed),
         stopped=_to_stopped(stopped),
+        targets={_to_target(target): _integer(count) for target, count in (_list(each, 2) for each in _list(targets))},
         withheld={_text(code): _integer(count) for code, count in (_list(each, 2) for each in _list(withheld))},
     )
-    reported = {one.span.path for one in (*result.findings, *(finding for finding, _ in result.suppressed))}
+    reported = {one.span.path for one in (*result.findings, *(one.finding for one in result.suppressed))}
     if not set(files).issuperset(reported.union(result.programs, *result.programs.values())):
         raise Malformed
     return result
@@ -173,6 +178,7 @@ def of_examined(one: Examined) -> Plain:
                 candidate.is_all,
                 candidate.entry,
                 candidate.retracts,
+                candidate.justified,
             ]
             for candidate in one.candidates
         ],
@@ -182,6 +188,7 @@ def of_examined(one: Examined) -> Plain:
         sorted(one.elsewhere),
         [_of_finding(finding) for finding in one.unreadable],
         one.analysed,
+        one.target,
         sorted(one.stopped),
         [[path, *(list(map(_of_fields, each)) for each in comments)] for path, comments in one.comments.items()],
     ]
@@ -190,7 +197,9 @@ def of_examined(one: Examined) -> Plain:
 def to_examined(plain: Plain, known: Collection[str]) -> Examined:
     """`known` are the files that the result was computed from: a finding or comment in another one raises Malformed.
     Paths are absolute."""
-    path, candidates, called, passed, reached, elsewhere, unreadable, analysed, stopped, comments = _list(plain, 10)
+    path, candidates, called, passed, reached, elsewhere, unreadable, analysed, target, stopped, comments = _list(
+        plain, 11
+    )
     made = Examined(
         _text(path),
         _several(candidates, _to_candidate),
@@ -200,6 +209,7 @@ def to_examined(plain: Plain, known: Collection[str]) -> Examined:
         set(_several(elsewhere, _text)),
         _several(unreadable, _to_finding),
         analysed=_integer(analysed),
+        target=_optional(target, _to_target),
         stopped=_to_stopped(stopped),
         comments={
             _text(file): Comments(tuple(_several(several, _to_suppression)), tuple(_several(troubles, _to_trouble)))
@@ -213,7 +223,7 @@ def to_examined(plain: Plain, known: Collection[str]) -> Examined:
 
 
 def _to_candidate(plain: Plain) -> Candidate:
-    reported, site, places, supersedes, is_all, entry, retracts = _list(plain, 7)
+    reported, site, places, supersedes, is_all, entry, retracts, justified = _list(plain, 8)
     finding = _to_finding(reported)
     return Candidate(
         finding,
@@ -224,6 +234,7 @@ def _to_candidate(plain: Plain) -> Candidate:
         _optional(entry, _to_site),
         retracts=_flag(retracts),
         offer=finding.fix,
+        justified=_text(justified),
     )
 
 
@@ -244,6 +255,11 @@ def _to_places(plain: Plain) -> list[Site]:
 def _to_site(plain: Plain) -> Site:
     path, node = _list(plain, 2)
     return Site(_text(path), _integer(node))
+
+
+def _to_target(plain: Plain) -> Target:
+    release, origin = _list(plain, 2)
+    return Target(_text(release), _text(origin))
 
 
 def _to_stopped(plain: Plain) -> set[tuple[str, Site]]:
@@ -300,12 +316,14 @@ def _of_finding(one: Finding) -> Plain:
         one.fingerprint,
         one.noqa_row,
         fix and [fix.applicability.value, fix.message, fix.group],
+        one.cost,
+        one.no_fix,
     ]
 
 
 def _to_finding(plain: Plain) -> Finding:
-    code, name, severity, span, message, why, instead, confidence, related, context, fingerprint, row, fix = _list(
-        plain, 13
+    code, name, severity, span, message, why, instead, confidence, related, context, mark, row, fix, cost, no_fix = (
+        _list(plain, 15)
     )
     return Finding(
         _code(code),
@@ -318,9 +336,11 @@ def _to_finding(plain: Plain) -> Finding:
         _member(Confidence, confidence),
         tuple(Related(_to_span(place), _text(text)) for place, text in (_list(each, 2) for each in _list(related))),
         _text(context),
-        _fingerprint(fingerprint),
+        _fingerprint(mark),
         _integer(row),
         _optional(fix, _to_fix),
+        _text(cost),
+        _text(no_fix),
     )
 
 

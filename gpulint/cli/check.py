@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, TextIO
 
 import click
 
 from gpulint.checking import Checked, Checking
 from gpulint.cli import completing, options
 from gpulint.cli.gates import Gates, gatekeeping
+from gpulint.cli.grouped import Grouped
 from gpulint.cli.options import F, UserError
 from gpulint.cli.project import Project
 from gpulint.discovery import MissingPath, discover
+from gpulint.knowledge.releases import release
+from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.pack import PackError
 from gpulint.linting.portions import processors
 from gpulint.linting.result import CheckResult
@@ -21,14 +26,34 @@ from gpulint.output.escapes import first_on_line, printable_block
 from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.formats import carries_edits
 from gpulint.output.settings_text import shown
+from gpulint.output.style import PLAIN
 from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
-from gpulint.settings import Settings, SettingsError
+from gpulint.settings import NEWEST_TENSORFLOW, Settings, SettingsError
 from gpulint.sources.language import BY_EXTENSION, LANGUAGES
 from gpulint.sources.writing import NotWritten, write_output
 
 
-class _Check(click.Command):
+class _Check(Grouped):
+    groups: ClassVar = {
+        "Rules": (
+            *("--select", "--ignore", "--extend-select", "--extend-ignore", "--per-file-ignores", "--ignore-noqa"),
+            *("--target-tensorflow", "--python", "--why-not"),
+        ),
+        "Fixes": ("--fix", "--unsafe-fixes", "--diff", "--fix-only", "--show-fixes", "--exit-non-zero-on-fix"),
+        "Files": (
+            *("--exclude", "--extend-exclude", "--force-exclude", "--respect-gitignore", "--extension"),
+            *("--stdin-filename", "--show-files"),
+        ),
+        "Known findings": ("--baseline", "--write-baseline", "--prune-baseline", "--since", "--add-ignore"),
+        "Output": (
+            *("--output-format", "--output-file", "--statistics", "--exit-zero", "--max-warnings", "--color"),
+            *("--quiet", "--verbose"),
+        ),
+        "Configuration": ("--config", "--isolated", "--trust", "--show-settings"),
+        "Speed": ("--jobs", "--no-cache", "--cache-dir"),
+    }
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Lets `--add-ignore` be followed by a path without taking that as its reason."""
         return super().parse_args(ctx, [f"{word}=" if word == "--add-ignore" else word for word in args])
@@ -57,33 +82,53 @@ def _rules(name: str, help: str) -> Callable[[F], F]:
 
 @click.command("check", cls=_Check)
 @click.argument("paths", nargs=-1, type=click.Path())
-@_rules("--select", help="Rules to turn on: codes, prefixes, names or ALL.")
-@_rules("--ignore", help="Rules to turn off.")
-@_rules("--extend-select", help="Rules to turn on besides the others.")
-@click.option("--per-file-ignores", multiple=True, metavar="GLOB:RULE,…", help="Rules to turn off in some files.")
-@click.option("--output-format", type=click.Choice(FORMATS), envvar="GPULINT_OUTPUT_FORMAT", help="Form of the output.")
-@click.option("--output-file", "-o", type=click.Path(dir_okay=False), envvar="GPULINT_OUTPUT_FILE", help="Write there.")
-@click.option("--jobs", "-j", default="auto", callback=_jobs, metavar="N|auto", help="How many processes check.")
-@click.option("--fix/--no-fix", default=None, help="Fix what can be fixed without changing what the program does.")
-@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Fix what changes the program's behaviour, too.")
-@click.option("--diff", is_flag=True, help="Show what would be fixed instead of doing it.")
+@_rules("--select", help="Rules to enable: codes, prefixes, names or ALL.")
+@_rules("--ignore", help="Rules to disable.")
+@_rules("--extend-select", help="Rules to enable in addition to those selected.")
+@_rules("--extend-ignore", help="Rules to disable in addition to those ignored.")
+@click.option("--per-file-ignores", multiple=True, metavar="GLOB:RULE,…", help="Rules to disable in some files.")
+@click.option("--ignore-noqa", is_flag=True, default=None, help="Report findings that comments silence, too.")
+@click.option("--output-format", type=click.Choice(FORMATS), envvar="GPULINT_OUTPUT_FORMAT", help="Output format.")
+@click.option(
+    "--output-file", "-o", type=click.Path(dir_okay=False), envvar="GPULINT_OUTPUT_FILE", help="Write to this file."
+)
+@click.option("--jobs", "-j", default="auto", callback=_jobs, metavar="N|auto", help="Number of processes.")
+@click.option("--fix/--no-fix", default=None, help="Apply safe fixes: they keep what the program does.")
+@click.option(
+    "--unsafe-fixes/--no-unsafe-fixes", default=None, help="Apply fixes that change what the program does, too."
+)
+@click.option("--diff", is_flag=True, help="Show the fixes as a diff, and change no file.")
+@click.option(
+    "--fix-only/--no-fix-only", default=None, help="Apply fixes, and report no other findings. Implies --fix."
+)
+@click.option("--show-fixes/--no-show-fixes", default=None, help="List the findings that were fixed.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if any file was fixed.")
 @gatekeeping
 @click.option("--watch", "-w", is_flag=True, help="Check again whenever a file changes.")
+@click.option(
+    "--why-not",
+    nargs=2,
+    metavar="CODE FILE:ROW",
+    help="Explain why a rule does not report a row of a file.",
+)
 @click.option("--statistics", "show_statistics", is_flag=True, help="Count findings by rule instead of listing them.")
-@click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 even where there are findings.")
-@click.option("--max-warnings", type=int, default=None, metavar="N", help="Accept up to N warnings.")
+@click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 even if there are findings.")
+@click.option(
+    "--max-warnings", type=click.IntRange(min=0), metavar="N", help="Exit with 0 if there are at most N warnings."
+)
 @click.option("--show-files", is_flag=True, help="List the files that would be checked.")
 @click.option("--show-settings", is_flag=True, help="Show the settings of the first file.")
-@click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what git ignores.")
-@click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude files that are named, too.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Patterns to leave out.")
+@click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Skip files that git ignores.")
+@click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude files named on the command line, too.")
+@click.option("--exclude", multiple=True, metavar="GLOB,…", help="Patterns to skip, instead of the configured ones.")
+@click.option("--extend-exclude", multiple=True, metavar="GLOB,…", help="Patterns to skip in addition.")
 @click.option(
     "--extension", multiple=True, metavar="EXT[:LANGUAGE],…", help="Check these files, too: md, qmd:markdown, nb:ipynb."
 )
-@click.option("--stdin-filename", metavar="PATH", help="The name of what comes from standard input (path -).")
+@click.option("--stdin-filename", metavar="PATH", help="Name of the file on standard input (path -).")
 @click.option("--python", metavar="PATH", help="Target the TensorFlow installed in this environment or interpreter.")
 @options.cache
-@click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
+@click.option("--quiet", "-q", is_flag=True, help="Print findings and nothing else.")
 @click.option("--verbose", "-v", is_flag=True, help="Show tracebacks of internal errors and what was analysed.")
 @options.configuration
 @options.color
@@ -92,6 +137,8 @@ def command(
     output_format: str | None,
     output_file: str | None,
     diff: bool,
+    why_not: tuple[str, str] | None,
+    exit_non_zero_on_fix: bool,
     show_statistics: bool,
     exit_zero: bool,
     max_warnings: int | None,
@@ -116,8 +163,8 @@ def command(
     PATHS are files, directories or glob patterns (default: the current directory); - reads standard input, and with
     --fix prints it, fixed.
 
-    Exit status: 0 nothing found, 1 findings or unreadable input (with --diff: something would be fixed), 2 wrong usage
-    or configuration or an internal error.
+    Exit status: 0 no findings; 1 findings or unreadable input (with --diff: there are fixes); 2 wrong usage, wrong
+    configuration or an internal error.
     """
     if python is not None:
         target_tensorflow = _installed(python, target_tensorflow)
@@ -125,12 +172,17 @@ def command(
     settings = finder.of_directory(".")
     if settings.withheld is not None:
         options.say(str(settings.withheld))
+    if not quiet and release(settings.target_tensorflow) > release(NEWEST_TENSORFLOW):
+        options.say(
+            f"TensorFlow {settings.target_tensorflow} is newer than {NEWEST_TENSORFLOW}, the newest release known"
+        )
+    fixing = settings.fix or settings.fix_only
     form = output_format or settings.output_format
     if form not in FORMATS:
         raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
     try:
         given = {stdin_filename or "-": _standard_input(settings)} if "-" in paths else {}
-        edits = diff or settings.fix or carries_edits(form)
+        edits = diff or fixing or carries_edits(form)
         check = Checking(finder, settings, not isolated, given, jobs, None if no_cache else cache_dir, edits)
         failed = 2 if settings.withheld is not None and _names_no_rule(check) else 0
         files = list(given) or discover(paths or (".",), finder)
@@ -144,12 +196,15 @@ def command(
             click.echo(shown(finder.of_file(files[0]) if files else settings))
             options.say_each(finder.notes)
             sys.exit(failed)
+        if why_not is not None:
+            click.echo(_why_not(check, why_not, files))
+            sys.exit(failed)
         gates = Gates.of(choices, settings)
         if given and gates.reason is not None:
             raise UserError("--add-ignore: standard input is no file that comments can be written to")
         project = Project.of(finder, paths, () if given else files)
         checked, outcome = check(files, {}), None
-        if diff or settings.fix:
+        if diff or fixing:
             from gpulint.cli import fixes
             from gpulint.fixing.rounds import Fixer
 
@@ -163,6 +218,8 @@ def command(
         raise UserError(str(error)) from None
     if outcome is not None and diff:
         status = fixes.show(outcome)
+        if settings.show_fixes:
+            fixes.enumerate_fixed(outcome)
         _tell_faults(checked.result, verbose)
         options.say_each(finder.notes)
         sys.exit(2 if checked.result.errors else failed or status)
@@ -175,35 +232,80 @@ def command(
         outcome = written
         gates = Gates.of(choices, settings)  # the changes since a revision now include the fixes
     result = _passed(gates, checked, files)
+    if settings.fix_only:
+        result = replace(result, findings=[one for one in result.findings if one.code == SYNTAX_ERROR])
     if not given and gates.ignore(result, checked.texts, finder, project):
         checked = check(files, {})
         result = _passed(gates, checked, files)
     limit = max_warnings if max_warnings is not None else settings.max_warnings
     status = _status(result, limit, exit_zero)
+    if exit_non_zero_on_fix and outcome is not None and outcome.after:
+        status = status or 1
     if show_statistics:
         text = statistics(result, form)
     else:
         view = View(
-            output_file is None and options.use_color(color),
+            options.style(color) if output_file is None else PLAIN,
             checked.texts.line,
             lambda: check.selection.rules,
             status,
             checked.texts.in_file,
             settings.unsafe_fixes,
             len(outcome.fixed) if outcome is not None else None,
+            settings.fix_only,
+            quiet,
         )
         text = render(form, result, view)
-    stream = sys.stderr if given and settings.fix else sys.stdout
+    stream = sys.stderr if given and fixing else sys.stdout
     _write(text, output_file, quiet and not result.findings, stream)
+    if settings.show_fixes and outcome is not None:
+        from gpulint.cli import fixes
+
+        fixes.enumerate_fixed(outcome)
     _tell_faults(result, verbose)
-    options.say_each((*finder.notes, *(check.cache.refusals if check.cache is not None else ())))
+    if not quiet:
+        options.say_each(check.notes)
+        options.say_each(_moved(finder.of_file(path) for path in files or ["."]))
+        options.say_each((*finder.notes, *(check.cache.refusals if check.cache is not None else ())))
     if verbose:
-        speaking = f"{result.analysed} that speak of TensorFlow"
+        speaking = f"{result.analysed} that use TensorFlow"
         fresh = result.analysed - result.remembered
         options.say(f"{result.files} files, {speaking}, {fresh} analysed in this run")
         for trouble in check.cache.troubles if check.cache is not None else ():
             options.say(f"nothing was cached: {trouble}")
     sys.exit(failed or status)
+
+
+def _moved(settings: Iterable[Settings]) -> list[str]:
+    """A line for each former name of a rule in settings."""
+    from gpulint.linting import moved
+
+    return moved.notes(dict.fromkeys(settings))
+
+
+def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str]) -> str:
+    """Why a rule does not report a row, given as `FILE:ROW`. Raises UserError."""
+    from gpulint.linting.engine import Checker
+    from gpulint.linting.selection import Selections
+    from gpulint.linting.why_not import Asked, why_not
+    from gpulint.syntax.parse import CannotParse
+
+    rule = check.catalogue.rule(asked[0])
+    path, _, row = asked[1].rpartition(":")
+    if rule is None:
+        raise UserError(f"--why-not: there is no rule `{asked[0]}`")
+    if not path.endswith(".py") or not row.isdigit() or not os.path.isfile(path):
+        raise UserError(f"--why-not: `{asked[1]}` is not FILE:ROW of a Python file")
+    checker = Checker(check.finder, check.catalogue, edits=False)
+    known = {os.path.abspath(one): one for one in files}
+    path = known.setdefault(os.path.abspath(path), path)
+    result = checker.check([*known.values()], check.given)
+    selection = Selections(check.finder, check.catalogue).of(path)
+    try:
+        lines = why_not(Asked(rule, path, int(row)), checker, selection, result)
+    except CannotParse as error:
+        lines = [f"the file does not parse: {error}"]
+    return "\n".join(f"{first_on_line(asked[1])}: {printable_block(line)}" for line in lines)
 
 
 def _installed(python: str, target: str | None) -> str:
@@ -249,11 +351,12 @@ def _overrides(choices: dict[str, Any]) -> dict[str, Any]:
     """The settings that options give, as a table of the configuration file."""
     table: dict[str, Any] = {}
     lint: dict[str, Any] = {}
-    for key in ("respect_gitignore", "force_exclude", "fix", "unsafe_fixes"):
+    for key in ("respect_gitignore", "force_exclude", "fix", "unsafe_fixes", "fix_only", "show_fixes"):
         if choices[key] is not None:
             table[key.replace("_", "-")] = choices[key]
-    if choices["exclude"]:
-        table["exclude"] = _split(choices["exclude"])
+    for key in ("exclude", "extend_exclude"):
+        if choices[key]:
+            table[key.replace("_", "-")] = _split(choices[key])
     if choices["extension"]:
         table["extension"] = {}
         for part in _split(choices["extension"]):
@@ -261,7 +364,9 @@ def _overrides(choices: dict[str, Any]) -> dict[str, Any]:
             if (language := language or BY_EXTENSION.get(extension, "")) not in LANGUAGES:
                 raise UserError(f"--extension: `{part}` is not of the form EXT:{'|'.join(LANGUAGES)}")
             table["extension"][extension] = language
-    for key in ("select", "ignore", "extend_select"):
+    if choices["ignore_noqa"]:
+        lint["ignore-noqa"] = True
+    for key in ("select", "ignore", "extend_select", "extend_ignore"):
         if choices[key]:
             lint[key.replace("_", "-")] = _split(choices[key])
     if choices["per_file_ignores"]:

@@ -26,16 +26,16 @@ _TIMEOUT = 60.0
     default=_TIMEOUT,
     show_default=True,
     metavar="S",
-    help="Ask TensorFlow and the driver for S seconds at most.",
+    help="Wait at most S seconds for TensorFlow and the driver.",
 )
-@click.option("--no-compute", is_flag=True, help="Only list the GPUs: make no devices and run nothing on them.")
-@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Form of the report.")
-@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there.")
+@click.option("--no-compute", is_flag=True, help="Only list the GPUs: create no devices and run nothing on them.")
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Output format.")
+@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report to this file.")
 @options.color
 def command(
     python: str | None, timeout: float, no_compute: bool, output_format: str, output_file: str | None, color: str
 ) -> None:
-    """Say what stands between this machine and TensorFlow on its GPUs.
+    """Explain why TensorFlow does not see the GPUs of this machine.
 
     TensorFlow and the driver are asked in processes of their own, so that one that hangs or crashes is a finding.
 

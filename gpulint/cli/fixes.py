@@ -6,8 +6,10 @@ import os
 import re
 import stat
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import groupby
 
 import click
 
@@ -35,6 +37,14 @@ def show(outcome: Fixed) -> int:
     count = len(outcome.fixed)
     click.echo(f"Would fix {number(count, 'finding')}." if count else "Nothing to fix.", err=True)
     return 1 if outcome.after or unreadable else 0
+
+
+def enumerate_fixed(outcome: Fixed) -> None:
+    """Print the findings that were fixed on standard error, by file and rule."""
+    for path, findings in groupby(sorted(outcome.fixed, key=lambda one: one.span.path), lambda one: one.span.path):
+        counts = Counter((one.code, one.name) for one in findings)
+        listed = ", ".join(f"{count} × {code} ({name})" for (code, name), count in sorted(counts.items()))
+        say(f"fixed in {path}: {listed}")
 
 
 def _is_shown() -> bool:

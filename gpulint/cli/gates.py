@@ -18,7 +18,6 @@ from gpulint.cli.options import UserError, say
 from gpulint.cli.project import Project
 from gpulint.linting.finding import Finding
 from gpulint.linting.own_codes import ABOUT_COMMENTS, SYNTAX_ERROR
-from gpulint.linting.precedence import ALSO_HERE
 from gpulint.linting.result import CheckResult
 from gpulint.output.summary import number
 from gpulint.places import Span
@@ -41,10 +40,10 @@ def gatekeeping(function: F) -> F:
     """`--baseline`, `--write-baseline`, `--prune-baseline`, `--since`, `--add-ignore`."""
     for option in (
         click.option("--add-ignore", metavar="[=REASON]", help="Write a comment that silences each finding."),
-        click.option("--since", metavar="REV", help="Only what is on rows that changed since a git revision."),
-        click.option("--prune-baseline", is_flag=True, help="Take out of the baseline what is not found any more."),
-        click.option("--write-baseline", is_flag=True, help="Write what is found into the baseline."),
-        click.option("--baseline", type=click.Path(dir_okay=False), help="Leave out the findings that this file has."),
+        click.option("--since", metavar="REV", help="Report only findings on lines changed since a git revision."),
+        click.option("--prune-baseline", is_flag=True, help="Remove stale entries from the baseline."),
+        click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline."),
+        click.option("--baseline", type=click.Path(dir_okay=False), help="Skip findings that are in this file."),
     ):
         function = option(function)
     return function
@@ -70,7 +69,9 @@ class Gates:
         if named is None and settings.baseline:
             named = os.path.join(settings.root, settings.baseline)
         if writes and named is None:
-            raise UserError("name the baseline with --baseline FILE, or in the settings")
+            raise UserError(
+                "--write-baseline and --prune-baseline need a file: --baseline FILE, or `baseline` in the settings"
+            )
         if writes and not is_below(os.path.realpath(named), os.path.realpath(folder)):
             raise UserError(f"{named}: is outside {os.path.abspath(folder)}; only --baseline can name one elsewhere")
         changes = _changes_since(choices["since"], settings) if choices["since"] is not None else None
@@ -126,7 +127,9 @@ class Gates:
         elif stale:
             names = [f"{one.path} {one.code}" for one in stale[:_NAMED_STALE]]
             names += [f"{len(stale) - len(names)} more"] if len(stale) > len(names) else []
-            say(f"{file} has what is not found any more: {', '.join(names)}; --prune-baseline")
+            entries = "1 stale entry" if len(stale) == 1 else f"{len(stale)} stale entries"
+            them = "it" if len(stale) == 1 else "them"
+            say(f"{file}: {entries} ({', '.join(names)}); remove {them} with --prune-baseline")
         if changed != known or (self.write and not os.path.exists(file)):
             replace_file(file, None, baseline.rendered(changed).encode(), self.folder)
             gone, new = len(known.entries - changed.entries), len(changed.entries - known.entries)
@@ -137,6 +140,8 @@ class Gates:
         """Write suppression comments into the files as they were checked; whether any was written."""
         if self.reason is None:
             return False
+        from gpulint.linting.precedence import ALSO_HERE
+
         wanted: dict[str, list[tuple[int, str]]] = defaultdict(list)
         for one in result.findings:
             if one.code != SYNTAX_ERROR and one.code not in ABOUT_COMMENTS:
@@ -145,7 +150,7 @@ class Gates:
                     wanted[span.path].append((span.row, one.code))
         for path in [one for one in wanted if language_of(one, finder.of_file(one).extension) != "python"]:
             del wanted[path]
-            say(f"{path}: comments are only written into Python files; left as it is")
+            say(f"{path}: not changed: comments are only written to Python files")
         written = [
             _ignore(path, source, places, self.reason, project)
             for path, places in wanted.items()
@@ -200,9 +205,9 @@ def _ignore(path: str, source: Source, places: list[tuple[int, str]], reason: st
             raise CannotIgnore(f"cannot be written back in {source.encoding}")
         project.replace(path, source.data, after)
     except UnicodeEncodeError as error:
-        say(f"{path}: its encoding {error.encoding} has no {error.object[error.start]!r}")
+        say(f"{path}: its encoding {error.encoding} cannot represent {error.object[error.start]!r}")
     except (Undecodable, CannotIgnore) as error:
-        say(f"{path}: {error}; left as it is")
+        say(f"{path}: not changed: {error}")
     except NotWritten as error:
         say(str(error))
     else:

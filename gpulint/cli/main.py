@@ -19,19 +19,22 @@ from gpulint.output.escapes import printable, printable_block
 
 COMMANDS = {
     "check": "Find GPU misuse in TensorFlow code.",
-    "clean": "Delete what checks remember.",
-    "config": "Show the settings there are.",
-    "doctor": "Say what stands between this machine and TensorFlow on its GPUs.",
+    "clean": "Delete the caches.",
+    "config": "List all settings.",
+    "doctor": "Explain why TensorFlow does not see the GPUs of this machine.",
     "estimate": "Estimate whether a training step fits on a GPU, and what bounds its speed.",
     "explain": "Explain a rule.",
     "generate-shell-completion": "Print a completion script for a shell.",
     "plan": "Show what gpulint believes a program will do.",
-    "probe": "Run a program and see what its devices do.",
+    "probe": "Run a program and show what its devices do.",
     "rule": "Explain a rule.",
     "server": "Serve an editor by the Language Server Protocol.",
     "version": "Show the version.",
 }
 """Every command with its one-line help; its module is imported when it is called."""
+
+PROBE_LIBRARIES = ("psutil", "pygments", "rich")
+"""Modules that `gpulint[probe]` installs: commands that only read code do without them."""
 
 _MODULES = {"explain": "rule", "generate-shell-completion": "completion"}
 
@@ -52,7 +55,11 @@ class _Commands(click.Group):
         except click.UsageError as error:
             click.echo(f"gpulint: {error.message}", err=True)
         except Exception as error:  # last resort: one line and exit status 2
-            _report(error, verbose="-v" in words or "--verbose" in words)
+            missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+            if missing in PROBE_LIBRARIES:
+                click.echo(f"gpulint: this command needs {missing}: pip install 'gpulint[probe]'", err=True)
+            else:
+                _report(error, verbose="-v" in words or "--verbose" in words)
         sys.exit(2)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
@@ -66,6 +73,16 @@ class _Commands(click.Group):
         finally:
             if not sys.stdout.closed:  # the server closes its own output
                 sys.stdout.flush()  # flush now: a closed pipe would be an error at interpreter exit
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            if near := get_close_matches(args[0], COMMANDS, 1):
+                ctx.fail(f"there is no command '{args[0]}'; did you mean '{near[0]}'?")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -116,4 +133,4 @@ def _report(error: Exception, verbose: bool) -> None:
 @click.version_option(__version__, message="gpulint %(version)s")
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def main() -> None:
-    """gpulint tells why the GPUs of a TensorFlow program sit idle."""
+    """gpulint finds out why the GPUs of a TensorFlow program sit idle."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from gpulint.output.escapes import printable
+from gpulint.output.style import Style, shows_links
 from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
 from gpulint.settings.trust import Trust
 
@@ -39,8 +41,8 @@ def say_each(lines: Iterable[str]) -> None:
 def configuration(function: F) -> F:
     """`--config`, `--isolated`, `--trust`, `--target-tensorflow`."""
     for option in (
-        click.option("--target-tensorflow", metavar="X.Y", help="The TensorFlow release the program runs on."),
-        click.option("--trust", is_flag=True, help="Run the rules and raise the limits that configurations name."),
+        click.option("--target-tensorflow", metavar="X.Y", help="TensorFlow release that the program runs on."),
+        click.option("--trust", is_flag=True, help="Trust the configuration: load its rules and raise its limits."),
         click.option("--isolated", is_flag=True, help="Read no configuration file."),
         click.option(
             "--config",
@@ -95,18 +97,29 @@ def use_color(choice: str) -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def style(color: str) -> Style:
+    """What standard output may use: links and line breaks only on a terminal."""
+    is_terminal = sys.stdout.isatty()
+    in_color = use_color(color)
+    return Style(
+        in_color,
+        in_color and shows_links(os.environ, is_terminal),
+        shutil.get_terminal_size().columns if is_terminal else None,
+    )
+
+
 cache_directory = click.option(
     "--cache-dir",
     type=click.Path(),
     default="",
     envvar="GPULINT_CACHE_DIR",
-    help="Where what was found is remembered (default: .gpulint_cache in the project).",
+    help="Cache directory (default: .gpulint_cache in the project).",
 )
 
 
 def cache(function: F) -> F:
     """`--no-cache`, `--cache-dir`."""
-    no_cache = click.option("--no-cache", "-n", is_flag=True, envvar="GPULINT_NO_CACHE", help="Remember nothing.")
+    no_cache = click.option("--no-cache", "-n", is_flag=True, envvar="GPULINT_NO_CACHE", help="Do not use the cache.")
     return no_cache(cache_directory(function))
 
 

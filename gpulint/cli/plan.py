@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 
@@ -9,10 +10,12 @@ import click
 
 from gpulint.cli import options
 from gpulint.cli.options import UserError
+from gpulint.discovery import MissingPath, discover
 from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.linting.engine import Checker
 from gpulint.linting.selection import Catalogue
 from gpulint.output import plan_events, plan_json, plan_text
+from gpulint.output.summary import number
 from gpulint.output.view import place
 from gpulint.places import Span
 from gpulint.sources.decoding import Undecodable
@@ -21,13 +24,13 @@ from gpulint.syntax.parse import CannotParse
 
 
 @click.command("plan")
-@click.argument("file", type=click.Path())
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Form of the output.")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="PATH...")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Output format.")
 @click.option("--events", is_flag=True, help="Show every event that rules receive, with its fields.")
 @options.configuration
 @options.color
 def command(
-    file: str,
+    paths: tuple[str, ...],
     output_format: str,
     events: bool,
     configs: tuple[str, ...],
@@ -38,11 +41,40 @@ def command(
 ) -> None:
     """Show what gpulint believes a program will do.
 
-    Under each line that matters: the scopes around it, what is made and on which devices, batches, the state of the
-    runtime; and how sure that is (must, may, unknown).
+    Each relevant line is followed by what it does: what it creates and on which devices, in which scopes, with which
+    batch size, and how certain that is (must, may, unknown).
+
+    PATH is a file. For a directory or several paths, all files with something to show are printed one after another; in
+    JSON they are one array.
     """
     finder = options.finder(configs, isolated, {}, target_tensorflow, trust)
+    is_one = len(paths) == 1 and not os.path.isdir(paths[0])
+    try:
+        files = list(paths) if is_one else discover(paths, finder)
+    except MissingPath as error:
+        raise UserError(f"{error}: no such file or directory") from None
     checker = Checker(finder, Catalogue(()))
+    shown, failed = [], False
+    for file in files:
+        text, complete = _plan(checker, file, output_format, events, options.use_color(color), is_one)
+        failed = failed or not complete
+        shown += [text] if text is not None else []
+    options.say_each(finder.notes)
+    if is_one or output_format != "json":
+        click.echo("\n".join(shown), nl=output_format == "json" and bool(shown))
+    else:
+        click.echo(f"[{','.join(shown)}]")
+    if not is_one and not shown and output_format != "json":
+        click.echo(f"Nothing to show in {number(len(files), 'file')}.")
+    if failed:
+        sys.exit(1)
+
+
+def _plan(
+    checker: Checker, file: str, output_format: str, events: bool, color: bool, is_one: bool
+) -> tuple[str | None, bool]:
+    """(text, whether the whole file was read) of a plan; the text is None for one of several files that has nothing to
+    show, or that cannot be read. Raises UserError if the only file does not exist."""
     try:
         programs = checker.load(file)
         source = replace(programs.main, path=file)
@@ -50,24 +82,29 @@ def command(
             _say(file, part, broken)
         plan = checker.plan(programs.main)
     except OSError as error:
-        raise UserError(f"{file}: {error.strerror or error}") from None
+        message = f"{file}: {error.strerror or error}"
+        if is_one:
+            raise UserError(message) from None
+        options.say(message)
+        return None, False
     except Undecodable as error:
         options.say(f"{file}:{error.row}:{error.column}: {error.message}")
-        sys.exit(1)
+        return None, False
     except CannotParse as error:
         _say(file, programs.main, error)
-        sys.exit(1)
-    options.say_each(finder.notes)
-    if events:
-        render = plan_events.render_json if output_format == "json" else plan_events.render
-        click.echo(on_deep_stack(lambda: render(plan, source, checker.files.read)), nl=output_format == "json")
-    elif output_format == "json":
-        click.echo(on_deep_stack(lambda: plan_json.render(plan, source, checker.files.read)))
-    else:
-        text = on_deep_stack(lambda: plan_text.render(plan, source, checker.files.read, options.use_color(color)))
-        click.echo(text, nl=False)
-    if programs.broken:
-        sys.exit(1)
+        return None, False
+    elsewhere = checker.files.read
+    if not is_one and not (plan.events if events else plan_text.place(plan, source)):
+        return None, not programs.broken
+
+    def render() -> str:
+        if output_format == "json":
+            return (plan_events.render_json if events else plan_json.render)(plan, source, elsewhere)
+        if events:
+            return plan_events.render(plan, source, elsewhere)
+        return plan_text.render(plan, source, elsewhere, color)
+
+    return on_deep_stack(render), not programs.broken
 
 
 def _say(file: str, source: Source, error: CannotParse) -> None:

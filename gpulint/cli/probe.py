@@ -6,14 +6,20 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from typing import ClassVar
 
 import click
 
 from gpulint.cli import options, sizes
 from gpulint.cli.comparing import FORMATS as COMPARED
 from gpulint.cli.comparing import comparison_of, page_of, rendered
+from gpulint.cli.estimate import Wanted, named_cards
+from gpulint.cli.estimate import report as estimate
+from gpulint.cli.grouped import Grouped
 from gpulint.cli.options import UserError
 from gpulint.cli.probing import probed
+from gpulint.estimate.cards import Card
+from gpulint.estimate.report import FORMATS as ESTIMATED
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.probe.capture.reader import CaptureError, read
@@ -33,31 +39,49 @@ from gpulint.probe.report.layout import DEFAULT, columns_of
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 
 
-@click.command("probe", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+class _Probe(Grouped):
+    groups: ClassVar = {
+        "What to report on": ("--module", "--replay", "--compare", "--merge", "--log"),
+        "Running the program": (
+            *("--timeout", "--hang-after", "--steps", "--warmup", "--no-jit", "--profile-steps"),
+            *("--simulate-gpus", "--simulate-memory", "--local-workers"),
+        ),
+        "Checks": ("--expect", "--strict", "--fail-on-regression", "--exit-zero", "--exit-status"),
+        "Output": (
+            *("--output-format", "--output-file", "--html", "--trace", "--tensorboard", "--capture", "--color"),
+            "--verbose",
+        ),
+        "Configuration": ("--config", "--isolated", "--trust", "--target-tensorflow"),
+    }
+
+
+@click.command("probe", cls=_Probe, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("script", required=False, type=click.Path())
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does.")
+@click.option("-m", "--module", metavar="MODULE", help="Run a module, as `python -m` does.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Stop the program after S seconds.")
 @click.option(
     "--hang-after",
     type=click.FloatRange(min=0),
     metavar="S",
-    help="Stop it when nothing has happened for S seconds (0: only say so, after 600).  [default: 0]",
+    help="Stop it after S seconds without progress (0: only report that, after 600).  [default: 0]",
 )
 @click.option("--steps", type=click.IntRange(min=0), metavar="N", help="Stop it after N training steps.")
-@click.option("--warmup", type=click.IntRange(min=0), metavar="N", help="Steps before those that count.  [default: 3]")
+@click.option(
+    "--warmup", type=click.IntRange(min=0), metavar="N", help="Training steps to skip before measuring.  [default: 3]"
+)
 @click.option(
     "--expect",
     multiple=True,
     metavar="METRIC>=VALUE",
-    help="Check the run against this, such as 'ops.on_gpu>=90%'; can be repeated.",
+    help="Expectation to check, such as 'ops.on_gpu>=90%'; can be repeated.",
 )
-@click.option("--no-jit", is_flag=True, help="Compile nothing with XLA, so that single operations are seen.")
+@click.option("--no-jit", is_flag=True, help="Turn XLA off, so that single operations are visible.")
 @click.option(
     "--simulate-gpus",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Let logical CPUs stand for N GPUs, so that code for many GPUs is rehearsed without any.",
+    help="Rehearse the program on N simulated GPUs; the machine needs none.",
 )
 @click.option(
     "--simulate-memory",
@@ -65,58 +89,67 @@ from gpulint.settings import Settings, SettingsError, SettingsFinder
     metavar="SIZE",
     help="Memory of each simulated GPU, such as 16GiB.",
 )
-@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Form of the report.")
-@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there.")
-@click.option("--html", "html_path", metavar="FILE", help="Write the report as a page to this file, too.")
-@click.option("--trace", "trace_path", metavar="FILE", help="Write the run over time to this file, for Perfetto.")
-@click.option("--tensorboard", "log_directory", metavar="DIR", help="Write the run to this directory of TensorBoard's.")
+@click.option(
+    "--gpu",
+    "on_cards",
+    callback=named_cards,
+    metavar="NAME[,NAME…]",
+    help="With --simulate-gpus: estimate the training step on these cards, as `gpulint estimate`; do not run it.",
+)
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Output format.")
+@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report to this file.")
+@click.option("--html", "html_path", metavar="FILE", help="Also write the report as an HTML page to this file.")
+@click.option("--trace", "trace_path", metavar="FILE", help="Write a timeline of the run to this file, for Perfetto.")
+@click.option("--tensorboard", "log_directory", metavar="DIR", help="Write the run to this TensorBoard log directory.")
 @click.option(
     "--profile-steps",
     type=click.IntRange(min=0),
     metavar="N",
     default=20,
-    help="Let TensorFlow's profiler trace N training steps after the warm-up (0: none).  [default: 20]",
+    help="Trace N training steps after the warm-up with TensorFlow's profiler (0: none).  [default: 20]",
 )
 @click.option(
     "--capture",
     "capture_path",
     type=click.Path(),
     metavar="PATH",
-    help="Keep what was seen in this file; in a directory (DIR/) as capture-JOB-INDEX.jsonl of this worker.",
+    help="Save the capture to this file, or in a directory (DIR/) as capture-JOB-INDEX.jsonl of this worker.",
 )
 @click.option(
     "--local-workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Run the program as N workers of a cluster on this machine.",
+    help="Run the program as a cluster of N workers on this machine.",
 )
-@click.option("--merge", type=click.Path(), metavar="DIR", help="Report on all workers whose captures are in DIR.")
-@click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a run that was captured earlier.")
+@click.option(
+    "--merge", type=click.Path(), metavar="DIR", help="Report on all workers whose captures are in this directory."
+)
+@click.option("--replay", type=click.Path(), metavar="CAPTURE", help="Report on a saved capture.")
 @click.option(
     "--compare",
     "pair",
     nargs=2,
     type=click.Path(),
     metavar="BEFORE AFTER",
-    help="Compare two runs that were captured: what became faster, slower or larger.",
+    help="Compare two captures: what became faster, slower or larger.",
 )
 @click.option(
     "--fail-on-regression",
     "most_growth",
     type=click.FloatRange(min=0),
     metavar="PCT",
-    help="With --compare: exit with 1 if a step takes, or a device needs, over PCT percent more.",
+    help="With --compare: exit with 1 if step time or device memory grew by more than PCT percent.",
 )
-@click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log.")
-@click.option("-v", "--verbose", is_flag=True, help="Show every check, and the tables by device.")
-@click.option("--strict/--no-strict", default=None, help="Exit with 3 where something stays inconclusive.")
-@click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 where the program itself ended well.")
+@click.option("--log", "log_path", type=click.Path(), metavar="FILE", help="Report on a placement log of TensorFlow.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every check, and tables by device.")
+@click.option("--strict/--no-strict", default=None, help="Exit with 3 if a check is inconclusive.")
+@click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 if the program itself succeeded.")
 @click.option(
     "--exit-status",
     "whose",
     type=click.Choice(("report", "program")),
     default="report",
-    help="Exit as the report says, or as the program itself did.  [default: report]",
+    help="Exit with the status of the report or of the program.  [default: report]",
 )
 @options.configuration
 @options.color
@@ -132,6 +165,7 @@ def command(
     no_jit: bool,
     simulate_gpus: int | None,
     simulate_memory: int | None,
+    on_cards: tuple[Card, ...] | None,
     output_format: str,
     output_file: str | None,
     html_path: str | None,
@@ -157,13 +191,13 @@ def command(
 ) -> None:
     """Run a program, report where its time went and what to change first, and check its devices against its code.
 
-    SCRIPT runs as `python SCRIPT ARGUMENTS…` would, a notebook (.ipynb) as `jupyter execute` would; options of gpulint
-    stand before it.
+    SCRIPT runs as with `python SCRIPT ARGUMENTS…`, a notebook (.ipynb) as with `jupyter execute`. Options of gpulint
+    come before it.
 
-    Exit status: 0 no violation, or only warnings, 1 a violation, 2 wrong usage or an internal error,
-    3 what was stated is inconclusive, or anything is (--strict), 4 the program itself failed, 124 it hung or took too
-    long. Where several apply, the first of 124, 1, 4, 2 and 3 counts. `--exit-status program` exits as the program did,
-    124 where it was stopped.
+    Exit status: 0 no violation, or only warnings; 1 a violation; 2 wrong usage or an internal error; 3 an expectation
+    of yours is inconclusive, or with --strict any check; 4 the program itself failed; 124 it hung or took too long. If
+    several apply, the first of 124, 1, 4, 2 and 3 counts. `--exit-status program` exits with the program's own status,
+    or with 124 if it was stopped.
     """
     chosen = {"timeout": timeout, "hang-after": hang_after, "steps": steps, "warmup": warmup, "strict": strict}
     overrides = {"probe": {key: value for key, value in chosen.items() if value is not None}}
@@ -180,6 +214,13 @@ def command(
     for option, value in (("--simulate-gpus", simulate_gpus), ("--local-workers", local_workers)):
         if value is not None and not (module or script):
             raise UserError(f"{option} needs a program to run")
+    if on_cards is not None:
+        if simulate_gpus is None or output_format not in ESTIMATED:
+            raise UserError(f"--gpu needs --simulate-gpus N, and reports as {' or '.join(ESTIMATED)}")
+        given = (script, *arguments) if module and script else arguments
+        wanted = Wanted(on_cards, simulate_gpus, timeout=settings.probe.timeout or None)
+        target = Target(module or script or "", module is not None, tuple(given))
+        sys.exit(estimate(target, wanted, output_format, output_file, html_path, color))
     for path in filter(None, (output_file, html_path, trace_path)):
         _file(check_writable, path)
     columns = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
@@ -223,7 +264,7 @@ def command(
         else:
             expectations = verify(Run(capture, findings, expected, settings))
         end: dict[str, object] = {"status": 0} if log_path else capture.end
-        status = exit_status(expectations, end, settings.probe_strict, capture.faults)
+        status = exit_status(expectations, end, settings.probe.strict, capture.faults)
         report = RunReport.of(capture, expectations, status, findings)
         text = render(output_format, report, in_color, width=columns, verbose=verbose)
         shown = _page(report) if html_path else ""

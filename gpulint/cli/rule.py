@@ -18,7 +18,7 @@ from gpulint.output.rule_page import fixes, page, summary
 @click.command("rule")
 @click.argument("word", metavar="CODE|NAME", required=False, shell_complete=completing.rule)
 @click.option("--all", "everything", is_flag=True, help="List every rule.")
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Form of the output.")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Output format.")
 @options.configuration
 def command(
     word: str | None,

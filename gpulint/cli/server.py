@@ -14,7 +14,7 @@ from gpulint.cli.options import UserError
 
 
 @click.command("server")
-@click.option("--stdio", is_flag=True, help="Speak on standard input and output; the default.")
+@click.option("--stdio", is_flag=True, help="Use standard input and output; the default.")
 @click.option("--tcp", metavar="[HOST:]PORT", help="Wait for one client on a port instead.")
 @click.option("--verbose", "-v", is_flag=True, help="Log the protocol to standard error.")
 @options.configuration
@@ -29,8 +29,8 @@ def command(
 ) -> None:
     """Serve an editor by the Language Server Protocol.
 
-    Findings as you type, fixes, the predicted device under the cursor, hints of devices and batches. Setup for several
-    editors is in docs/editors.md. Needs `pip install 'gpulint[server]'`.
+    It shows findings as you type, fixes, the predicted device under the cursor, and hints of devices and batch sizes.
+    docs/editors.md has the setup of several editors. Needs `pip install 'gpulint[server]'`.
     """
     if stdio and tcp is not None:
         raise UserError("--stdio and --tcp exclude each other")

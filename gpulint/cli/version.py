@@ -11,7 +11,7 @@ from gpulint._version import __version__
 
 
 @click.command("version")
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Form of the output.")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Output format.")
 def command(output_format: str) -> None:
     """Show the version."""
     compiled = not str(places.__file__).endswith(".py")

@@ -116,10 +116,15 @@ SOURCE = "keras.src"
 """Package of Keras's own modules, which have names that the public ones lack."""
 
 
-def package_of(dotted: str) -> str:
-    """Package that a name is imported from, as `removed.since` expects it."""
-    private = (package for package in (PRIVATE, SOURCE) if dotted.startswith(f"{package}."))
-    return next(private, dotted.partition(".")[0])
+FIRST = "tensorflow.compat.v1"
+"""Module with the names and arguments of TensorFlow 1."""
+
+
+def package_of(dotted: str, package: str = "") -> str:
+    """Package that a name is imported from, as `removed.since` expects it: a module of TensorFlow or Keras whose names
+    are not the public ones, otherwise `package`, or the outermost package."""
+    apart = (module for module in (PRIVATE, SOURCE, FIRST) if dotted.startswith(f"{module}."))
+    return next(apart, package or dotted.partition(".")[0])
 
 
 @lru_cache(maxsize=16384)
@@ -134,8 +139,8 @@ def canonical(dotted: str) -> str:
         if name.startswith(prefix):
             name = replacement + name[len(prefix) :]
             break
-    if name.startswith("tensorflow.compat.v1."):
-        newer = "tensorflow." + name[len("tensorflow.compat.v1.") :]
+    if name.startswith(f"{FIRST}."):
+        newer = "tensorflow." + name[len(FIRST) + 1 :]
         return _alias(newer) if _is_compatible(newer) else name
     return _alias(name)
 

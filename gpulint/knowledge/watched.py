@@ -42,8 +42,13 @@ POLICIES = frozenset(
     }
 )
 
+SAVES_MODEL = frozenset({"tensorflow.keras.models.save_model", "tensorflow.keras.saving.save_model"})
+
+LOADS_MODEL = "tensorflow.keras.models.load_model"
+
 _FUNCTIONS = frozenset(
     {
+        LOADS_MODEL,
         "horovod.keras.init",
         "horovod.tensorflow.init",
         "horovod.tensorflow.keras.init",
@@ -62,7 +67,7 @@ _FUNCTIONS = frozenset(
     }
 )
 
-WATCHED = _FUNCTIONS | CLEARS_SESSION | RUNS_EAGERLY | SETS_FLOATX | SETS_POLICY
+WATCHED = _FUNCTIONS | CLEARS_SESSION | RUNS_EAGERLY | SAVES_MODEL | SETS_FLOATX | SETS_POLICY
 """Functions and classes whose calls emit `LibraryCalled`."""
 
 OBJECTS = frozenset(

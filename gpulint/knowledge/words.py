@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpulint.knowledge import stateful
 
 STRATEGY_WORDS = frozenset(
@@ -86,3 +88,32 @@ PREPARING_WORDS = TRAINING_WORDS | (STATEFUL_WORDS - PYTHON_WORDS) | {".fit(", "
 
 CLUSTER_WORDS = frozenset({"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
 """A program that creates a multi-worker strategy contains one of these words."""
+
+_OF_STRATEGIES = (
+    *("DatasetDistributed", "LossCompiled", "Reduction", "ReplicaValueRead", "ScopeDropped", "ScopeEntered"),
+    *("ScopeMade", "StrategyBuilt", "StrategyRun", "StrategyUsed"),
+)
+
+OF_EVENTS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(_OF_STRATEGIES, STRATEGY_WORDS),
+    "DatasetBatched": frozenset(
+        {
+            *("batch", "padded_batch", "ragged_batch", "dense_to_ragged_batch", "bucket_by_sequence_length"),
+            *("map_and_batch", "make_csv_dataset", "make_batched_features_dataset"),
+            *("image_dataset_from_directory", "text_dataset_from_directory", "audio_dataset_from_directory"),
+            *("timeseries_dataset_from_array", "batch_size"),
+        }
+    ),
+    "DeviceEntered": DEVICE_WORDS,
+    "DeviceNamed": DEVICE_WORDS | STRATEGY_WORDS | {"VirtualDeviceConfiguration"},
+    "EagerModeSet": frozenset({"run_eagerly"}),
+    "EnvironmentSet": ENVIRONMENT_WORDS,
+    "FunctionTraced": frozenset({"function"}),
+    "GradientsApplied": frozenset({".apply_gradients", ".minimize", ".apply"}),
+    "ModelCompiled": frozenset({".compile("}),
+    "ModelFitted": frozenset({".fit(", ".fit_generator("}),
+    "RuntimeConfigured": CONFIG_WORDS,
+    "TracedCalled": frozenset({"function"}),
+    "UnknownFitted": frozenset({".fit(", ".fit_generator("}),
+}
+"""For each kind of event that does not occur in programs without certain identifiers, these identifiers."""

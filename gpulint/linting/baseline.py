@@ -10,6 +10,7 @@ from typing import Any
 
 from gpulint.linting.finding import Finding
 from gpulint.linting.own_codes import SYNTAX_ERROR
+from gpulint.sources.containment import relative_to
 from gpulint.sources.reading import read_file
 
 VERSION = 1
@@ -74,7 +75,7 @@ class Baseline:
         return os.path.dirname(os.path.abspath(self.file))
 
     def _named(self, path: str) -> str:
-        return os.path.relpath(path, self._directory).replace(os.sep, "/")
+        return relative_to(path, self._directory).replace(os.sep, "/")
 
 
 def read(file: str) -> Baseline:
@@ -84,11 +85,11 @@ def read(file: str) -> Baseline:
     except OSError as error:
         raise BaselineError(f"{file}: {error.strerror or error}") from None
     except json.JSONDecodeError as error:
-        raise BaselineError(f"{file}:{error.lineno}:{error.colno}: is no baseline: {error.msg}") from None
+        raise BaselineError(f"{file}:{error.lineno}:{error.colno}: is not a baseline: {error.msg}") from None
     except (ValueError, RecursionError):  # no UTF-8, a number or nesting that Python does not take
-        raise BaselineError(f"{file}: is no baseline: not JSON") from None
+        raise BaselineError(f"{file}: is not a baseline: not JSON") from None
     if not isinstance(document, dict) or not isinstance(document.get("findings"), list):
-        raise BaselineError(f"{file}: is no baseline: it has no list of `findings`")
+        raise BaselineError(f"{file}: is not a baseline: it has no list of `findings`")
     if (version := document.get("version")) != VERSION:
         known = f"version {version}" if isinstance(version, int) and 0 <= version < 1000 else "no known version"
         raise BaselineError(f"{file}: has {known}, this gpulint reads {VERSION}")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from gpulint.analysis import Plan, analyse
-from gpulint.analysis.project.modules import Outlines
+from gpulint.analysis.project.modules import Parsed
 from gpulint.linting.consistency import is_in_place, run_provenance, torn
 from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.linting.examined import Examined, Memory
@@ -29,13 +29,13 @@ Examine = Callable[[Sequence[tuple[str, ...]], Collection[str], Mapping[str, byt
 class Checker:
     """One run over a set of files.
 
-    `outlines` are those of files that earlier runs have read. With `edits` the fixes of findings have their edits.
+    `parsed` has what earlier runs have parsed. With `edits` the fixes of findings have their edits.
     """
 
     def __init__(
-        self, finder: SettingsFinder, catalogue: Catalogue, outlines: Outlines | None = None, edits: bool = True
+        self, finder: SettingsFinder, catalogue: Catalogue, parsed: Parsed | None = None, edits: bool = True
     ) -> None:
-        self._outlines = outlines if outlines is not None else {}
+        self._parsed = parsed if parsed is not None else Parsed()
         self._finder = finder
         self._catalogue = catalogue
         self._edits = edits
@@ -44,7 +44,7 @@ class Checker:
 
     def _open(self, given: Mapping[str, bytes]) -> None:
         """Forget all files that were read; `given` is the content of those that differ from the disk."""
-        self._workspace = Workspace(self._finder, self._catalogue, self._outlines, given)
+        self._workspace = Workspace(self._finder, self._catalogue, self._parsed, given)
         self._examiner = Examiner(self._workspace, self._catalogue, self._selections, self._edits)
 
     @property
@@ -87,7 +87,7 @@ class Checker:
         parts = [*known, *fresh]
         lost = {part.path: part.lost for part in parts if part.lost}
         lost |= dict.fromkeys(
-            shown.keys() - {part.path for part in parts}, "nobody said what came of it; it was not checked"
+            shown.keys() - {part.path for part in parts}, "no process reported a result; it was not checked"
         )
         self.give_up(lost)
         result = Merger(self._workspace, self._catalogue, self._selections, self._edits, shown).merge(parts, lost)
@@ -148,6 +148,6 @@ class Checker:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""
         project = self._workspace.project(source.file)
         try:
-            return on_deep_stack(lambda: analyse(source, project, self.files.target(source.file)))
+            return on_deep_stack(lambda: analyse(source, project, self.files.target(source.file).release))
         except RecursionError:
             raise CannotParse(TOO_DEEP) from None

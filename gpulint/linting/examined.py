@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from gpulint.linting.finding import Finding
 from gpulint.linting.provenance import Provenance
-from gpulint.linting.result import CheckResult
+from gpulint.linting.result import CheckResult, Target
 from gpulint.places import Site
 from gpulint.rewriting.fix import Fix
 from gpulint.sources.suppressions import Comments
@@ -19,7 +19,8 @@ class Candidate(NamedTuple):
 
     `entry` is the function that was run without a known caller, `places` are the sites of the events that the report is
     about, `fault` is (message, traceback) if its fix could not be written. `is_all` and `retracts` are those of
-    `Report`. `offer` is the fix without edits, whether or not it can be written.
+    `Report`. `offer` is the fix without edits, whether or not it can be written. `justified` is the comment that
+    explains the report away, "" if there is none.
     """
 
     finding: Finding
@@ -31,6 +32,7 @@ class Candidate(NamedTuple):
     fault: tuple[str, str] | None = None
     retracts: bool = False
     offer: Fix | None = None
+    justified: str = ""
 
 
 @dataclass(slots=True)
@@ -53,6 +55,8 @@ class Examined:
     unreadable: list[Finding] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     analysed: int = 0
+    target: Target | None = None
+    """The release that the file was checked for, None for a file that is not about TensorFlow."""
     stopped: set[tuple[str, Site]] = field(default_factory=set)
     """Bounds of the analysis that were reached, each with the function around it, or the start of the file."""
     comments: dict[str, Comments] = field(default_factory=dict)

@@ -101,11 +101,11 @@ class Examiner:
             return True
         for source, broken in programs.broken:
             what = "block" if source.cells is None else "cell"
-            self._note_unparsable(part, source, broken, f"nothing in this {what} was checked", f"mend the {what}")
+            self._note_unparsable(part, source, broken, f"nothing in this {what} was checked", f"fix the {what}")
         if names_us(programs.all):
             part.comments[path] = self._workspace.comments(path)
         if self._screen.is_relevant(programs.main):
-            part.analysed = 1
+            part.analysed, part.target = 1, self._files.target(path)
             for source in programs.all:
                 self._check_program(part, source, reports)
         elif programs.main.cells is None and programs.main.blocks is None:
@@ -115,7 +115,7 @@ class Examiner:
 
     def _check_program(self, part: Examined, source: Source, reports: list[tuple[Examined, Raised]]) -> None:
         selection = self._selections.of(source.file)
-        project, target = self._workspace.project(source.file), self._files.target(source.file)
+        project, target = self._workspace.project(source.file), self._files.target(source.file).release
         try:
             plan = analyse(source, project, target, selection.subjects_of(source.file))
         except CannotParse as error:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint.linting.provenance import States
+from gpulint.linting.result import Target
 from gpulint.places import Span
 from gpulint.settings import SettingsFinder
 from gpulint.sources.decoding import Undecodable, decode
@@ -49,14 +50,14 @@ class Files:
                 self.written[folder].add(name)
         return self._programs[path]
 
-    def target(self, path: str) -> str:
+    def target(self, path: str) -> Target:
         """The TensorFlow release of a file: one that its notebook installs wins over the default.
 
         Raises OSError, Undecodable and SettingsError.
         """
         settings = self._finder.of_file(path)
         installed = "" if settings.target_asked else self.load(path).pinned
-        return installed or settings.target_tensorflow
+        return Target(installed, path) if installed else Target(settings.target_tensorflow, settings.target_origin)
 
     def knows_release(self, path: str) -> bool:
         """Whether `target` follows from the user, the project or the notebook. Raises as `target` does."""

@@ -31,7 +31,8 @@ class Related:
 class Finding:
     """One place where the program wastes, breaks or misuses the GPU.
 
-    `message` says what is wrong here, `why` what it costs, `instead` what to write; each is one line.
+    `message` says what is wrong here, `why` what it causes, `instead` what to write, `cost` how much it costs ("" if
+    that is not known); each is one line.
     `context` is the dotted name of the enclosing function or class, "" at module level.
     """
 
@@ -51,10 +52,21 @@ class Finding:
     """Row on which a trailing suppression comment silences it."""
     fix: Fix | None = None
     """Edits of its file after which it is no longer found."""
+    cost: str = ""
+    no_fix: str = ""
+    """Why the fix of its rule cannot be written here; "" if it can, or if the run needs no edits."""
+
+
+class SuppressedBy(str, Enum):
+    """What suppresses a finding: a comment for gpulint, or one that explains the code to its readers."""
+
+    DIRECTIVE = "directive"
+    EXPLANATION = "explanation"
 
 
 class Silenced(NamedTuple):
-    """A finding that a comment silences, and the reason in that comment ("" if there is none)."""
+    """A finding that a comment suppresses, and the reason in that comment ("" if there is none)."""
 
     finding: Finding
     reason: str
+    by: SuppressedBy = SuppressedBy.DIRECTIVE

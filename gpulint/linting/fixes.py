@@ -5,9 +5,10 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 from gpulint.rewriting.draft import Draft
-from gpulint.rewriting.fix import Fix
+from gpulint.rewriting.fix import Fix, Refused
 from gpulint.rewriting.in_blocks import Blocks
 from gpulint.rewriting.in_cells import Cells
 from gpulint.rewriting.kept import Kept
@@ -16,20 +17,33 @@ from gpulint.rewriting.writing import draft_of, written
 from gpulint.sources.source import Source
 
 
+class Written(NamedTuple):
+    """A fix; or None, with the reason why it cannot be written, or with the message and traceback of a fault."""
+
+    fix: Fix | None
+    refusal: str = ""
+    fault: tuple[str, str] | None = None
+
+
 class Writer:
     """Writes the fixes that rules offer for one program."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
 
-    def written(self, offer: Offer, code: str) -> tuple[Fix | None, tuple[str, str] | None]:
-        """(fix, fault): the fix, None if it cannot be written; a message and traceback if writing it failed."""
+    def written(self, offer: Offer, code: str) -> Written:
+        """The fix of an offer in this program."""
         try:
-            fix = written(offer, self._draft) if self._draft is not None else None
-            return self._placed(fix) if fix is not None else None, None
+            if self._draft is None:
+                raise Refused("the file cannot be reproduced exactly")
+            if (fix := self._placed(written(offer, self._draft))) is None:
+                raise Refused("it would cross the border of a cell or code block")
+            return Written(fix)
+        except Refused as refused:
+            return Written(None, str(refused))
         except Exception as error:  # a fix that fails costs the finding only its fix
             message = f"{self._source.file}: the fix of {code} failed: {type(error).__name__}: {error}"
-            return None, (message, traceback.format_exc())
+            return Written(None, "", (message, traceback.format_exc()))
 
     def of_comment(self, fix: Fix) -> Fix | None:
         """The fix of a suppression comment. Its edits already refer to a cell or file; in a Markdown file they are

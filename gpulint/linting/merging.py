@@ -10,7 +10,7 @@ from functools import partial
 from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.linting.displaying import displayed
 from gpulint.linting.examined import Candidate, Examined
-from gpulint.linting.finding import Finding, Silenced
+from gpulint.linting.finding import Finding, Silenced, SuppressedBy
 from gpulint.linting.fingerprints import fingerprints
 from gpulint.linting.fixes import Writer
 from gpulint.linting.importers import only_imported_on_check
@@ -50,7 +50,7 @@ class Merger:
     def merge(self, parts: Sequence[Examined], lost: Mapping[str, str]) -> CheckResult:
         """`lost` says why some of the files were not examined."""
         shown = self._shown
-        result = CheckResult(files=len(shown))
+        result = CheckResult(files=len(shown), errors=[*self._catalogue.faults])
         found = [
             self._displayed(unreadable(self._catalogue, point(path), reason))
             for path, reason in lost.items()
@@ -65,12 +65,15 @@ class Merger:
             found += map(self._displayed, part.unreadable)
             result.errors += part.errors
             result.analysed += part.analysed
+            if part.target is not None:
+                result.targets[part.target] = result.targets.get(part.target, 0) + part.analysed
             result.stopped |= part.stopped
             comments |= part.comments
-        by_file, result.withheld = self._reported(ordered)
+        by_file, result.withheld = self._reported(ordered, comments)
         for path in shown:
             if path in by_file or path in comments:
-                kept, silenced, faults = self._kept(path, by_file.get(path, []), comments.get(path, Comments()))
+                said = Comments() if self._workspace.finder.of_file(path).lint.ignore_noqa else comments.get(path)
+                kept, silenced, faults = self._kept(path, by_file.get(path, []), said or Comments())
                 found += kept
                 result.suppressed += silenced
                 result.errors += faults
@@ -81,33 +84,39 @@ class Merger:
         )
         result.findings = [replace(one, fingerprint=digests[one]) for one in sorted(found, key=_order)]
         result.suppressed = [
-            Silenced(replace(finding, fingerprint=digests[finding]), reason) for finding, reason in result.suppressed
+            one._replace(finding=replace(one.finding, fingerprint=digests[one.finding])) for one in result.suppressed
         ]
         return result
 
-    def _reported(self, parts: Sequence[Examined]) -> tuple[dict[str, list[Candidate]], dict[str, int]]:
+    def _reported(
+        self, parts: Sequence[Examined], comments: Mapping[str, Comments]
+    ) -> tuple[dict[str, list[Candidate]], dict[str, int]]:
         """The candidates that are reported, by file, without those that give way to others; and by code the number of
         findings that are withheld because the release is not known."""
-        catalogue = self._catalogue
-        called: set[Site] = set().union(*(part.called for part in parts))
-        passed: set[Site] = set().union(*(part.passed for part in parts))
         candidates = [one for part in parts for one in part.candidates if one.finding.span.path in self._shown]
         candidates = self._for_this_release(without_answered(candidates))
-        withheld = {
-            (one.finding.code, one.finding.span.path, one.finding.message, self._place(one))
-            for one in candidates
-            if one.finding.code in self._withheld_in(one.finding.span.path)
-        }
-        candidates = [one for one in candidates if one.finding.code not in self._withheld_in(one.finding.span.path)]
-        candidates = without_explained(without_guessed(candidates, called, passed, catalogue), catalogue)
+        called: set[Site] = set().union(*(part.called for part in parts))
+        passed: set[Site] = set().union(*(part.passed for part in parts))
+        candidates = without_guessed(candidates, called, passed, self._catalogue)
+        known = [one for one in candidates if one.finding.code not in self._withheld_in(one.finding.span.path)]
+        withheld: Counter[str] = Counter()
+        for path in {one.finding.span.path for one in candidates} if len(known) < len(candidates) else ():
+            codes = self._withheld_in(path)
+            all_of_file = [one for one in candidates if one.finding.span.path == path]
+            found, *_ = self._kept(path, self._preceding(all_of_file), comments.get(path, Comments()))
+            withheld.update(one.code for one in found if one.code in codes)
         by_file: dict[str, list[Candidate]] = defaultdict(list)
-        for candidate in without_repeated(candidates, catalogue):
+        for candidate in self._preceding(known):
             by_file[candidate.finding.span.path].append(candidate)
-        return by_file, dict(sorted(Counter(code for code, *_ in withheld).items()))
+        return by_file, dict(sorted(withheld.items()))
 
-    def _place(self, candidate: Candidate) -> Site | None:
-        """The place of a report, None if its rule reports once per file."""
-        return None if self._catalogue.is_once_a_file(candidate.finding.code) else candidate.site
+    def _preceding(self, candidates: list[Candidate]) -> list[Candidate]:
+        """The candidates that do not give way to others. Those that a comment explains away come last, unless another
+        program gives the same one without a comment."""
+        live = [one for one in candidates if not one.justified]
+        places = {(one.site, one.finding.code) for one in live}
+        justified = [one for one in candidates if one.justified and (one.site, one.finding.code) not in places]
+        return [*without_repeated(without_explained(live, self._catalogue), self._catalogue), *justified]
 
     def _withheld_in(self, path: str) -> frozenset[str]:
         """Codes of the rules that depend on the release and that nobody asked for, in a file whose release is not
@@ -149,12 +158,15 @@ class Merger:
         findings = [one.finding for one in found.values()]
         shown = selection.codes - self._withheld_in(path)
         kept, suppressed = silence(findings, comments, sources, selection, self._catalogue, shown)
-        silenced = [Silenced(self._displayed(finding), reason) for finding, reason in suppressed]
+        silenced = [one._replace(finding=self._displayed(one.finding)) for one in suppressed]
         result = []
         faults = []
         writer = Writer(sources[0])
         for finding in kept:
             chosen = found.get(_start(finding))
+            if chosen is not None and chosen.justified:
+                silenced.append(Silenced(self._displayed(finding), chosen.justified, SuppressedBy.EXPLANATION))
+                continue
             if chosen is not None and chosen.fault is not None:
                 faults.append(chosen.fault)
             fix = finding.fix if finding.code in selection.fixable else None

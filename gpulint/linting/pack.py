@@ -8,11 +8,13 @@ import os
 import pkgutil
 import re
 import sys
-from collections.abc import Iterable, Iterator
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from types import ModuleType
+from typing import NamedTuple
 
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings
@@ -21,12 +23,19 @@ SHIPPED = "gpulint.rules"
 ENTRY_POINTS = "gpulint.rules"
 """Entry-point group of installed packs: each names a package of rule modules."""
 
+VERSION = 1
+"""Version of `gpulint.plugin`."""
+
 _CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 
 class PackError(Exception):
     """A rule module that cannot be loaded, or an incomplete rule. The message names the module."""
+
+
+class NoFolder(PackError):
+    """A rule folder that does not exist."""
 
 
 Pack = tuple[type[Rule], ...]
@@ -51,22 +60,48 @@ class Sources:
         return cls(tuple(folders), installed, settings.withheld is not None)
 
 
+class Loaded(NamedTuple):
+    """Rules, sorted by code, and a line for each pack that could not be loaded, with the traceback."""
+
+    rules: Pack
+    faults: tuple[tuple[str, str], ...] = ()
+
+
 def load(rule_paths: Iterable[str] = (), installed: bool = True) -> Pack:
     """The shipped rules, those in `rule_paths` and those of installed packs, sorted by code.
 
-    Raises PackError.
+    Raises PackError if one of the packs cannot be loaded.
     """
-    rules: dict[str, type[Rule]] = {}
-    modules = [*_package(SHIPPED)]
-    for path in rule_paths:
-        modules += _folder(path)
-    if installed:
-        for package in _entry_points():
-            modules += _package(package)
+    loaded = load_each(rule_paths, installed)
+    if loaded.faults:
+        raise PackError(loaded.faults[0][0])
+    return loaded.rules
+
+
+def load_each(rule_paths: Iterable[str] = (), installed: bool = True) -> Loaded:
+    """As `load`, without the packs that cannot be loaded.
+
+    Raises PackError for the shipped rules, and for a folder that does not exist.
+    """
+    rules = _rules_in(_package(SHIPPED), {})
+    faults = []
+    for pack in [*map(_folder, rule_paths), *map(_package, _entry_points() if installed else ())]:
+        try:
+            rules = _rules_in(pack, rules)
+        except NoFolder:
+            raise
+        except PackError as error:
+            faults.append((f"{error}; the rules of this pack are not used", traceback.format_exc()))
+    return Loaded(tuple(rules[code] for code in sorted(rules)), tuple(faults))
+
+
+def _rules_in(modules: Iterable[ModuleType], others: Mapping[str, type[Rule]]) -> dict[str, type[Rule]]:
+    """The rules of modules, by code, besides others. Raises PackError."""
+    rules = dict(others)
     for module in modules:
         for rule in _rules_of(module):
             _register(rules, rule, module)
-    return tuple(rules[code] for code in sorted(rules))
+    return rules
 
 
 def _entry_points() -> list[str]:
@@ -113,12 +148,12 @@ def _imported(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except Exception as error:  # any failure of a rule module stops the run, and names the module
-        raise PackError(f"rule module {name} does not import: {type(error).__name__}: {error}") from error
+        raise PackError(f"rule module {name} cannot be imported: {type(error).__name__}: {error}") from error
 
 
 def _folder(path: str) -> Iterator[ModuleType]:
     if not os.path.isdir(path):
-        raise PackError(f"rule-paths: {path} is no directory")
+        raise NoFolder(f"rule-paths: {path} is no directory")
     for directory, directories, files in os.walk(path):
         directories.sort()
         for file in sorted(files):
@@ -136,7 +171,7 @@ def _from_file(path: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # as above
-        raise PackError(f"rule module {path} does not import: {type(error).__name__}: {error}") from error
+        raise PackError(f"rule module {path} cannot be imported: {type(error).__name__}: {error}") from error
     return module
 
 
@@ -167,9 +202,12 @@ def _register(rules: dict[str, type[Rule]], rule: type[Rule], module: ModuleType
         if not hasattr(rule, attribute):
             raise PackError(f"{where} has no `{attribute}`")
     if not _CODE.match(rule.code):
-        raise PackError(f"{where}: `{rule.code}` is no code (letters and three digits)")
+        raise PackError(f"{where}: `{rule.code}` is not a rule code (letters and three digits)")
     if not _NAME.match(rule.name):
-        raise PackError(f"{where}: `{rule.name}` is no name (words in lower case joined by -)")
+        raise PackError(f"{where}: `{rule.name}` is not a rule name (lower-case words joined by -)")
+    if rule.api_version > VERSION:
+        needs = f"needs version {rule.api_version} of `gpulint.plugin`"
+        raise PackError(f"{where} {needs}, and this gpulint has version {VERSION}")
     if not (rule.__doc__ or "").strip():
         raise PackError(f"{where} has no docstring")
     for event, method in rule.subscriptions().items():

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpulint.linting.dispatch import Raised
 from gpulint.linting.examined import Candidate, Examined
 from gpulint.linting.finding import Finding, Related
-from gpulint.linting.fixes import Writer
+from gpulint.linting.fixes import Writer, Written
 from gpulint.linting.prose import Prose
 from gpulint.linting.selection import Selection, Selections
 from gpulint.linting.workspace import Workspace
@@ -41,16 +41,15 @@ class Placing:
             report, said = one.report, one.report.unless
             if one.rule.code in off or report.site not in spans:
                 continue
-            if said is not None and self._prose.has(said, spans):
-                continue
+            justified = (self._prose.reason(said, spans) or "") if said is not None else ""
             finding = _finding(one, in_cells, contexts, selection)
             offer: Fix | None = None
             fault: tuple[str, str] | None = None
             if report.fix is not None and one.rule.code in selection.fixable:
-                offer = fix = report.fix.unwritten
-                if self._edits:
-                    fix, fault = writer.written(report.fix, one.rule.code)
-                finding = replace(finding, fix=fix)
+                offer = report.fix.unwritten
+                made = writer.written(report.fix, one.rule.code) if self._edits else Written(offer)
+                fault = made.fault
+                finding = replace(finding, fix=made.fix, no_fix=made.refusal)
             part.candidates.append(
                 Candidate(
                     finding,
@@ -62,6 +61,7 @@ class Placing:
                     fault,
                     report.retracts,
                     offer,
+                    justified,
                 )
             )
 
@@ -82,4 +82,5 @@ def _finding(raised: Raised, spans: Mapping[Site, Span], contexts: Mapping[int, 
         related,
         contexts.get(report.site.node, ""),
         noqa_row=span.row,
+        cost=rule.cost,
     )

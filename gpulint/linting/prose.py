@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 from gpulint.linting.rule import JustifyingComment
 from gpulint.places import Site, Span
-from gpulint.sources.comments import Comment, comments_of
+from gpulint.sources.comments import Comment, comments_of, logical_lines
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.enclosing import Definitions, Enclosing
 
-_WORD = re.compile(r"[a-z]+")
+_WORD = re.compile(r"[a-z_]+(?:['’][a-z]+)?")
+_CLAUSE_END = re.compile(r"[.,;:!?()–—]|\bbut\b|\s-+\s")
+
+_NEGATIONS = frozenset({"cannot", "instead", "neither", "never", "no", "non", "nor", "not", "unlike", "without"})
+_DOUBTS = frozenset({"bug", "fix", "fixme", "hack", "todo", "wrong", "xxx"})
+"""Words of comments that call the code next to them wrong."""
+_BEFORE_END = frozenset({"across", "already", "by", "for", "here", "in", "of", "on", "one", "over", "value"})
+"""Words that can follow the one that justifies, where the subject is the statement next to it: `# the global one`."""
+
+MAX_DISTANCE = 2
+"""Maximum number of words between the one that justifies and its subject: `the global (summed) batch`."""
 
 MAX_LINES = 100
 """Maximum number of comment lines above a place that are read."""
@@ -24,25 +37,21 @@ class Prose:
     def __init__(self, source_of: Callable[[str], Source | None], syntax_of: Callable[[str], ir.Module | None]) -> None:
         self._source_of = source_of
         self._syntax_of = syntax_of
-        self._comments: dict[str, dict[int, Comment]] = {}
+        self._comments: dict[str, _Comments] = {}
         self._enclosing: dict[str, Enclosing | None] = {}
-        self._docstrings: dict[tuple[str, int, str, frozenset[str]], bool] = {}
 
-    def has(self, said: JustifyingComment, spans: dict[Site, Span]) -> bool:
-        """Whether a comment or docstring at one of the sites has the words."""
-        return any(self._has_at(said, site, spans[site]) for site in said.sites if site in spans)
+    def reason(self, said: JustifyingComment, spans: dict[Site, Span]) -> str | None:
+        """The text that justifies the code at one of the sites, None if none does."""
+        return next((text for site in said.sites if site in spans for text in self._reasons(said, site, spans)), None)
 
-    def _has_at(self, said: JustifyingComment, site: Site, span: Span) -> bool:
-        if any(_has(text, said.words) for text in _comments_at(self._comments_of(site.path), span)):
-            return True
-        return any(self._has_docstring(said, definition, site.path) for definition in self._around(site))
-
-    def _has_docstring(self, said: JustifyingComment, definition: ir.FunctionDef | ir.ClassDef, path: str) -> bool:
-        key = (path, definition.number, said.subject, said.words)
-        if key not in self._docstrings:
-            lines = (definition.docstring or "").splitlines()
-            self._docstrings[key] = any(_has(line, said.words) for line in lines if said.subject in line.lower())
-        return self._docstrings[key]
+    def _reasons(self, said: JustifyingComment, site: Site, spans: dict[Site, Span]) -> Iterator[str]:
+        comments, span = self._comments_of(site.path), spans[site]
+        yield from (text for text in comments.beside(span) if _justifies(text, said, is_beside=True))
+        yield from (text for text in comments.above(span) if _justifies(text, said))
+        if said.subjects:
+            for definition in self._around(site):
+                lines = (line.strip() for line in (definition.docstring or "").splitlines())
+                yield from (line for line in lines if _justifies(line, said))
 
     def _around(self, site: Site) -> Definitions:
         if site.path not in self._enclosing:
@@ -51,26 +60,64 @@ class Prose:
         found = self._enclosing[site.path]
         return found.of(site.node) if found is not None else ()
 
-    def _comments_of(self, path: str) -> dict[int, Comment]:
-        """The comments of a file by row."""
+    def _comments_of(self, path: str) -> _Comments:
         if path not in self._comments:
             source = self._source_of(path)
-            comments = comments_of(source.text)[0] if source is not None else []
-            self._comments[path] = {comment.row: comment for comment in comments}
+            self._comments[path] = _Comments(source.text if source is not None else "")
         return self._comments[path]
 
 
-def _has(text: str, words: frozenset[str]) -> bool:
-    return not words.isdisjoint(_WORD.findall(text.lower()))
+class _Comments:
+    """The comments of a file by row."""
+
+    def __init__(self, text: str) -> None:
+        self._by_row = {comment.row: comment for comment in comments_of(text)[0]}
+        self._lines = logical_lines(text) if self._by_row else []
+
+    def beside(self, span: Span) -> Iterator[str]:
+        """Comments at the ends of the rows of a place, and of the last row of its statement."""
+        rows = (*range(span.row, min(span.end_row, span.row + MAX_LINES) + 1), self._statement(span)[1])
+        for row in dict.fromkeys(rows):
+            if (comment := self._by_row.get(row)) is not None and not comment.own_line:
+                yield _text(comment)
+
+    def above(self, span: Span) -> Iterator[str]:
+        """The comment whose last row is right above a place, and the one right above its statement."""
+        for row in dict.fromkeys((span.row, self._statement(span)[0])):
+            rows = list(takewhile(self._is_own_line, range(row - 1, max(row - MAX_LINES, 0), -1)))
+            if rows:
+                yield " ".join(_text(self._by_row[one]) for one in reversed(rows))
+
+    def _is_own_line(self, row: int) -> bool:
+        return row in self._by_row and self._by_row[row].own_line
+
+    def _statement(self, span: Span) -> tuple[int, int]:
+        """The first and the last row of the logical line of a place."""
+        index = bisect_right(self._lines, (span.row, sys.maxsize)) - 1
+        first, last = self._lines[index] if index >= 0 else (span.row, span.row)
+        return (first, last) if span.row <= last else (span.row, span.end_row)
 
 
-def _comments_at(comments: Mapping[int, Comment], span: Span) -> list[str]:
-    """The comments at the ends of a place's first and last row, and those on the rows right above it."""
-    found = [comments[span.end_row].text] if span.end_row in comments else []
-    if (above := comments.get(span.row)) is not None:
-        found.append(above.text)
-    row = span.row - 1
-    while (above := comments.get(row)) is not None and above.own_line and len(found) < MAX_LINES:
-        found.append(above.text)
-        row -= 1
-    return found
+def _text(comment: Comment) -> str:
+    return comment.text.lstrip("#").strip()
+
+
+def _justifies(text: str, said: JustifyingComment, is_beside: bool = False) -> bool:
+    """Whether a text says one of the words of the subject. Beside the code, a comment need not name the subject."""
+    lowered = text.lower()
+    if not any(word in lowered for word in said.words) or not _DOUBTS.isdisjoint(_WORD.findall(lowered)):
+        return False
+    return any(_affirms(clause, said, is_beside) for clause in map(_WORD.findall, _CLAUSE_END.split(lowered)))
+
+
+def _affirms(clause: list[str], said: JustifyingComment, is_beside: bool) -> bool:
+    if any(word in _NEGATIONS or word.endswith(("n't", "n’t")) for word in clause):
+        return False
+    for index, word in enumerate(clause):
+        if word in said.words:
+            near = clause[max(index - MAX_DISTANCE - 1, 0) : index + MAX_DISTANCE + 2]
+            if not said.subjects or not said.subjects.isdisjoint(near):
+                return True
+            if is_beside and (index + 1 == len(clause) or clause[index + 1] in _BEFORE_END):
+                return True
+    return False

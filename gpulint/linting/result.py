@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gpulint.linting.finding import Finding, Silenced
 from gpulint.places import Site
+
+
+class Target(NamedTuple):
+    """A TensorFlow release, and the file or option that names it; "" for the newest one, if nothing does."""
+
+    release: str
+    origin: str
 
 
 @dataclass(slots=True)
@@ -25,5 +33,7 @@ class CheckResult:
     files: int = 0
     analysed: int = 0
     remembered: int = 0
+    targets: dict[Target, int] = field(default_factory=dict)
+    """Number of files about TensorFlow for each release that they were checked for."""
     stopped: set[tuple[str, Site]] = field(default_factory=set)
     withheld: dict[str, int] = field(default_factory=dict)

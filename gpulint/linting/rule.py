@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar, overload
 
 from gpulint.confidence import Confidence
+from gpulint.knowledge.words import OF_EVENTS
 from gpulint.linting.finding import Severity
 from gpulint.places import Site
 from gpulint.rewriting.offer import Offer
@@ -25,12 +26,16 @@ G = TypeVar("G", bound="Event")
 
 
 class JustifyingComment(NamedTuple):
-    """A comment that retracts a report: one of `words` beside or above one of `sites`, or in a line of the docstring
-    around it that also contains `subject`. Words are lower case."""
+    """A comment that explains a report away, which is then listed as suppressed: one of `words`, in lower case and not
+    denied, in the statement of one of `sites` or right above it.
+
+    A comment above, and a line of the docstring of the function around a site, must have one of `subjects` next to the
+    word; without `subjects`, the word is enough, and docstrings are not read.
+    """
 
     sites: tuple[Site, ...]
     words: frozenset[str]
-    subject: str
+    subjects: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class Report:
     `why`, `instead` and `severity` default to the rule's own; a `severity` that the user set for the rule wins.
     `related` are (site, message) pairs. `supersedes` are further sites that this report explains: rules that list
     this one in `yields_to` stay silent there. `is_all` drops all other reports about its file. `retracts` retracts
-    what the rule reports at the place for other programs; it is never shown. `unless` is a comment that retracts
+    what the rule reports at the place for other programs; it is never shown. `unless` is a comment that suppresses
     the report. `happens_at` is the site of the event that a report of `on_end` is about, if that is not `site` (a
     pipeline that is consumed elsewhere).
     """
@@ -80,8 +85,21 @@ class Rule:
     """What it costs, in one line."""
     instead: ClassVar[str]
     """What to write instead, in one line."""
+    cost: ClassVar[str] = ""
+    """How much it costs, in a few words, where that was measured: "5 to 37 × slower"."""
     since: ClassVar[str] = "0.1"
+    api_version: ClassVar[int] = 1
+    """The `gpulint.plugin.VERSION` that it needs. A rule that needs a later one is not loaded."""
     on_by_default: ClassVar[bool] = True
+    preview: ClassVar[bool] = False
+    """Whether it is still tried out: on only with `lint.preview`, or where its own code or name is selected."""
+    deprecated: ClassVar[str] = ""
+    """Why it will be removed, "" if it will not. ALL and prefixes do not select it; its code does, with a note."""
+    replaces: ClassVar[tuple[str, ...]] = ()
+    """Former codes and names of the rule. They are accepted wherever a rule can be named."""
+    listens_to: ClassVar[tuple[type[Event], ...]] = ()
+    """Kinds of events that `on_end` asks `self.all` for, besides those that `on_…` methods receive. Without
+    `any_of_names`, `self.all` accepts no others."""
     in_graph_mode: ClassVar[bool] = False
     """Whether it also receives events of TensorFlow 1 graph mode."""
     in_one_replica: ClassVar[bool] = True
@@ -95,8 +113,8 @@ class Rule:
     """Whether its reports with the same message in one file are one finding, with the other places as related ones."""
     any_of_names: ClassVar[frozenset[str] | None] = None
     """Identifiers of which a program, or the code that it uses of its imports, must contain at least one: `device(`
-    only as a call, `.map` only behind a dot. None for any program. A program that no enabled rule wants is not
-    analysed."""
+    only as a call, `.map` only behind a dot. A program that no enabled rule wants is not analysed. None, the default,
+    for those that the rule's events need: `needed_names`."""
     any_of_names_before: ClassVar[tuple[tuple[int, int], frozenset[str]] | None] = None
     """(release, words): further identifiers if the targeted TensorFlow is older than `release`."""
     all_of_name_sets: ClassVar[tuple[frozenset[str], ...]] = ()
@@ -118,6 +136,20 @@ class Rule:
     def own_words(text: str, words: frozenset[str]) -> frozenset[str]:
         """Further identifiers of a file that matter to this rule, given its text and all its identifiers."""
         return frozenset()
+
+    @classmethod
+    @cache
+    def needed_names(cls) -> frozenset[str] | None:
+        """`any_of_names`, or else the identifiers without which none of the rule's events occur; None if it must see
+        every program: some of its events occur without any of a few names, or `on_end` does not say what it asks
+        for."""
+        if cls.any_of_names is not None:
+            return cls.any_of_names
+        kinds = {*cls.subscriptions(), *(kind.__name__ for kind in cls.listens_to)}
+        needed = [OF_EVENTS.get(kind) for kind in kinds]
+        known = [names for names in needed if names is not None]
+        asks_in_secret = cls.on_end is not Rule.on_end and not cls.listens_to
+        return None if asks_in_secret or len(known) < len(needed) else frozenset().union(*known)
 
     @classmethod
     @cache
@@ -145,7 +177,14 @@ class Rule:
     def all(self, *kinds: type[Event]) -> tuple[Event, ...]: ...
     def all(self, *kinds: type[Event]) -> tuple[Event, ...]:
         """The program's events of these kinds, in evaluation order: `self.all(events.ModelFitted)`. As with `on_…`
-        methods, those of graph mode and of single replicas only if the rule wants them."""
+        methods, those of graph mode and of single replicas only if the rule wants them.
+
+        Raises ValueError for a kind that is missing in `listens_to`: programs with only such events are not analysed.
+        """
+        if self.listens_to and self.any_of_names is None:
+            for kind in kinds:
+                if kind not in self.listens_to and kind.__name__ not in self.subscriptions():
+                    raise ValueError(f"add events.{kind.__name__} to `listens_to` of {type(self).__name__}")
         return tuple(self._program.events(kinds, self.in_graph_mode, self.in_one_replica))
 
     def node(self, site: Site) -> libcst.CSTNode | None:

@@ -4,38 +4,64 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable
 
 from gpulint.analysis.project.slicing import Subject
 from gpulint.analysis.queries.moments import is_test
 from gpulint.knowledge.releases import release
-from gpulint.linting import pack
+from gpulint.linting import moved, pack
 from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings, SettingsError, SettingsFinder
+from gpulint.sources.containment import relative_to
 from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
+
+_CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
+
+EXACT = 100
+"""Precision of a code or name as a selector; those of prefixes are lower."""
 
 
 class Catalogue:
-    """The rules of a pack by code and name. Unless `is_complete`, some rules were not loaded."""
+    """The rules of a pack by code and name. Unless `is_complete`, some rules were not loaded: `faults` has a line for
+    each pack that could not be, with the traceback."""
 
-    def __init__(self, pack: Pack, is_complete: bool = True) -> None:
+    def __init__(self, pack: Pack, is_complete: bool = True, faults: tuple[tuple[str, str], ...] = ()) -> None:
         self.pack = pack
         self.is_complete = is_complete
+        self.faults = faults
+        self.notes: dict[str, None] = {}
+        """What settings ask for in vain, one line each."""
         self._by_name = {rule.name: rule.code for rule in pack}
         self._by_code = {rule.code: rule for rule in pack}
+        self._replaced = {word.lower(): rule.code for rule in pack for word in rule.replaces}
 
     @classmethod
     def load(cls, sources: pack.Sources) -> Catalogue:
-        """The rules of all sources. Raises PackError."""
-        return cls(pack.load(sources.folders, sources.installed), not sources.withheld)
+        """The rules of all sources. Raises PackError for the shipped rules and for a folder that does not exist."""
+        loaded = pack.load_each(sources.folders, sources.installed)
+        return cls(loaded.rules, not (sources.withheld or loaded.faults), loaded.faults)
 
     def code(self, word: str) -> str | None:
-        """The code for a code or name, None if there is no such rule."""
+        """The code for a present or former code or name, None if there is no such rule."""
+        word = moved.present(word)
         if word.upper() in self._by_code:
             return word.upper()
-        return self._by_name.get(word.lower())
+        return self._by_name.get(word.lower()) or self._replaced.get(word.lower())
+
+    def codes(self, word: str) -> tuple[str, ...]:
+        """The codes for a code, a prefix with a digit, such as `GPU1`, or a name; none if there is no such rule. A rule
+        that was removed keeps its code: a comment for it is not wrong, and silences nothing."""
+        if (code := self.code(word)) is not None:
+            return (code,)
+        if moved.reason_removed(word) is not None:
+            return (word.upper(),)
+        return self._with_prefix(word) if any(map(str.isdigit, word)) else ()
+
+    def _with_prefix(self, word: str) -> tuple[str, ...]:
+        return tuple(code for code in self._by_code if word and code.startswith(word.upper()))
 
     def rule(self, word: str) -> type[Rule] | None:
         code = self.code(word)
@@ -77,21 +103,27 @@ class Catalogue:
         shorter = [word[:length].upper() for length in range(len(word) - 1, 3, -1)]
         return next((one for one in shorter if any(code.startswith(one) for code in self._by_code)), None)
 
-    def expand(self, words: Iterable[str], origin: str) -> dict[str, int]:
+    def expand(self, words: Iterable[str], origin: str, is_off: bool = False) -> dict[str, int]:
         """The codes that codes, prefixes, names or ALL select, each with the precision of its selector.
 
-        Raises SettingsError for a word that selects nothing, unless the catalogue is incomplete.
+        Raises SettingsError for a word that selects nothing, unless the catalogue is incomplete or the rule was
+        removed. With `is_off` the rules are to be turned off: a code that does not exist is only noted, since it can be
+        that of another release.
         """
         chosen: dict[str, int] = {}
         for word in words:
+            if moved.reason_removed(word) is not None:
+                continue
             if word.upper() == "ALL":
                 matches, weight = list(self._by_code), 1
             elif (code := self.code(word)) is not None:
-                matches, weight = [code], 100
+                matches, weight = [code], EXACT
             else:
-                matches = [code for code in self._by_code if word and code.startswith(word.upper())]
+                matches = [*self._with_prefix(word)]
                 weight = 1 + len(word)
-            if not matches and self.is_complete:
+            if not matches and is_off and _CODE.match(word.upper()):
+                self.notes[f"{origin}: there is no rule `{word}`; nothing to turn off"] = None
+            elif not matches and self.is_complete:
                 near = self._longest_prefix(word) or self.nearest(word)
                 hint = f"; did you mean `{near}`?" if near else ""
                 raise SettingsError(f"{origin}: there is no rule `{word}`{hint}")
@@ -105,31 +137,38 @@ class Selection:
 
     def __init__(self, catalogue: Catalogue, settings: Settings) -> None:
         """Raises SettingsError."""
-        origin = settings.source or "settings"
-        self._severity = {
-            self._known(catalogue, word, f"{origin}: severity"): value for word, value in settings.severity
-        }
-        if settings.select:
-            on = catalogue.expand(settings.select, f"{origin}: select")
+        origin, lint = settings.source or "settings", settings.lint
+        self._severity = {self._known(catalogue, word, f"{origin}: severity"): value for word, value in lint.severity}
+        if lint.select:
+            on = catalogue.expand(lint.select, f"{origin}: select")
         else:
             on = {rule.code: 0 for rule in catalogue.pack if rule.on_by_default}
-        on |= catalogue.expand(settings.extend_select, f"{origin}: extend-select")
-        off = catalogue.expand(settings.ignore, f"{origin}: ignore")
+        on |= catalogue.expand(lint.extend_select, f"{origin}: extend-select")
+        for rule in catalogue.pack:
+            if rule.deprecated and on.get(rule.code) == EXACT:
+                catalogue.notes[f"{rule.code} is deprecated: {rule.deprecated}"] = None
+            is_held_back = (rule.preview and not lint.preview) or (rule.deprecated and on.get(rule.code, 0) > 0)
+            if is_held_back and on.get(rule.code, EXACT) < EXACT:
+                del on[rule.code]
+        off = catalogue.expand(lint.ignore, f"{origin}: ignore", is_off=True)
+        for code, weight in catalogue.expand(lint.extend_ignore, f"{origin}: extend-ignore").items():
+            off[code] = max(weight, off.get(code, -1))
         self.codes = frozenset(
             code for code, weight in on.items() if off.get(code, -1) < weight and self._severity.get(code) != "off"
         )
         self.named = frozenset(code for code in self.codes if on[code] > 0)
         """Codes of the rules that are on because a selector names them."""
         self.rules = tuple(rule for rule in catalogue.pack if rule.code in self.codes)
-        fixable = catalogue.expand(settings.fixable, f"{origin}: fixable")
-        unfixable = catalogue.expand(settings.unfixable, f"{origin}: unfixable")
+        fixable = catalogue.expand(lint.fixable, f"{origin}: fixable")
+        unfixable = catalogue.expand(lint.unfixable, f"{origin}: unfixable", is_off=True)
         self.fixable = frozenset(code for code, weight in fixable.items() if unfixable.get(code, -1) < weight)
         """Codes of the rules whose findings may be fixed."""
-        self._per_file = Globs(pattern for pattern, _ in settings.per_file_ignores)
+        self._per_file = Globs(pattern for pattern, _ in lint.per_file_ignores)
         if self._per_file.weight > MAX_WEIGHT:
             raise SettingsError(f"{origin}: per-file-ignores: {TOO_HEAVY}")
         self._off = [
-            frozenset(catalogue.expand(words, f"{origin}: per-file-ignores")) for _, words in settings.per_file_ignores
+            frozenset(catalogue.expand(words, f"{origin}: per-file-ignores", is_off=True))
+            for _, words in lint.per_file_ignores
         ]
         self._root = settings.root
         self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.is_performance or rule.raises))
@@ -155,7 +194,7 @@ class Selection:
         """Codes that `per-file-ignores` disables in a file."""
         if not self._off:
             return frozenset()
-        relative = os.path.relpath(path, self._root).replace(os.sep, "/")
+        relative = relative_to(path, self._root).replace(os.sep, "/")
         return frozenset().union(*(self._off[number] for number in self._per_file.matching(relative)))
 
     def severity(self, rule: type[Rule], own: Severity | None = None) -> Severity:
@@ -185,9 +224,8 @@ def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | 
     found = set()
     for rule in rules:
         if rule.subscriptions() or rule.on_end is not Rule.on_end:
-            if rule.any_of_names is None:
+            if (words := rule.needed_names()) is None:
                 return None
-            words = rule.any_of_names
             if rule.any_of_names_before is not None and targeted < rule.any_of_names_before[0]:
                 words |= rule.any_of_names_before[1]
             own_words = rule.own_words if rule.own_words is not Rule.own_words else None

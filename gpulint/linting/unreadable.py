@@ -6,12 +6,15 @@ from gpulint.linting.finding import Finding
 from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.selection import Catalogue
 from gpulint.places import Span
+from gpulint.sources.language import is_markdown
 
 
 def unreadable(catalogue: Catalogue, span: Span, message: str, why: str = "", instead: str = "") -> Finding:
     """`why` and `instead` default to the rule's own."""
     rule = catalogue.rule(SYNTAX_ERROR)
     assert rule is not None, "the shipped pack has it"
+    if not instead and is_markdown(span.path):
+        instead = "check the code blocks of Markdown files with `--extension md`"
     why, instead = why or rule.why, instead or rule.instead
     return Finding(rule.code, rule.name, rule.severity, span, message, why, instead, noqa_row=span.row)
 

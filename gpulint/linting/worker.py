@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from gpulint.analysis.domain import path_conditions
-from gpulint.analysis.project.modules import Outlines
+from gpulint.analysis.project.modules import Parsed
 from gpulint.linting.deep_stack import STACK_BYTES, collecting_seldom
 from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
@@ -106,7 +106,7 @@ def _serve(task: Task, limits: Limits, pipe: Connection) -> None:
         pipe.send(path)
 
     checker: Checker | None = None
-    outlines: Outlines = {}
+    parsed = Parsed()
     while True:
         try:
             order: Order = pipe.recv()
@@ -119,7 +119,7 @@ def _serve(task: Task, limits: Limits, pipe: Connection) -> None:
                 path_conditions.forget()
                 gc.unfreeze()
                 gc.collect()
-            checker = checker or Checker(task.finder, task.catalogue(), outlines, task.edits)
+            checker = checker or Checker(task.finder, task.catalogue(), parsed, task.edits)
             checker.give_up(order.lost)
             examined = checker.examine(order.paths, task.shown, task.given, begun, begun)
         except Exception as error:  # the parent reports the fault

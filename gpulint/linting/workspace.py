@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from gpulint.analysis import Project
-from gpulint.analysis.project.modules import Outlines
+from gpulint.analysis.project.modules import Parsed
 from gpulint.linting.files import Files
 from gpulint.linting.selection import Catalogue
 from gpulint.places import Site, Span
@@ -24,11 +24,11 @@ Roots = tuple[str, ...]
 class Workspace:
     """The files of one run by absolute path.
 
-    `outlines` are those of files that earlier runs have read, `given` the content of files that differ from the disk.
+    `parsed` has what earlier runs have parsed, `given` the content of files that differ from the disk.
     """
 
     def __init__(
-        self, finder: SettingsFinder, catalogue: Catalogue, outlines: Outlines, given: Mapping[str, bytes]
+        self, finder: SettingsFinder, catalogue: Catalogue, parsed: Parsed, given: Mapping[str, bytes]
     ) -> None:
         self.finder = finder
         self.files = Files(finder)
@@ -38,7 +38,7 @@ class Workspace:
         self.parsing: Callable[[str], None] = lambda path: None
         """Called with the path of each imported file before it is parsed, and with `present` after that."""
         self._catalogue = catalogue
-        self._outlines = outlines
+        self._parsed = parsed
         self._projects: dict[Roots, Project] = {}
         self._comments: dict[str, Comments] = {}
 
@@ -55,14 +55,14 @@ class Workspace:
             from pathlib import Path
 
             self._projects[roots] = Project(
-                [Path(root) for root in roots], self.files.read, self.files.written, self._watched, self._outlines
+                [Path(root) for root in roots], self.files.read, self.files.written, self._watched, self._parsed
             )
         return self._projects[roots]
 
     def comments(self, path: str) -> Comments:
         """The suppression comments of a file."""
         if path not in self._comments:
-            self._comments[path] = comments_in(self.files.programs(path), self._catalogue.code)
+            self._comments[path] = comments_in(self.files.programs(path), self._catalogue)
         return self._comments[path]
 
     def syntax(self, path: str) -> ir.Module | None:

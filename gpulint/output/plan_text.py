@@ -93,7 +93,7 @@ def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False
     width = len(str(max((one.span.row for one in placed), default=1)))
     out = [_paint(first_on_line(source.path), "1", color), ""]
     if plan.graph_mode:
-        out += ["TF1 graph-mode code: gpulint reads it, and the rules about TensorFlow 2 stay silent.", ""]
+        out += ["TensorFlow 1 graph-mode code: most rules do not apply to it.", ""]
     last, cell = 0, None
     for one in placed:
         if one.span.cell != cell and one.span.cell is not None:
@@ -132,7 +132,7 @@ def _note_lines(one: PlacedNote, width: int, color: bool) -> list[str]:
 def _closing(plan: Plan, stopped: Sequence[Stop], color: bool) -> list[str]:
     out: list[str] = []
     if stopped:
-        out += ["", _paint("Where gpulint stopped looking:", "35", color)]
+        out += ["", _paint("Where the analysis stopped:", "35", color)]
     said: dict[str, None] = {}
     for one in stopped:
         where = [printable(os.path.basename(one.path))] if one.path != plan.path else []
@@ -140,7 +140,7 @@ def _closing(plan: Plan, stopped: Sequence[Stop], color: bool) -> list[str]:
         said[f"  {' '.join(where)}: {one.why} ({one.bound})"] = None
     out += said
     if not plan.is_complete:
-        out.append("The program was too large to run to its end: what is missing here may still happen.")
+        out.append("The program is too large to be analysed to its end: more may happen than is listed here.")
     return out
 
 

@@ -19,10 +19,14 @@ def record(finding: Finding) -> dict[str, Any]:
         "code": finding.code,
         "name": finding.name,
         "message": finding.message,
+        "why": finding.why or None,
+        "help": finding.instead or None,
+        "cost": finding.cost or None,
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
         "url": url(finding.code, finding.name),
         "fix": _fix(finding.fix) if finding.fix is not None else None,
+        "no_fix": finding.no_fix or None,
         "noqa_row": finding.noqa_row,
         "related": [
             {"filename": one.span.path, **places(one.span), "cell": one.span.cell, "message": one.message}

@@ -2,24 +2,57 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.linting.result import CheckResult
-from gpulint.output.escapes import json_text
+from gpulint.linting.result import CheckResult, Target
+from gpulint.output.escapes import first_on_line, json_text
 from gpulint.output.view import View, counts
 from gpulint.rewriting.fix import is_wanted
+from gpulint.sources.containment import relative_to
 
 
-def footer(result: CheckResult, view: View) -> str:
-    """`Found 2 errors and 1 warning in 3 files.`, preceded by what was fixed, followed by what can be and by what the
-    findings leave out."""
+def footer(result: CheckResult, view: View, is_short: bool = False) -> str:
+    """`Found 2 errors and 1 warning in 3 files.`, preceded by what was fixed, followed by what can be, by what was
+    checked unless it `is_short`, and by what the findings leave out. Nothing if the user wants findings only."""
+    if view.quiet:
+        return ""
     found, hint = _found(result), _hint(result, view)
-    if view.fixed is None:
+    if view.fix_only:
+        fixed = f"Fixed {number(view.fixed, 'finding')}." if view.fixed else "Nothing to fix."
+        first = "\n".join([fixed, found] if result.findings or result.errors else [fixed])
+    elif view.fixed is None:
         first = f"{found} {hint}." if hint else found
     else:
         first = f"{view.fixed} fixed, {len(result.findings)} remaining{f'; {hint}' if hint else ''}.\n{found}"
-    return "\n".join([first, *_left_out(result)])
+    texts = (*first.split("\n"), *(() if is_short else _covered(result)), *_left_out(result))
+    return "".join(f"{row}\n" for text in texts for row in view.style.lines(text))
+
+
+def _covered(result: CheckResult) -> Iterator[str]:
+    """The line that tells for which releases the files were checked, and how many of them use TensorFlow."""
+    if result.targets:
+        named = [
+            f"{target.release} ({_origin(target)}{_share(files) if len(result.targets) > 1 else ''})"
+            for target, files in sorted(result.targets.items())
+        ]
+        yield f"Checked for TensorFlow {', '.join(named)}; {_use(result)}."
+
+
+def _use(result: CheckResult) -> str:
+    uses = "uses" if result.files == 1 else "use"
+    return f"{result.analysed} of {number(result.files, 'file')} {uses} it"
+
+
+def _share(files: int) -> str:
+    return f", {number(files, 'file')}"
+
+
+def _origin(target: Target) -> str:
+    if not target.origin:
+        return "the newest known: nothing names one"
+    return first_on_line(relative_to(target.origin) if os.path.isabs(target.origin) else target.origin)
 
 
 def _left_out(result: CheckResult) -> Iterator[str]:
@@ -52,8 +85,12 @@ def _hint(result: CheckResult, view: View) -> str:
 def _found(result: CheckResult) -> str:
     if not result.findings and result.errors:
         return f"No findings, but {number(len(result.errors), 'internal error')}: not everything was checked."
+    if not result.files:
+        return "No Python files found."
+    if not result.findings and not result.analysed:
+        return f"{_use(result).removesuffix('it')}TensorFlow."
     if not result.findings:
-        return "All checks passed!" if result.files else "No Python files found."
+        return "All checks passed!"
     words = ("error", "warning", "note")
     parts = [number(count, word) for count, word in zip(counts(result), words, strict=True) if count]
     files = len({one.span.path for one in result.findings})

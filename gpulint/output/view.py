@@ -11,6 +11,7 @@ from gpulint.linting.result import CheckResult
 from gpulint.linting.rule import Rule
 from gpulint.output import formats
 from gpulint.output.escapes import encodable, printable
+from gpulint.output.style import Style
 from gpulint.places import Span
 from gpulint.rewriting.fix import is_wanted
 
@@ -30,16 +31,19 @@ class View:
     """How to show a result. `rules` gives the enabled ones; `status` is the exit status of the run.
 
     `in_file` converts a span in a notebook's cell to rows of the file, for tools that do not know cells. `unsafe_fixes`
-    says whether unsafe fixes are wanted, `fixed` how many findings were fixed, None without `--fix`.
+    says whether unsafe fixes are wanted, `fixed` how many findings were fixed, None without `--fix`. With `fix_only` no
+    other findings are reported, with `quiet` nothing but findings.
     """
 
-    color: bool
+    style: Style
     line: Line
     rules: Callable[[], Sequence[type[Rule]]] = tuple
     status: int = 0
     in_file: Callable[[Span], Span] = _as_it_is
     unsafe_fixes: bool = False
     fixed: int | None = None
+    fix_only: bool = False
+    quiet: bool = False
 
     def can_fix(self, finding: Finding) -> bool:
         """Whether `--fix` would fix a finding."""

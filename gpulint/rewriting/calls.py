@@ -56,7 +56,7 @@ def call_around(draft: Draft, site: Site) -> ir.Call:
     while node is not None and not isinstance(node, ir.Call):
         node = draft.parent(node)
     if node is None:
-        raise Refused("there is no call at the place")
+        raise Refused("there is no call at this place")
     return node
 
 
@@ -72,11 +72,11 @@ def with_argument(draft: Draft, site: Site, name: str, value: str) -> list[Edit]
     if not call.arguments:
         return [*edits, draft.insert(draft.end(call) - 1, f"{name}={value}")]
     if any(one.star for one in call.arguments):
-        raise Refused("what is passed with a star can have it")
+        raise Refused("a starred argument may contain it")
     last = call.arguments[-1]
     start, end = draft.extent(last)
     if isinstance(last.value, ir.Comprehension) and last.value.kind == "generator" and draft.text[start] != "(":
-        raise Refused("its argument is a generator without parentheses")
+        raise Refused("its argument is a generator expression without parentheses")
     own_row = not draft.text[draft.row_start(start) : start].strip()
     separator = f"\n{draft.indent(start)}" if own_row else " "
     return [*edits, draft.insert(end, f",{separator}{name}={value}")]
@@ -87,7 +87,7 @@ def renamed(draft: Draft, site: Site, name: str) -> Edit:
     node = draft.node(site)
     function = node.function if isinstance(node, ir.Call) else node
     if not isinstance(function, ir.Attribute):
-        raise Refused("it is no attribute")
+        raise Refused("it is not an attribute")
     end = draft.end(function)
     return draft.replace(end - len(function.name), end, name)
 
@@ -104,7 +104,7 @@ def keyword_renamed(draft: Draft, site: Site, keyword: str) -> Edit:
     """Rename the keyword of the argument whose value is at a place."""
     given = draft.parent(draft.node(site))
     if not isinstance(given, ir.Argument) or given.keyword is None:
-        raise Refused("it is no argument with a keyword")
+        raise Refused("it is not a keyword argument")
     start = draft.start(given)
     return draft.replace(start, start + len(given.keyword), keyword)
 
@@ -112,7 +112,7 @@ def keyword_renamed(draft: Draft, site: Site, keyword: str) -> Edit:
 def container(draft: Draft, node: ir.Expr) -> str:
     """The text of the container of an element: `gpus` of `gpus[0]`."""
     if not isinstance(node, ir.Subscript):
-        raise Refused("it is not read off a list in the call")
+        raise Refused("it does not come from a list in the call")
     return draft.source(node.value)
 
 
@@ -132,10 +132,10 @@ def literal(draft: Draft, site: Site, value: str) -> list[Edit]:
     node = draft.typed(site, ir.Constant)
     written = draft.source(node)
     if not isinstance(node.value, str) or len(written) < 2 or written[0] not in "\"'" or written[0] != written[-1]:
-        raise Refused("it is no plain string literal")
+        raise Refused("it is not a plain string literal")
     content = f"{written[0]}{value}{written[0]}"
     if written != f"{written[0]}{node.value}{written[0]}" or ast.literal_eval(content) != value:
-        raise Refused("the literal is not written as it is meant")
+        raise Refused("the literal is not spelled as it is meant")
     return [draft.rewrite(node, content)]
 
 
@@ -165,15 +165,15 @@ def moved_in_chain(draft: Draft, link: Site, target: Site, before: bool) -> list
     call, other = draft.typed(link, ir.Call), draft.typed(target, ir.Call)
     if before:
         if call not in _links(other, call) or not isinstance(other.function, ir.Attribute):
-            raise Refused("the two are not in one chain")
+            raise Refused("the two calls are not in one chain")
         place = draft.end(other.function.value)
         place = _behind_parentheses(draft, place, other)
     else:
         if other not in _links(call, other):
-            raise Refused("the two are not in one chain")
+            raise Refused("the two calls are not in one chain")
         place = draft.end(other)
     if not isinstance(call.function, ir.Attribute):
-        raise Refused("it is no method")
+        raise Refused("it is not a method")
     start = _behind_parentheses(draft, draft.end(call.function.value), call)
     end = draft.end(call)
     return [draft.insert(place, draft.text[start:end]), draft.delete(start, end)]

@@ -82,14 +82,14 @@ class Draft:
         """The node at a site, which must be of that kind. Raises Refused."""
         node = self.node(site)
         if not isinstance(node, kind):
-            raise Refused(f"there is no {kind.__name__.lower()} at the place")
+            raise Refused(f"there is no {kind.__name__.lower()} at this place")
         return node
 
     def loop(self, site: Site) -> ir.For | ir.While:
         """The loop at a site. Raises Refused."""
         node = self.node(site)
         if not isinstance(node, ir.For | ir.While):
-            raise Refused("it is no loop")
+            raise Refused("it is not a loop")
         return node
 
     def parent(self, node: ir.Node) -> ir.Node | None:
@@ -102,7 +102,7 @@ class Draft:
         while around is not None and not isinstance(around, ir.Statement):
             around = self.parent(around)
         if around is None:
-            raise Refused("it is in no statement")
+            raise Refused("it is not in a statement")
         return around
 
     def function(self, node: ir.Node) -> ir.FunctionDef | ir.ClassDef | None:
@@ -178,7 +178,7 @@ class Draft:
         """Replace a range of text. Raises Refused if a comment would be lost, and once `MAX_WRITTEN` is exceeded."""
         self._written += EDIT_SIZE + len(content)
         if self._written > MAX_WRITTEN:
-            raise Refused("the edits of this file are too many")
+            raise Refused("the file needs too many edits")
         lost = [self.text[first:last] for first, last in self.comments(start, end)]
         if any(comment not in content for comment in lost):
             raise Refused("a comment would be lost")

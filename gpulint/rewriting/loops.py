@@ -20,7 +20,7 @@ def loop_over(draft: Draft, site: Site) -> ir.For:
         if isinstance(node, ir.For):
             return node
         node = draft.parent(node)
-    raise Refused("it is in no loop")
+    raise Refused("it is not in a loop")
 
 
 def with_iterable_in(draft: Draft, loop: ir.For, function: str) -> list[Edit]:
@@ -28,7 +28,7 @@ def with_iterable_in(draft: Draft, loop: ir.For, function: str) -> list[Edit]:
     iterable = loop.iterable
     if isinstance(iterable, ir.Call) and isinstance(iterable.function, ir.Name) and iterable.arguments:
         if iterable.function.id not in ("enumerate", "iter"):
-            raise Refused("it is not known what the loop goes over")
+            raise Refused("it is unknown what the loop iterates over")
         iterable = iterable.arguments[0].value
     return [draft.rewrite(iterable, f"{function}({draft.source(iterable)})")]
 
@@ -56,10 +56,10 @@ def compiled(draft: Draft, site: Site) -> list[Edit]:
     function = draft.typed(site, ir.FunctionDef)
     above = draft.text[rows(draft, function)[0] : draft.start(function)]
     if "function" in above:
-        raise Refused("a comment or decorator there is about it")
+        raise Refused("a comment or decorator there refers to it")
     here = draft.once(_of_function, function)
     if here.needs_python or not here.calls.isdisjoint(draft.once(_needing_python, None)):
-        raise Refused("it needs values of tensors, or keeps something in Python")
+        raise Refused("the function needs tensor values, or changes Python state")
     return decorated(draft, site, "tensorflow.function")
 
 
@@ -137,7 +137,7 @@ def compiled_call(draft: Draft, site: Site, strategy: Site) -> list[Edit]:
     if not isinstance(step.value, ir.Name) or step.star or step.keyword not in (None, "fn"):
         raise Refused("the step has no name")
     if is_local(draft, step.value.id, loop) or len(bindings(draft, step.value.id, None)) != 1:
-        raise Refused("the step is not a function of the module")
+        raise Refused("the step is not a module-level function")
     given = _passed(rest)
     wrapper = free(draft, f"distributed_{step.value.id.lstrip('_').removeprefix('distributed_')}", "distributed_step")
     decorator, edits = spelled(draft, "tensorflow.function", loop)
@@ -178,8 +178,8 @@ def _passed(arguments: list[ir.Argument]) -> list[str]:
         return []
     given = arguments[0].value
     if len(arguments) > 1 or arguments[0].keyword not in (None, "args") or not isinstance(given, ir.Sequence_):
-        raise Refused("what is passed is not a tuple of names")
+        raise Refused("the arguments are not a tuple of names")
     names = [one.id for one in given.elements if isinstance(one, ir.Name)]
     if len(names) != len(given.elements) or len(set(names)) != len(names):
-        raise Refused("what is passed is not a tuple of names")
+        raise Refused("the arguments are not a tuple of names")
     return names

@@ -132,7 +132,7 @@ def free(draft: Draft, *wishes: str) -> str:
     for name in wishes:
         if name not in draft.module.words:
             return name
-    raise Refused("every good name is taken")
+    raise Refused("every suitable name is taken")
 
 
 # ------------------------------------------------------------------------------ objects
@@ -143,15 +143,15 @@ def variable(draft: Draft, made: Site, user: ir.Node) -> str:
     there may be none, or if the object may not exist yet."""
     maker = draft.statement(draft.node(made))
     if not isinstance(maker, ir.Assign) or len(maker.targets) != 1 or made.node not in _options(maker.value):
-        raise Refused("what is made there has no name")
+        raise Refused("the object has no name")
     target = maker.targets[0]
     here, there = draft.function(user), draft.function(maker)
     if isinstance(target, ir.Attribute) and isinstance(target.value, ir.Name) and target.value.id == "self":
         if here is not there or not _is_after_any(draft, _first(draft, [maker]), user):
-            raise Refused("it is an attribute that another method sets")
+            raise Refused("the attribute is set by another method")
         return draft.source(target)
     if not isinstance(target, ir.Name):
-        raise Refused("what is made there has no name")
+        raise Refused("the object has no name")
     name = target.id
     makers = draft.once(_makers, (name, there))
     if here is there:
@@ -159,7 +159,7 @@ def variable(draft: Draft, made: Site, user: ir.Node) -> str:
     else:
         known = there is None and not is_local(draft, name, user) and makers.is_of_module
     if not known or not makers.are_calls:
-        raise Refused(f"`{name}` is not made for certain before it")
+        raise Refused(f"`{name}` is not certain to be assigned before it")
     return name
 
 

@@ -23,7 +23,7 @@ def in_scope(draft: Draft, place: Site, strategy: Site, makers: Collection[Site]
     """
     statement = draft.statement(draft.node(place))
     if not isinstance(statement, ir.Assign | ir.ExpressionStatement):
-        raise Refused("it is made in the middle of another statement")
+        raise Refused("it is created in the middle of another statement")
     block = draft.block(statement)
     index = draft.place(statement).number
     making = draft.once(_making, (block[0], frozenset(makers)))
@@ -31,9 +31,9 @@ def in_scope(draft: Draft, place: Site, strategy: Site, makers: Collection[Site]
     first, last = making.first[index], max([_last_part(draft, block, index, making), *used])
     name = variable(draft, strategy, block[first])
     if making.outside[last + 1] > making.outside[first]:
-        raise Refused("other statements stand between its parts")
+        raise Refused("other statements are between its parts")
     if making.crowded[last + 1] > making.crowded[first]:
-        raise Refused("a statement shares its row with another one")
+        raise Refused("a statement shares its line with another one")
     edits = []
     while first <= last:
         behind = bisect_right(block, draft.part(block[first]), first, last + 1, key=draft.part)
@@ -55,17 +55,17 @@ def with_entered(draft: Draft, site: Site, makers: Collection[Site]) -> list[Edi
     variables. Raises Refused."""
     statement = draft.statement(draft.node(site))
     if not is_whole(draft, draft.node(site)):
-        raise Refused("the scope is kept")
+        raise Refused("the scope is stored")
     block = draft.block(statement)
     index = draft.place(statement).number
     rows(draft, statement)
     making = draft.once(_making, (block[0], frozenset(makers)))
     last = making.reach[index]
     if last == index:
-        raise Refused("nothing is made behind it")
+        raise Refused("nothing is created after it")
     last = _last_part(draft, block, last, making)
     if making.crowded[last + 1] > making.crowded[index + 1]:
-        raise Refused("a statement shares its row with another one")
+        raise Refused("a statement shares its line with another one")
     start = rows(draft, block[index + 1])[0]
     end = rows(draft, block[last])[1]
     header = [draft.insert(draft.start(statement), "with "), draft.insert(draft.end(statement), ":")]

@@ -28,9 +28,9 @@ def _rows(draft: Draft, statement: ir.Statement) -> tuple[int, int]:
     first, last = draft.row_start(start), draft.row_end(end)
     behind = draft.text[end:last].strip()
     if draft.text[first:start].strip(" \t") or (behind and not behind.startswith("#")):
-        raise Refused("it shares its row with another statement")
+        raise Refused("the statement shares its line with another one")
     if not draft.text.endswith("\n", 0, last):
-        raise Refused("it is the last row of a file without a line end")
+        raise Refused("the file ends without a line break")
     indent = draft.indent(first)
     while first > 0:
         above = draft.row_start(first - 1)
@@ -106,7 +106,7 @@ def without_statement(draft: Draft, site: Site) -> list[Edit]:
     start, end = draft.extent(statement)
     first, last = draft.row_start(start), draft.row_end(end)
     if draft.text[first:start].strip(" \t") or draft.text[end:last].strip():
-        raise Refused("it shares its row with something else")
+        raise Refused("the statement shares its line with other code")
     if len(draft.block(statement)) == 1 and draft.parent(statement) is not None:
         return [draft.rewrite(statement, "pass")]
     return [draft.delete(first, last)]
@@ -118,9 +118,9 @@ def without_manager(draft: Draft, site: Site) -> list[Edit]:
     statement = draft.statement(call)
     index = draft.once(_managers, statement).get(call) if isinstance(statement, ir.With) else None
     if not isinstance(statement, ir.With) or index is None:
-        raise Refused("it is not the context manager of a `with`")
+        raise Refused("the call is not the context manager of a `with`")
     if statement.items[index][1] is not None:
-        raise Refused("what it gives has a name")
+        raise Refused("the `with` binds a name")
     if len(statement.items) > 1:
         if index + 1 < len(statement.items):
             return [draft.delete(draft.start(call), draft.start(statement.items[index + 1][0]))]
@@ -137,14 +137,14 @@ def _managers(draft: Draft, statement: ir.With) -> dict[ir.Node, int]:
 def _without_header(draft: Draft, statement: ir.With) -> list[Edit]:
     start, end = draft.extent(statement)
     if draft.text.startswith("async", start) or draft.text[draft.row_start(start) : start].strip(" \t"):
-        raise Refused("it shares its row with something else")
+        raise Refused("the statement shares its line with other code")
     body = draft.start(statement.body[0])
     inner, outer = draft.indent(body), draft.indent(start)
     if draft.row_start(body) == draft.row_start(start):
         return [draft.delete(start, body)]
     header_end = draft.row_end(draft.text.index(":", draft.end(statement.items[-1][0])))
     if not inner.startswith(outer):
-        raise Refused("it is indented with other blanks")
+        raise Refused("its indentation mixes tabs and spaces")
     header = draft.delete(draft.row_start(start), header_end)
     return [header, *dedented(draft, header_end, end, inner[len(outer) :])]
 
@@ -161,7 +161,7 @@ def moved_out(draft: Draft, statement: ir.Statement) -> list[Edit]:
     body = rows(draft, statement)
     header = draft.row_start(draft.start(owner)) if isinstance(owner, ir.With) else body[0]
     if draft.row_end(header) != body[0]:
-        raise Refused("it does not stand right behind the header")
+        raise Refused("the block does not begin right after its header")
     blanks = draft.indent(draft.start(statement)).removeprefix(draft.indent(header))
     moved = draft.insert(body[1], draft.text[header : body[0]])
     return [draft.delete(header, body[0]), *dedented(draft, *body, blanks), moved]
@@ -171,7 +171,7 @@ def put_first(draft: Draft, owner: ir.For | ir.While, row: str) -> list[Edit]:
     """Insert a one-row statement at the start of a loop's body."""
     first = draft.start(owner.body[0])
     if draft.row_start(first) == draft.row_start(draft.start(owner)):
-        raise Refused("the block stands in the row of its header")
+        raise Refused("the block is on the line of its header")
     return [draft.insert(first, f"{row}\n{draft.indent(first)}")]
 
 
@@ -189,11 +189,11 @@ def exchanged(draft: Draft, late: Site, early: Site) -> list[Edit]:
     block = draft.block(first)
     late_place, early_place = draft.place(second), draft.place(first)
     if late_place.block is not block:
-        raise Refused("the two do not stand in one block")
+        raise Refused("the two statements are not in the same block")
     name = _changed(first, early)
     since = draft.once(_since, block[0])[late_place.number - 1]
     if name is None or _changed(second, late) != name or not since <= early_place.number < late_place.number:
-        raise Refused("the two do not change one name")
+        raise Refused("the two statements do not assign the same name")
     start, end = rows(draft, second)
     return [draft.insert(rows(draft, first)[0], draft.text[start:end]), _taken(draft, start, end)]
 
@@ -279,7 +279,7 @@ def _siblings(
                 pair = _in_one_block(draft, draft.statement(draft.node(late)), draft.statement(draft.node(early)))
                 if pair is not None:
                     return pair
-    raise Refused("the two do not stand in one block")
+    raise Refused("the two statements are not in the same block")
 
 
 def _in_one_block(draft: Draft, late: ir.Statement, early: ir.Statement) -> tuple[ir.Statement, ir.Statement] | None:
@@ -348,12 +348,12 @@ def _check_move(draft: Draft, block: ir.Block, first: int, last: int, moving: Co
     bound = {name for index in moving for name in binds(draft, block[index])}
     used = {name for index in moving for name in reads(draft, block[index])} | bound
     if _stays(names.bound, used, first, last, moving) or _stays(names.read, bound, first, last, moving):
-        raise Refused("a statement that stays would see other values")
+        raise Refused("a statement in between would see other values")
     ends = {end for index in moving for end in draft.once(_ends, block[index])}
     if "function" in ends:
-        raise Refused("it ends the function")
+        raise Refused("a `return` is in between")
     if "loop" in ends:
-        raise Refused("it ends a round of the loop")
+        raise Refused("a `break` or `continue` is in between")
 
 
 def _stays(of: dict[str, list[int]], names: Iterable[str], first: int, last: int, moving: Collection[int]) -> bool:

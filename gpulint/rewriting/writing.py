@@ -21,14 +21,15 @@ def draft_of(source: Source) -> Draft | None:
     return Draft(source.path, laid_out, [piece.row for piece in pieces]) if laid_out is not None else None
 
 
-def written(offer: Offer, draft: Draft) -> Fix | None:
-    """The fix of an offer, None if it cannot be written for this file."""
-    try:
-        edits = offer.write(draft, *offer.arguments)
-    except Refused:
-        return None
+def written(offer: Offer, draft: Draft) -> Fix:
+    """The fix of an offer. Raises Refused if it cannot be written for this file."""
+    edits = offer.write(draft, *offer.arguments)
     ordered = tuple(sorted(dict.fromkeys(edits)))
-    return Fix(offer.applicability, offer.message, ordered, offer.group) if edits and _are_apart(ordered) else None
+    if not edits:
+        raise Refused("there is nothing to change here")
+    if not _are_apart(ordered):
+        raise Refused("its edits overlap")
+    return Fix(offer.applicability, offer.message, ordered, offer.group)
 
 
 def _are_apart(edits: tuple[Edit, ...]) -> bool:

@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -18,19 +19,22 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from gpulint._version import __version__
+from gpulint.linting.finding import Finding
 from gpulint.linting.selection import Catalogue
 from gpulint.output.escapes import printable
 from gpulint.output.rule_page import page
 from gpulint.rewriting.fix import is_wanted
 from gpulint.server import actions, hover
-from gpulint.server.analyst import Analyst, SnapshotResult
+from gpulint.server.analyst import Scope
 from gpulint.server.buffers import Place, Snapshot, path_of
-from gpulint.server.file_predictions import FilePredictions
+from gpulint.server.carrying import Rows
+from gpulint.server.extents import overlaps
 from gpulint.server.folders import Folders
 from gpulint.server.opened import NOTEBOOKS, buffers
 from gpulint.server.options import WORKSPACE, BadOption, Options, read_options
-from gpulint.server.positions import overlaps
-from gpulint.server.session import Session
+from gpulint.server.positions import Ruler
+from gpulint.server.predictions import Answer
+from gpulint.server.session import Predicted, Session, SnapshotResult
 from gpulint.server.views import Published, Told, View
 from gpulint.settings import SettingsError, SettingsFinder
 from gpulint.settings.trust import CannotTrust, Withheld, remember
@@ -57,6 +61,7 @@ class Server(LanguageServer):
         self._view: View | None = None
         self._published = Published()
         self._problems: tuple[str, ...] = ()
+        self._faults: tuple[tuple[str, str], ...] = ()
         self._notes: set[str] = set()
         self._asked: set[str] = set()
         self._questions: set[asyncio.Task[None]] = set()
@@ -79,7 +84,7 @@ class Server(LanguageServer):
             params.capabilities.text_document.diagnostic and refreshes
         )
         self._folders = self._read_folders()
-        self._session = Session(Analyst(self._folders), self.snapshot, self.publish)
+        self._session = Session(self._folders, self.snapshot, self.publish, self._refresh_hints)
 
     def configure(self, given: object) -> None:
         """Apply the editor's options, and read all settings again."""
@@ -89,30 +94,45 @@ class Server(LanguageServer):
     def reread(self) -> None:
         """Read all settings again: files or folders changed."""
         self._folders = self._read_folders()
-        self.session.analyst = Analyst(self._folders)
-        self.changed(everything=True)
+        self.session.configure(self._folders)
+        self.saved()
         self._refresh_hints()
 
-    def changed(self, *, typed: bool = False, everything: bool = False) -> None:
-        """Check again: the editor's state or the disk has changed."""
-        delay = self._options.debounce / 1000 if typed else 0.0
-        self.session.changed(delay, everything and self._options.diagnostic_mode == WORKSPACE)
+    def changed(self) -> None:
+        """Check again: the user typed."""
+        self.session.changed(Scope.OPEN, self._delay, typed=True)
+
+    def saved(self) -> None:
+        """Check again: a document was opened or saved."""
+        self.session.changed(self._widest)
 
     def files_changed(self, came_or_went: bool) -> None:
         """Check again: files that are not open changed on disk."""
         if came_or_went:
-            self.session.analyst.forget_files()
-        self.changed(typed=True, everything=True)
-        self._refresh_hints()
+            self.session.list_again()
+        self.session.changed(self._widest, self._delay)
+
+    @property
+    def _widest(self) -> Scope:
+        return Scope.WORKSPACE if self._options.diagnostic_mode == WORKSPACE else Scope.IMPORTERS
+
+    @property
+    def _delay(self) -> float:
+        """Seconds to wait for the next change."""
+        return self._options.debounce / 1000
 
     def _refresh_hints(self) -> None:
         """Ask the client to request hints again: they depend on more than their document."""
-        if get_capability(self.client_capabilities, "workspace.inlay_hint.refresh_support", False):
+        if self._can_refresh_hints:
             self.workspace_inlay_hint_refresh(None)
 
-    def stop(self) -> None:
+    @property
+    def _can_refresh_hints(self) -> bool:
+        return bool(get_capability(self.client_capabilities, "workspace.inlay_hint.refresh_support", False))
+
+    async def stop(self) -> None:
         """End the session."""
-        self.session.close()
+        await self.session.close()
         for question in self._questions:
             question.cancel()
         if self._pages is not None:
@@ -148,32 +168,39 @@ class Server(LanguageServer):
 
     # --------------------------------------------------------------------------- reports
 
-    async def view(self) -> View:
-        """The result for the present state."""
-        report = await self.session.report()
+    def _view_of(self, report: SnapshotResult) -> View:
         if self._view is None or self._view.report is not report:
             self._view = View(report, self._folders, self.workspace.position_codec)
         return self._view
 
+    async def view(self, uri: str) -> View:
+        """The result once it has the present text of a document."""
+        return self._view_of(await self.session.checked(self._present_path(uri)))
+
     def publish(self, report: SnapshotResult) -> None:
         """Send the changes of a result to the client."""
-        self._view = view = View(report, self._folders, self.workspace.position_codec)
+        view = self._view_of(report)
         for problem in report.problems:
             if problem not in self._problems:
                 self._say(problem)
         self._problems = report.problems
         for message, trace in report.faults:
-            logger.error("%s\n%s", message, trace)
+            if (message, trace) not in self._faults:
+                logger.error("%s\n%s", message, trace)
+        self._faults = report.faults
         news = self._published.news(list(view.told()), lambda uri: self._is_gone(uri, report), self.pulls)
         if not self.pulls:
             for one in news:
                 self._tell(one)
         elif news:
             self.workspace_diagnostic_refresh(None)
-        self._look_into_folders()
+        self._look_into_folders(report)
 
-    def _look_into_folders(self) -> None:
+    def _look_into_folders(self, report: SnapshotResult) -> None:
         """Log which settings of the folders are ignored, and ask for trust if one has rules that are not loaded."""
+        for path in (*report.findings, *report.snapshot.buffers):
+            with suppress(SettingsError):  # the report says it
+                self._folders.at(self._folders.root_of(path))
         for folder in self._folders.known:
             for note in folder.finder.notes:
                 if note not in self._notes:
@@ -210,15 +237,24 @@ class Server(LanguageServer):
 
     def _is_gone(self, uri: str, report: SnapshotResult) -> bool:
         """Whether a document has no diagnostics of its own any more: it was deleted, or its cells have them."""
+        if unquote(uri) in report.snapshot.places:
+            return False  # it will be checked
         path = self.path(uri)
         return path in report.snapshot.buffers or not os.path.exists(path)
 
     def _tell(self, one: Told) -> None:
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(one.uri, one.diagnostics, one.version))
 
-    def closed(self, uri: str, is_cell: bool = False) -> None:
-        """A document was closed: clear its diagnostics unless the whole workspace is checked."""
-        if not self.pulls and (is_cell or self._options.diagnostic_mode != WORKSPACE):
+    def closed(self, *uris: str, are_cells: bool = False) -> None:
+        """Documents were closed: clear their diagnostics unless the whole workspace is checked, and check again."""
+        if are_cells or self._options.diagnostic_mode != WORKSPACE:
+            for uri in uris:
+                self.clear(uri)
+        self.session.changed(Scope.OPEN)
+
+    def clear(self, uri: str) -> None:
+        """Show no diagnostics of a document."""
+        if not self.pulls:
             self._published.forget(uri)
             self._tell(Told(uri, None, []))
 
@@ -226,20 +262,21 @@ class Server(LanguageServer):
 
     async def pulled(self, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
         """`textDocument/diagnostic`."""
-        view = await self.view()
-        diagnostics = view.diagnostics(*self._place(view, params.text_document.uri))
-        new = self._published.keep(params.text_document.uri, diagnostics)
+        uri = params.text_document.uri
+        view = await self.view(uri)
+        diagnostics = view.diagnostics(*self._place(view.snapshot, uri))
+        new = self._published.keep(uri, None, diagnostics)
         if params.previous_result_id == new:
             return types.RelatedUnchangedDocumentDiagnosticReport(new)
         return types.RelatedFullDocumentDiagnosticReport(diagnostics, result_id=new)
 
     async def pulled_all(self, params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
         """`workspace/diagnostic`: the findings of all files."""
-        view = await self.view()
+        view = self._view_of(await self.session.settled())
         before = {one.uri: one.value for one in params.previous_result_ids}
         items: list[types.WorkspaceDocumentDiagnosticReport] = []
         for uri, version, diagnostics in view.told():
-            new = self._published.keep(uri, diagnostics)
+            new = self._published.keep(uri, version, diagnostics)
             if before.get(uri) == new:
                 items.append(types.WorkspaceUnchangedDocumentDiagnosticReport(uri, new, version))
             else:
@@ -247,20 +284,35 @@ class Server(LanguageServer):
         return types.WorkspaceDiagnosticReport(items)
 
     async def hovered(self, params: types.HoverParams) -> types.Hover | None:
-        """`textDocument/hover`."""
-        view = await self.view()
-        path, cell = self._place(view, params.text_document.uri)
-        ruler = view.ruler(path, cell)
-        place = ruler.place(params.position)
-        found = [one for one in view.findings(path, cell) if overlaps(one.span, place, place)]
-        predictions = await self._predictions(path) if self._options.hover_devices else None
-        predicted = predictions.at(cell, *place) if predictions is not None else None
-        return hover.hover(found, predicted, self._catalogue(path), ruler)
+        """`textDocument/hover`, from the last results: it does not wait for a check, except for a file's first."""
+        uri = params.text_document.uri
+        path = self._present_path(uri)
+        view = self._view
+        if view is None or path not in view.report.findings:
+            view = await self.view(uri)
+        predicted = await self._predictions(path) if self._options.hover_devices else None
+        present = self.session.present
+        ruler = Ruler(present.text(*self._place(present, uri)), self.workspace.position_codec)
+        row, column = ruler.place(params.position)
+        _, cell = self._place(view.snapshot, uri)
+        found: list[Finding] = []
+        rows = self._rows(view.snapshot, uri)
+        if (then := rows.back(row)) is not None:
+            here = [one for one in view.findings(path, cell) if overlaps(one.span, (then, column), (then, column))]
+            found = [replace(one, span=span) for one in here if (span := rows.forth(one.span)) is not None]
+        answer: Answer | None = None
+        if predicted is not None and predicted.predictions is not None:
+            rows = self._rows(predicted.snapshot, uri)
+            _, cell = self._place(predicted.snapshot, uri)
+            if (then := rows.back(row)) is not None and (told := predicted.predictions.at(cell, then, column)):
+                span = rows.forth(told.span)
+                answer = replace(told, span=span) if span is not None else None
+        return hover.hover(found, answer, self._catalogue(path), ruler)
 
     async def acted(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """`textDocument/codeAction`."""
-        view = await self.view()
-        path, cell = self._place(view, params.text_document.uri)
+        view = await self.view(params.text_document.uri)
+        path, cell = self._place(view.snapshot, params.text_document.uri)
         if path not in view.snapshot.buffers:
             return []
         offered: list[types.CodeAction] = []
@@ -283,13 +335,13 @@ class Server(LanguageServer):
 
     async def resolved(self, action: types.CodeAction) -> types.CodeAction:
         """`codeAction/resolve`: the action that fixes everything, with its edit."""
-        view = await self.view()
         uri = action.data.get("uri", "") if isinstance(action.data, Mapping) else ""
-        path, _ = self._place(view, uri)
+        view = await self.view(uri)
+        path, _ = self._place(view.snapshot, uri)
         texts: Mapping[int | None, str] = {}
         if path in view.snapshot.buffers:
             with suppress(SettingsError):  # the report says it
-                texts = await self.session.fixed(view.snapshot, path)
+                texts = await self.session.fixed(path)
         action.edit = actions.all_fixed(path, texts, self._editing(view))
         return action
 
@@ -297,22 +349,36 @@ class Server(LanguageServer):
         takes_versions = get_capability(self.client_capabilities, "workspace.workspace_edit.document_changes", False)
         return actions.Editing(view, bool(takes_versions))
 
-    def _place(self, view: View, uri: str) -> Place:
+    def _place(self, snapshot: Snapshot, uri: str) -> Place:
         """The file or cell of a URI in a state of the editor."""
-        return view.snapshot.places.get(unquote(uri)) or Place(self.path(uri), None)
+        return snapshot.places.get(unquote(uri)) or Place(self.path(uri), None)
+
+    def _present_path(self, uri: str) -> str:
+        return self._place(self.session.present, uri).path
+
+    def _rows(self, before: Snapshot, uri: str) -> Rows:
+        """The rows of a document then and now."""
+        present = self.session.present
+        return Rows(before.text(*self._place(before, uri)), present.text(*self._place(present, uri)))
 
     async def hinted(self, params: types.InlayHintParams) -> list[types.InlayHint]:
         """`textDocument/inlayHint`."""
         options = self._options
         kinds = {"device": options.hint_devices, "batch": options.hint_batches}
-        view = await self.view()
-        path, cell = self._place(view, params.text_document.uri)
-        if not any(kinds.values()) or (predictions := await self._predictions(path)) is None:
+        if not any(kinds.values()):
             return []
-        ruler = view.ruler(path, cell)
+        uri = params.text_document.uri
+        predicted = await self._predictions(self._present_path(uri), latest=not self._can_refresh_hints)
+        if predicted is None or predicted.predictions is None:
+            return []
+        _, cell = self._place(predicted.snapshot, uri)
+        present = self.session.present
+        ruler = Ruler(present.text(*self._place(present, uri)), self.workspace.position_codec)
         first, last = ruler.place(params.range.start), ruler.place(params.range.end)
-        shown = [one for one in predictions.hints(cell) if kinds[one.kind] and overlaps(one.span, first, last)]
-        return [hover.inlay(one, ruler) for one in shown]
+        rows = self._rows(predicted.snapshot, uri)
+        hints = [one for one in predicted.predictions.hints(cell) if kinds[one.kind]]
+        moved = [replace(one, span=span) for one in hints if (span := rows.forth(one.span)) is not None]
+        return [hover.inlay(one, ruler) for one in moved if overlaps(one.span, first, last)]
 
     def _catalogue(self, path: str) -> Catalogue:
         """The rules for a file, none if its settings cannot be read, which is reported elsewhere."""
@@ -321,15 +387,16 @@ class Server(LanguageServer):
         except SettingsError:
             return Catalogue(())
 
-    async def _predictions(self, path: str) -> FilePredictions | None:
+    async def _predictions(self, path: str, latest: bool = False) -> Predicted | None:
+        """The predictions for a file, those of its present text with `latest`."""
         try:
-            return await self.session.predictions(path)
+            return await (self.session.latest_predictions(path) if latest else self.session.predictions(path))
         except SettingsError:  # the report says it
             return None
 
     async def explained(self, code: str) -> None:
         """Show the page of a rule."""
-        catalogues = (self._catalogue(path) for path in (*self.snapshot(0).buffers, ""))
+        catalogues = (self._catalogue(path) for path in (*self.session.present.buffers, ""))
         rule = next((found for one in catalogues if (found := one.rule(code)) is not None), None)
         if rule is None:
             self._say(f"there is no rule `{code}`")

@@ -10,6 +10,7 @@ from lsprotocol import types
 
 from gpulint.linting.finding import Finding, Severity
 from gpulint.linting.selection import Catalogue
+from gpulint.output.site import url
 from gpulint.places import Span
 
 SOURCE = "gpulint"
@@ -26,7 +27,7 @@ _TAGS = {"GPU002": types.DiagnosticTag.Unnecessary, "GPU901": types.DiagnosticTa
 
 def diagnostic(finding: Finding, catalogue: Catalogue, locate: Callable[[Span], types.Location]) -> types.Diagnostic:
     """A finding as a diagnostic; `locate` converts spans to locations of the protocol."""
-    page = rule_uri(catalogue, finding.code)
+    page = url(finding.code, finding.name) or rule_uri(catalogue, finding.code)
     related = [types.DiagnosticRelatedInformation(locate(one.span), one.message) for one in finding.related]
     return types.Diagnostic(
         range=locate(finding.span).range,

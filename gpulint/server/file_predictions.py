@@ -3,48 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 from gpulint.analysis import Project
-from gpulint.places import Span
-from gpulint.server.predictions import Hint, Predictions, predict
+from gpulint.server.predictions import Answer, Hint, Predictions, predict
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import CannotParse
 
 
+@dataclass(frozen=True, slots=True)
 class FilePredictions:
     """Predictions by place: row and column of the file, or of a cell of it."""
 
-    def __init__(self, parts: Sequence[tuple[Source, Predictions]]) -> None:
-        self._parts = parts
+    programs: tuple[Predictions, ...]
 
-    def at(self, cell: int | None, row: int, column: int) -> tuple[Span, list[str]] | None:
-        """What is known about the value or call at a place, with its extent; None if that is nothing."""
-        for source, predictions in self._parts:
-            inner = row if source.cells is None or cell is None else source.cells.row(cell, row)
-            if inner is not None and (found := predictions.at(inner, column)) is not None:
-                return _shown(source, found[0]), found[1]
-        return None
+    def at(self, cell: int | None, row: int, column: int) -> Answer | None:
+        """What is known about the value or call at a place; None if that is nothing."""
+        answers = (one.at(row, column, cell) for one in self.programs)
+        return next((answer for answer in answers if answer is not None), None)
 
     def hints(self, cell: int | None) -> Iterator[Hint]:
         """The hints of the file or of one of its cells."""
-        for source, predictions in self._parts:
-            for hint in predictions.hints:
-                span = _shown(source, hint.span)
-                if span.cell == cell:
-                    yield replace(hint, span=span)
-
-
-def _shown(source: Source, span: Span) -> Span:
-    return source.cells.in_cell(span) if source.cells is not None else span
+        return (hint for one in self.programs for hint in one.hints if hint.span.cell == cell)
 
 
 def predictions_of(programs: Sequence[Source], project: Project, target: str) -> FilePredictions:
     """Predictions for a file's programs, without those that cannot be parsed."""
-    parts = []
+    found = []
     for source in programs:
         try:
-            parts.append((source, predict(source, project, target)))
+            predicted = predict(source, project, target)
         except CannotParse:
             continue
-    return FilePredictions(parts)
+        found.append(predicted.shown(source.cells.in_cell) if source.cells is not None else predicted)
+    return FilePredictions(tuple(found))

@@ -47,7 +47,7 @@ def _lifetime(server: Server) -> None:
 
     @server.feature(types.INITIALIZED)
     async def initialized(params: types.InitializedParams) -> None:
-        server.changed(everything=True)
+        server.saved()
         registrations = []
         if _can_register(server, "workspace.did_change_watched_files"):
             patterns = [*(f"**/{name}" for name in FILE_NAMES), "**/*.py", "**/*.ipynb"]
@@ -60,8 +60,8 @@ def _lifetime(server: Server) -> None:
             await server.client_register_capability_async(types.RegistrationParams(registrations))
 
     @server.feature(types.SHUTDOWN)
-    def shutdown(params: None) -> None:
-        server.stop()
+    async def shutdown(params: None) -> None:
+        await server.stop()
 
 
 def _can_register(server: Server, capability: str) -> bool:
@@ -76,30 +76,29 @@ def _documents(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
         take_over(server.workspace)
-        server.changed()
+        server.saved()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeTextDocumentParams) -> None:
-        server.changed(typed=True)
+        server.changed()
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveTextDocumentParams) -> None:
         if os.path.basename(server.path(params.text_document.uri)) in FILE_NAMES:
             server.reread()
         else:
-            server.changed(everything=True)
+            server.saved()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
         server.closed(params.text_document.uri)
-        server.changed()
 
 
 def _notebooks(server: Server) -> None:
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenNotebookDocumentParams) -> None:
         take_over(server.workspace)
-        server.changed()
+        server.saved()
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeNotebookDocumentParams) -> None:
@@ -108,18 +107,16 @@ def _notebooks(server: Server) -> None:
         if cells is None or not (cells.structure or cells.text_content):
             return  # the cell was run, or its outputs were cleared
         for one in (cells.structure and cells.structure.did_close) or ():
-            server.closed(one.uri, is_cell=True)
-        server.changed(typed=True)
+            server.clear(one.uri)
+        server.changed()
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveNotebookDocumentParams) -> None:
-        server.changed(everything=True)
+        server.saved()
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseNotebookDocumentParams) -> None:
-        for one in params.cell_text_documents:
-            server.closed(one.uri, is_cell=True)
-        server.changed()
+        server.closed(*(one.uri for one in params.cell_text_documents), are_cells=True)
 
 
 def _workspace(server: Server) -> None:

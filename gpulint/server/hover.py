@@ -9,25 +9,24 @@ from lsprotocol import types
 from gpulint.linting.finding import Finding
 from gpulint.linting.selection import Catalogue
 from gpulint.output.rule_page import page
-from gpulint.places import Span
 from gpulint.server.positions import Ruler
-from gpulint.server.predictions import Hint
+from gpulint.server.predictions import Answer, Hint
 
 
 def hover(
-    findings: Sequence[Finding], predicted: tuple[Span, list[str]] | None, catalogue: Catalogue, ruler: Ruler
+    findings: Sequence[Finding], predicted: Answer | None, catalogue: Catalogue, ruler: Ruler
 ) -> types.Hover | None:
     """The predictions for a place and the pages of the rules with findings there; None if there are neither."""
     parts = []
     if predicted is not None:
-        parts.append("\n".join(("**gpulint predicts**", "", *(f"* {text}" for text in predicted[1]))))
+        parts.append("\n".join(("**gpulint predicts**", "", *(f"* {text}" for text in predicted.texts))))
     for code in dict.fromkeys(finding.code for finding in findings):
         rule = catalogue.rule(code)
         if rule is not None:
             parts.append(page(rule))
     if not parts:
         return None
-    spans = [finding.span for finding in findings] or ([predicted[0]] if predicted is not None else [])
+    spans = [finding.span for finding in findings] or ([predicted.span] if predicted is not None else [])
     text = "\n\n---\n\n".join(parts)
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), ruler.range(spans[0]))
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpulint.places import Span
-from gpulint.server.positions import contains
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.enclosing import Enclosing
@@ -39,12 +38,13 @@ class Located:
     scopes: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """The definitions around each name, innermost first; the module is -1."""
 
-    def meant_at(self, row: int, column: int) -> Iterator[int]:
-        """Numbers of the nodes that a cursor can refer to, likeliest first."""
-        inside = [number for number, span in self.spans.items() if contains(span, (row, column))]
-        if not inside:
-            return
-        number = min(inside, key=lambda number: (*_extent(self.spans[number]), -self._depth(number)))
+    def innermost_first(self) -> list[int]:
+        """Numbers of the nodes with an extent. Of those around a place the first is the one that a cursor is on."""
+        depths = self._depths()
+        return sorted(self.spans, key=lambda number: (*_extent(self.spans[number]), -depths[number]))
+
+    def meant_by(self, number: int) -> Iterator[int]:
+        """Numbers of the nodes that a cursor on a node can refer to, likeliest first."""
         yield number
         yield from self._source_of(number)
         while (parent := self.parents.get(number)) is not None:
@@ -54,11 +54,13 @@ class Located:
                 return
             yield (number := parent)
 
-    def _depth(self, number: int) -> int:
-        depth = 0
-        while (parent := self.parents.get(number)) is not None:
-            number, depth = parent, depth + 1
-        return depth
+    def _depths(self) -> dict[int, int]:
+        """The number of nodes around each node; `nodes` has parents first."""
+        depths: dict[int, int] = {}
+        for number in self.nodes:
+            parent = self.parents.get(number)
+            depths[number] = depths[parent] + 1 if parent is not None else 0
+        return depths
 
     def _is_imported(self, number: int) -> bool:
         """Whether a node is an imported name, or a dotted name below one."""

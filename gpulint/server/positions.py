@@ -55,13 +55,3 @@ class Ruler:
         """A position as an index of the text."""
         row, column = self.place(position)
         return self._starts[row - 1] + column - 1
-
-
-def overlaps(span: Span, first: tuple[int, int], last: tuple[int, int]) -> bool:
-    """Whether a span touches the range between two places (row and column), inclusive."""
-    return (span.row, span.column) <= last and first <= (span.end_row, span.end_column)
-
-
-def contains(span: Span, place: tuple[int, int]) -> bool:
-    """Whether a place (row and column) is in a span, or right after it."""
-    return overlaps(span, place, place)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from gpulint.analysis import Plan, Project, analyse
@@ -19,6 +19,7 @@ from gpulint.analysis.queries.plan_notes import MAY, UNKNOWN, Note, described, n
 from gpulint.places import Site, Span
 from gpulint.server.batches import per_replica, replicated
 from gpulint.server.devices import Devices
+from gpulint.server.extents import contains
 from gpulint.server.locating import Located, locate
 from gpulint.sources.source import Source
 
@@ -35,20 +36,39 @@ class Hint:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known about a value or call, with its extent."""
+
+    span: Span
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Predictions:
-    """The predictions for one file."""
+    """The predictions for one program, as data that can be sent to another process.
 
-    def __init__(self, located: Located, told: dict[int, dict[str, None]], hints: Sequence[Hint]) -> None:
-        self._located = located
-        self._told = told
-        self.hints = hints
+    `places` are the extents of its nodes, innermost first, each with the index of its answer, or -1.
+    """
 
-    def at(self, row: int, column: int) -> tuple[Span, list[str]] | None:
-        """What is known about the value or call at a place, with its extent; None if that is nothing."""
-        for number in self._located.meant_at(row, column):
-            if told := self._told.get(number):
-                return self._located.spans[number], list(told)[:MAX_TOLD]
+    places: tuple[tuple[Span, int], ...]
+    answers: tuple[Answer, ...]
+    hints: tuple[Hint, ...]
+
+    def at(self, row: int, column: int, cell: int | None = None) -> Answer | None:
+        """What is known about the value or call at a place, None if that is nothing."""
+        for span, answer in self.places:
+            if span.row <= row <= span.end_row and span.cell == cell and contains(span, (row, column)):
+                return self.answers[answer] if answer >= 0 else None
         return None
+
+    def shown(self, convert: Callable[[Span], Span]) -> Predictions:
+        """The same with other spans."""
+        return Predictions(
+            tuple((convert(span), answer) for span, answer in self.places),
+            tuple(replace(one, span=convert(one.span)) for one in self.answers),
+            tuple(replace(one, span=convert(one.span)) for one in self.hints),
+        )
 
 
 def predict(source: Source, project: Project, target: str) -> Predictions:
@@ -74,9 +94,22 @@ def predict(source: Source, project: Project, target: str) -> Predictions:
     for number, made in _made_by_calls(plan, place).items():
         if number not in told:
             told[number] = made
-    hints = [*_batch_hints(plan, located), *_device_hints(plan, located)]
+    hints = (*_batch_hints(plan, located), *_device_hints(plan, located))
     plan.release()
-    return Predictions(located, dict(told), hints)
+    return Predictions(*_answers(located, told), hints)
+
+
+def _answers(
+    located: Located, told: Mapping[int, Mapping[str, None]]
+) -> tuple[tuple[tuple[Span, int], ...], tuple[Answer, ...]]:
+    """The places and answers of `Predictions`."""
+    places: list[tuple[Span, int]] = []
+    answers: dict[int, int] = {}
+    for number in located.innermost_first():
+        meant = next((one for one in located.meant_by(number) if told.get(one)), None)
+        index = answers.setdefault(meant, len(answers)) if meant is not None else -1
+        places.append((located.spans[number], index))
+    return tuple(places), tuple(Answer(located.spans[one], tuple(told[one])[:MAX_TOLD]) for one in answers)
 
 
 # ------------------------------------------------------------------------------------ words

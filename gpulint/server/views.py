@@ -11,11 +11,11 @@ from pygls.workspace import PositionCodec
 
 from gpulint.linting.finding import Finding
 from gpulint.places import Span
-from gpulint.server.analyst import SnapshotResult
 from gpulint.server.buffers import Snapshot
 from gpulint.server.diagnostics import diagnostic
 from gpulint.server.folders import Folders
 from gpulint.server.positions import Ruler
+from gpulint.server.session import SnapshotResult
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import Notebook, read_notebook
 
@@ -83,26 +83,27 @@ class View:
         return found if cell is None else [one for one in found if (one.span.cell or 0) == cell]
 
     def told(self) -> Iterator[Told]:
-        """The diagnostics of each document: open ones, and others that were checked."""
+        """The diagnostics of each document that was checked, open or not."""
         buffers = self.snapshot.buffers
-        for path in dict.fromkeys((*self.report.findings, *buffers)):
+        for path in self.report.findings:
             if path not in buffers:
                 yield Told(self.snapshot.uri(path), None, self.diagnostics(path))
         for path, cell in self.snapshot.places.values():
-            document = buffers[path].document(cell)
-            yield Told(document.uri, document.version, self.diagnostics(path, cell))
+            if path in self.report.findings:
+                document = buffers[path].document(cell)
+                yield Told(document.uri, document.version, self.diagnostics(path, cell))
 
 
 class Published:
     """The diagnostics last sent for each document, by URI."""
 
     def __init__(self) -> None:
-        self._last: dict[str, str] = {}
+        self._last: dict[str, tuple[int | None, str]] = {}
 
-    def keep(self, uri: str, diagnostics: list[types.Diagnostic]) -> str:
-        """Note the diagnostics sent for a document; an identifier, the same for equal diagnostics."""
-        self._last[uri] = _identity(diagnostics)
-        return self._last[uri]
+    def keep(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> str:
+        """Note the diagnostics sent for a version of a document; an identifier, the same for equal diagnostics."""
+        self._last[uri] = version, _identity(diagnostics)
+        return self._last[uri][1]
 
     def forget(self, uri: str) -> None:
         self._last.pop(uri, None)
@@ -110,19 +111,18 @@ class Published:
     def news(self, told: list[Told], is_gone: Callable[[str], bool], pulled: bool) -> list[Told]:
         """The documents whose diagnostics changed, and empty ones for documents that no longer exist.
 
-        Unless the client pulls diagnostics, open documents are always included, and everything returned is noted.
+        Unless the client pulls diagnostics, new versions of documents are included, and everything returned is noted.
         """
         known = {one.uri for one in told}
         gone = [Told(uri, None, []) for uri in self._last if uri not in known and is_gone(uri)]
-        always = () if pulled else (one.uri for one in told if one.version is not None)
-        wanted = {
-            *always,
-            *(one.uri for one in (*told, *gone) if self._last.get(one.uri, "") != _identity(one.diagnostics)),
-        }
-        news = [one for one in (*told, *gone) if one.uri in wanted]
+        news = []
+        for one in (*told, *gone):
+            version, identity = self._last.get(one.uri, (None, ""))
+            if identity != _identity(one.diagnostics) or (not pulled and version != one.version):
+                news.append(one)
         if not pulled:
             for one in news:
-                self.keep(one.uri, one.diagnostics)
+                self.keep(*one)
         for one in gone:
             self.forget(one.uri)
         return news

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any
 
 from gpulint.settings.guarded import GUARDED, as_trusted
-from gpulint.settings.loading import FILE_NAMES, apply, load
+from gpulint.settings.loading import FILE_NAMES, apply, load, override
 from gpulint.settings.model import NEWEST_TENSORFLOW, Settings
 from gpulint.settings.project_texts import ProjectTexts
 from gpulint.settings.target import TargetReleases
@@ -73,7 +73,7 @@ class SettingsFinder:
     @property
     def asked(self) -> Settings:
         """The user's own tables over the defaults. Raises SettingsError."""
-        return reduce(apply, self._overrides, Settings(source="command line"))
+        return reduce(override, self._overrides, Settings(source="command line"))
 
     def of_directory(self, directory: str) -> Settings:
         """Raises SettingsError."""
@@ -81,10 +81,10 @@ class SettingsFinder:
         if directory not in self._known:
             settings = self._within_trust(self._fixed or self._search(directory))
             for table in self._overrides:
-                settings = apply(settings, table)
+                settings = override(settings, table)
             if not (settings.target_asked or self._isolated or settings.target_tensorflow != NEWEST_TENSORFLOW):
                 if (found := self._targets.of(directory)) is not None:
-                    settings = replace(settings, target_tensorflow=found, target_known=True)
+                    settings = replace(settings, target_tensorflow=found.release, target_origin=found.file)
             self._known[directory] = settings
         return self._known[directory]
 

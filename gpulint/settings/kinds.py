@@ -10,7 +10,8 @@ from typing import Any
 
 from gpulint.sources.language import LANGUAGES
 
-_VERSION = re.compile(r"[0-9]+\.[0-9]+\Z")
+_RELEASE = "^(1\\.([0-9]|1[0-5])|2\\.[0-9]+)$"
+"""Releases of TensorFlow: 1.15 was the last one before 2.0."""
 
 Schema = Mapping[str, Any]
 """A JSON schema."""
@@ -36,6 +37,14 @@ class Kind:
     @property
     def is_table(self) -> bool:
         return self.schema.get("type") == "object"
+
+
+_SPECIFIER = r"(?:~= *[0-9]+(?:\.[0-9]+)+|(?:==|!=|<=|>=|<|>) *[0-9]+(?:\.[0-9]+)*)"
+_REQUIREMENT = rf"^{_SPECIFIER}(?: *, *{_SPECIFIER})*$"
+
+
+def _is_requirement(value: object) -> bool:
+    return isinstance(value, str) and re.match(_REQUIREMENT, value) is not None and "\n" not in value
 
 
 def converted(kind: str, value: Any) -> Any:
@@ -115,17 +124,26 @@ KINDS: Mapping[str, Kind] = {
     "strings": _STRINGS,
     "rules": _STRINGS,
     "bool": _checked("true or false", lambda value: isinstance(value, bool), {"type": "boolean"}),
-    "int": _checked("a whole number", _is_int, {"type": "integer", "minimum": -MOST, "maximum": MOST}),
+    "count or -1": _checked(
+        "a whole number from 0 on, or -1",
+        lambda value: _is_int(value) and value >= -1,
+        {"type": "integer", "minimum": -1, "maximum": MOST},
+    ),
     "count": _checked(
         "a whole number from 0 on",
         lambda value: _is_int(value) and value >= 0,
         {"type": "integer", "minimum": 0, "maximum": MOST},
     ),
     "number": _checked("a number from 0 on", _is_number, {"type": "number", "minimum": 0, "maximum": MOST}),
-    "version": _checked(
-        'a version such as "2.16"',
-        lambda value: isinstance(value, str) and bool(_VERSION.match(value)),
-        {"type": "string", "pattern": "^[0-9]+\\.[0-9]+$"},
+    "release": _checked(
+        'a TensorFlow release such as "2.16"',
+        lambda value: isinstance(value, str) and "\n" not in value and bool(re.match(_RELEASE, value)),
+        {"type": "string", "pattern": _RELEASE},
+    ),
+    "requirement": _checked(
+        'a requirement such as ">=0.1"',
+        _is_requirement,
+        {"type": "string", "pattern": _REQUIREMENT},
     ),
     "format": _STRING,
     "string": _STRING,

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from gpulint._version import __version__
 from gpulint.settings.kinds import WrongValue, converted
 from gpulint.settings.model import Settings, SettingsError
-from gpulint.settings.options import OPTIONS_BY_KEY, TABLES
+from gpulint.settings.options import OPTIONS, OPTIONS_BY_KEY, TABLES
 from gpulint.settings.toml import KeyPlaces, parsed
 from gpulint.sources.reading import read_file
 
@@ -31,7 +32,7 @@ def load(path: str) -> Settings | None:
 
 def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
     if path in seen:
-        raise SettingsError(f"{path}: `extend` goes round in a circle")
+        raise SettingsError(f"{path}: `extend` forms a cycle")
     if len(seen) == MAX_EXTENDED:
         raise SettingsError(f"{seen[0]}: `extend` leads through more than {MAX_EXTENDED} files")
     try:
@@ -65,7 +66,7 @@ def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
 def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None = None) -> Settings:
     """Settings overridden by a table as it is in a configuration file. Raises SettingsError."""
     places = places or KeyPlaces("--config")
-    values: dict[str, Any] = {}
+    values: dict[str, dict[str, Any]] = {"": {}, **{table: {} for table in TABLES}}
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if key in TABLES and isinstance(value, dict):
@@ -79,14 +80,35 @@ def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None
         if option is None:
             raise SettingsError(_unknown(full, places))
         try:
-            values[option.field] = converted(option.kind, value)
+            values[option.table][option.field] = converted(option.kind, value)
         except WrongValue as wanted:
             raise SettingsError(f"{places.of(option.key)}: `{full}` must be {wanted}, not {_shown(value)}") from None
-    if "target_tensorflow" in values:
-        values["target_asked"] = values["target_known"] = True
-    if "rule_paths" in values:
-        values["withheld"] = None
-    return replace(settings, **values)
+    own = values.pop("")
+    if required := own.get("required_version"):
+        from packaging.specifiers import SpecifierSet
+
+        if not SpecifierSet(required).contains(__version__, prereleases=True):
+            where = places.of("required-version")
+            raise SettingsError(f"{where}: needs gpulint {required}, and this is {__version__}")
+    if "target_tensorflow" in own:
+        own["target_asked"], own["target_origin"] = True, places.path
+    if "rule_paths" in own:
+        own["withheld"] = None
+    tables = {table: replace(getattr(settings, table), **given) for table, given in values.items()}
+    return replace(settings, **own, **tables)
+
+
+def override(settings: Settings, table: Mapping[str, Any]) -> Settings:
+    """Settings overridden by a table of the user's own; its `extend-…` keys add to theirs. Raises SettingsError."""
+    changed = apply(settings, table)
+    given = {*table, *(f"{name}.{key}" for name in TABLES for key in table.get(name, ()))}
+    for option in OPTIONS:
+        if option.key.startswith("extend-") and option.full in given:
+            whole: Any = {option.field: (*option.value(settings), *option.value(changed))}
+            if option.table:
+                whole = {option.table: replace(getattr(changed, option.table), **whole)}
+            changed = replace(changed, **whole)
+    return changed
 
 
 def _shown(value: object) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from gpulint.settings.model import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +20,12 @@ class Option:
 
     @property
     def field(self) -> str:
-        """Name of its field of `Settings`."""
-        key = self.key.replace("-", "_")
-        return f"probe_{key}" if self.table == "probe" else key
+        """Name of its field of `Settings`, or of the settings of its table."""
+        return self.key.replace("-", "_")
+
+    def value(self, settings: Settings) -> Any:
+        """Its value in some settings."""
+        return getattr(getattr(settings, self.table) if self.table else settings, self.field)
 
     @property
     def full(self) -> str:
@@ -28,47 +34,69 @@ class Option:
 
 
 OPTIONS = (
-    Option("include", "", "strings", "Glob patterns of the files that discovery picks up."),
-    Option("exclude", "", "strings", "Patterns that discovery leaves out; replaces the defaults."),
-    Option("extend-exclude", "", "strings", "Patterns to leave out in addition to `exclude`."),
-    Option("extension", "", "language by extension", "Extensions that mean python, ipynb or markdown."),
-    Option("respect-gitignore", "", "bool", "Leave out what git ignores."),
-    Option("force-exclude", "", "bool", "Leave out excluded files even when they are named on the command line."),
+    Option("include", "", "strings", "Glob patterns of the files to check."),
+    Option("exclude", "", "strings", "Patterns to skip; replaces the defaults."),
+    Option("extend-exclude", "", "strings", "Patterns to skip in addition to `exclude`."),
+    Option("extension", "", "language by extension", "File extensions to check, each as python, ipynb or markdown."),
+    Option("respect-gitignore", "", "bool", "Skip files that git ignores."),
+    Option("force-exclude", "", "bool", "Skip excluded files even if they are named on the command line."),
     Option("src", "", "strings", "Directories in which imports are searched, besides those above the importing file."),
-    Option("rule-paths", "", "strings", "Directories with rules of your own; loaded only from trusted folders."),
+    Option("rule-paths", "", "strings", "Directories with your own rules; loaded only from trusted folders."),
     Option(
         "target-tensorflow",
         "",
-        "version",
-        'The TensorFlow release the program runs on, such as "2.16"; else what the project pins or names.',
+        "release",
+        'TensorFlow release that the program runs on, such as "2.16"; by default what the project pins or names.',
     ),
-    Option("output-format", "", "format", "The form of the output."),
-    Option("baseline", "", "string", "File with the findings that are known, as with `--baseline`."),
-    Option("cache-dir", "", "string", "Directory of what was found before, from that of this file."),
-    Option("max-warnings", "", "int", "Exit with 1 only when there are more warnings than this (-1: any)."),
-    Option("max-file-seconds", "", "count", "Processor time that one file may take before it is given up (0: any)."),
-    Option("max-file-memory", "", "count", "Megabytes that checking a file may take before it is given up (0: any)."),
-    Option("max-file-size", "", "count", "Megabytes of the largest file that is read (0: any)."),
-    Option("fix", "", "bool", "Fix what can be fixed, as with `--fix`."),
-    Option("unsafe-fixes", "", "bool", "Apply unsafe fixes, too, as with `--unsafe-fixes`."),
-    Option("select", "lint", "rules", "Rules to turn on: codes, prefixes, names or ALL."),
-    Option("ignore", "lint", "rules", "Rules to turn off."),
-    Option("extend-select", "lint", "rules", "Rules to turn on in addition to `select`."),
-    Option("per-file-ignores", "lint", "rules by pattern", "Rules to turn off in files that match a pattern."),
+    Option("output-format", "", "format", "Output format."),
+    Option("baseline", "", "string", "File with known findings, which are not reported, as with `--baseline`."),
+    Option("cache-dir", "", "string", "Cache directory, relative to this file."),
+    Option(
+        "max-warnings", "", "count or -1", "Exit with 1 only if there are more warnings than this (-1: any number)."
+    ),
+    Option("max-file-seconds", "", "count", "Seconds of processor time after which a file is given up (0: no limit)."),
+    Option("max-file-memory", "", "count", "Megabytes of memory beyond which a file is given up (0: no limit)."),
+    Option("max-file-size", "", "count", "Size in megabytes above which a file is not read (0: no limit)."),
+    Option("fix", "", "bool", "Apply safe fixes, as with `--fix`."),
+    Option("fix-only", "", "bool", "Apply fixes and report no other findings, as with `--fix-only`."),
+    Option("show-fixes", "", "bool", "List the findings that were fixed, as with `--show-fixes`."),
+    Option("unsafe-fixes", "", "bool", "Also apply unsafe fixes, as with `--unsafe-fixes`."),
+    Option("required-version", "", "requirement", 'Releases of gpulint that this file is for, such as ">=0.1,<1".'),
+    Option("preview", "lint", "bool", "Enable rules in preview."),
+    Option("select", "lint", "rules", "Rules to enable: codes, prefixes, names or ALL."),
+    Option("ignore", "lint", "rules", "Rules to disable."),
+    Option("extend-select", "lint", "rules", "Rules to enable in addition to `select`."),
+    Option("extend-ignore", "lint", "rules", "Rules to disable in addition to `ignore`."),
+    Option("ignore-noqa", "lint", "bool", "Also report findings that comments silence, as with `--ignore-noqa`."),
+    Option("per-file-ignores", "lint", "rules by pattern", "Rules to disable in files that match a pattern."),
     Option("fixable", "lint", "rules", "Rules whose findings may be fixed."),
     Option("unfixable", "lint", "rules", "Rules whose findings are never fixed."),
-    Option("severity", "lint", "severity by rule", "Another severity for a rule: error, warning, info or off."),
-    Option("expect", "probe", "expectations", 'What a run is held against, such as "ops.on_gpu >= 90%".'),
-    Option("level", "probe", "level by check", "Another level for a check of the probe: error, warn or off."),
+    Option("severity", "lint", "severity by rule", "Severity of a rule: error, warning, info or off."),
+    Option(
+        "expect", "probe", "expectations", 'Expectations that a run is checked against, such as "ops.on_gpu >= 90%".'
+    ),
+    Option("level", "probe", "level by check", "Level of a check of the probe: error, warn or off."),
     Option("timeout", "probe", "number", "Seconds after which the program is stopped (0: never)."),
-    Option("hang-after", "probe", "number", "Seconds without a sign of life after which it is stopped (0: never)."),
-    Option("steps", "probe", "count", "Training steps after the warm-up after which it is ended (0: none)."),
-    Option("warmup", "probe", "count", "Training steps before those that count."),
-    Option("strict", "probe", "bool", "Exit with 3 where something stays inconclusive."),
-    Option("without-gpu", "probe", "fail or skip", "What becomes of expectations of GPUs where there is none."),
-    Option("max-traces", "probe", "count", "Traces of one function that are no sign of trouble."),
-    Option("leak", "probe", "number", "Share of a device's memory that it may fill steadily over the steps."),
-    Option("imbalance", "probe", "number", "Greatest peak by least peak of the devices of a strategy."),
+    Option("hang-after", "probe", "number", "Seconds without progress after which the program is stopped (0: never)."),
+    Option(
+        "steps", "probe", "count", "Training steps after the warm-up after which the program is stopped (0: never)."
+    ),
+    Option("warmup", "probe", "count", "Training steps to skip before measuring."),
+    Option("strict", "probe", "bool", "Exit with 3 if a check is inconclusive."),
+    Option(
+        "without-gpu",
+        "probe",
+        "fail or skip",
+        "Whether expectations about GPUs fail or are skipped on a machine without one.",
+    ),
+    Option("max-traces", "probe", "count", "Number of traces of one function up to which nothing is reported."),
+    Option("leak", "probe", "number", "Share of a device's memory that may fill up steadily over the steps."),
+    Option(
+        "imbalance",
+        "probe",
+        "number",
+        "Acceptable ratio of the highest to the lowest peak memory among the devices of a strategy.",
+    ),
     Option("headroom", "probe", "number", "Share of a device's memory above which it is nearly full."),
 )
 """Every key: the loader, `gpulint config` and the documentation read this table."""

@@ -9,7 +9,7 @@ from gpulint.settings.model import NEWEST_TENSORFLOW
 from gpulint.sources import requirements
 from gpulint.sources.described import described
 
-Detector = Callable[[str, str, Callable[[str], str]], "str | None"]
+Detector = Callable[[str, str, Callable[[str], str]], "requirements.Named | None"]
 """Finds the release that a directory names, given the directory, the newest release and how to read a file's text."""
 
 
@@ -21,16 +21,16 @@ class TargetReleases:
 
     def __init__(self, text: Callable[[str], str]) -> None:
         self._text = text
-        self._known: dict[tuple[str, str], str | None] = {}
+        self._known: dict[tuple[str, str], requirements.Named | None] = {}
 
-    def of(self, directory: str) -> str | None:
+    def of(self, directory: str) -> requirements.Named | None:
         """The release that the nearest files name, None if they name none or only the oldest."""
         pinned = self._nearest(requirements.pinned, directory)
-        if pinned in (None, requirements.ANY):
+        if pinned is None or pinned.release == requirements.ANY:
             pinned = self._nearest(described, directory)
-        return pinned or None
+        return pinned if pinned is not None and pinned.release else None
 
-    def _nearest(self, detect: Detector, directory: str) -> str | None:
+    def _nearest(self, detect: Detector, directory: str) -> requirements.Named | None:
         """What a detector finds in a directory or, up to the project's root, in the nearest one above it."""
         passed = []
         while (key := (detect.__name__, directory)) not in self._known:

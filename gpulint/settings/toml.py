@@ -38,15 +38,15 @@ class KeyPlaces:
     """Where the keys of a configuration file are, for messages: `path:row`, or `path` where no row can be told."""
 
     def __init__(self, path: str, data: bytes = b"") -> None:
-        self._path = path
+        self.path = path
         self._data = data
 
     def of(self, key: str) -> str:
         pattern = re.compile(rf"""^\s*(\[.*\b{re.escape(key)}\]|["']?{re.escape(key)}["']?\s*=)""")
-        for number, line in _own_lines(self._path, self._data):
+        for number, line in _own_lines(self.path, self._data):
             if pattern.match(line):
-                return f"{self._path}:{number}"
-        return self._path
+                return f"{self.path}:{number}"
+        return self.path
 
 
 def _own_lines(path: str, data: bytes) -> Iterator[tuple[int, str]]:

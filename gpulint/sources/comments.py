@@ -77,3 +77,41 @@ def _scanned(text: str) -> _Scanned:
     except (tokenize.TokenError, SyntaxError):
         pass
     return read
+
+
+def without_comments(text: str) -> str:
+    """A text without its comments, and without the strings that are statements of their own (docstrings).
+
+    What follows a place that Python cannot tokenize is kept.
+    """
+    rows = text.split("\n")
+    for (row, column), (end_row, end_column) in reversed(_asides(text)):
+        if row <= len(rows) and end_row <= len(rows):
+            rows[row - 1 : end_row] = [rows[row - 1][:column] + rows[end_row - 1][end_column:]]
+    return "\n".join(rows)
+
+
+_Range = tuple[tuple[int, int], tuple[int, int]]
+"""Start and end: rows from 1, columns from 0."""
+
+
+def _asides(text: str) -> list[_Range]:
+    """Places of the comments of a text, and of the strings that are statements of their own, in order."""
+    found: list[_Range] = []
+    strings: list[_Range] = []
+    is_string = True
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text, newline="\n").readline):
+            place = (token.start, token.end)
+            if token.type == tokenize.COMMENT:
+                found.append(place)
+            elif token.type == tokenize.STRING:
+                strings.append(place)
+            elif token.type in (tokenize.NEWLINE, tokenize.ENDMARKER):
+                found += strings if is_string else ()
+                strings, is_string = [], True
+            elif token.type not in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT):
+                is_string = False
+    except (tokenize.TokenError, SyntaxError):
+        pass
+    return sorted(found)

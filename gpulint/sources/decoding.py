@@ -32,7 +32,7 @@ def decode(path: str, data: bytes) -> Source:
         message = f"byte 0x{data[error.start]:02x} is not valid {encoding}; declare the encoding in the first line"
         raise Undecodable(message, row, column) from None
     except (LookupError, UnicodeError):  # base64, undefined: codecs that are not for text
-        raise Undecodable(f"{encoding} is no encoding of text; declare another in the first line") from None
+        raise Undecodable(f"{encoding} is not a text encoding; declare another in the first line") from None
     if (position := text.find("\0")) >= 0:
         row = text.count("\n", 0, position) + 1
         raise Undecodable("the file has NUL bytes", row, position - (text.rfind("\n", 0, position) + 1) + 1)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from itertools import islice
 
-from gpulint.sources.requirements import MAX_ASKED, OPEN, bounded, filled, listed, newest_asked, numbers
+from gpulint.sources.requirements import MAX_ASKED, OPEN, Named, bounded, filled, listed, newest_asked, numbers
 
 _IMAGES = re.compile(
     r"(?:^|[-_.])(?:docker|container)file(?:[-_.]|\Z)|^(?:docker-)?compose(?:[-_.].*)?\.ya?ml\Z|\.def\Z",
@@ -31,15 +31,19 @@ _ARGUMENT = re.compile(r"^[ \t]*(?:ARG|ENV)[ \t]+(\w+)[= ][ \t]*[\"']?([\w.-]+)"
 _USED = re.compile(r"\$\{?(\w+)\}?")
 
 
-def described(directory: str, newest: str, text_of: Callable[[str], str]) -> str | None:
-    """The newest release, such as "2.12", that the container files of a directory name; "" if all later ones are
-    allowed, None if none is named."""
+def described(directory: str, newest: str, text_of: Callable[[str], str]) -> Named | None:
+    """The newest release that the container files of a directory name; "" if all later ones are allowed, None if none
+    is named."""
     names = listed(directory)
     folders = [name for name in names if _FOLDERS.fullmatch(name)]
     below = [os.path.join(folder, name) for folder in folders for name in listed(os.path.join(directory, folder))]
     images = [name for name in (*names, *below) if _IMAGES.search(os.path.basename(name))]
-    releases = [release for name in images for release in _of_image(text_of(os.path.join(directory, name)))]
-    return bounded(max(releases), numbers(newest)) if releases else None
+    paths = [os.path.join(directory, name) for name in images]
+    named = [(release, path) for path in paths for release in _of_image(text_of(path))]
+    if not named:
+        return None
+    release, file = max(named, key=lambda pair: pair[0])
+    return Named(bounded(release, numbers(newest)), file)
 
 
 def _of_image(text: str) -> list[tuple[int, int]]:

@@ -166,7 +166,7 @@ class Repository:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise GitError(f"git does not run: {getattr(error, 'strerror', None) or error}") from None
+            raise GitError(f"git cannot be run: {getattr(error, 'strerror', None) or error}") from None
         limits = self._limits if output is None else self._limits._replace(output=output)
         try:
             return _answer(process, limits)
@@ -204,7 +204,7 @@ def _program(entries: list[str], checked: str) -> str:
         path = os.path.join(entry, "git.exe" if sys.platform == "win32" else "git")
         if os.path.isfile(path) and os.access(path, os.X_OK) and not is_below(os.path.realpath(path), checked):
             return path
-    raise GitError(f"git does not run: no PATH entry outside {checked} has it")
+    raise GitError(f"git cannot be run: no PATH entry outside {checked} has it")
 
 
 # --------------------------------------------------------------------------------- the answer

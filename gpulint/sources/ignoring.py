@@ -23,7 +23,7 @@ def with_ignores(text: str, wanted: Iterable[tuple[int, str]], reason: str = "")
     in the way, on a line of its own above. Nothing but comments changes.
     """
     if "\r" in text.replace("\r\n", ""):
-        raise CannotIgnore("has line ends that are neither those of Unix nor of Windows")
+        raise CannotIgnore("has line ends of neither Unix nor Windows")
     by_statement: dict[tuple[int, int], list[str]] = {}
     statements = logical_lines(text)
     for row, code in wanted:

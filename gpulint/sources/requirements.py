@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 FILES = re.compile(
     r"(?:(?=.*requirement|constraint).*\.(?:txt|in|pip)|.*\.ya?ml|pyproject\.toml|pipfile|pkg-info|setup\.(?:py|cfg)"
@@ -70,8 +71,15 @@ _KERAS_3 = (2, 16)
 """The first release that comes with Keras 3."""
 
 
-def pinned(directory: str, newest: str, text_of: Callable[[str], str]) -> str | None:
-    """The newest release, such as "2.12", that the files in a directory allow; "" if they allow all later ones.
+class Named(NamedTuple):
+    """A release, such as "2.12", and the path of the file that names it."""
+
+    release: str
+    file: str
+
+
+def pinned(directory: str, newest: str, text_of: Callable[[str], str]) -> Named | None:
+    """The newest release that the files in a directory allow; "" if they allow all later ones.
 
     Releases of Keras 2 have the numbers of their TensorFlow releases, and stand in for these. A file that names a
     release takes precedence over those with lower bounds only (`tensorflow>=2.3` in setup.py). `ANY` if the files name
@@ -81,13 +89,14 @@ def pinned(directory: str, newest: str, text_of: Callable[[str], str]) -> str | 
     present = numbers(newest)
     asked = {name: wanted for name in names if (wanted := _wanted(directory, name, text_of))}
     if not any(one for wanted in asked.values() for one in wanted):
-        return ANY if asked else None
+        return Named(ANY, os.path.join(directory, next(iter(asked)))) if asked else None
     different = dict.fromkeys(one for wanted in asked.values() for one in wanted)
     newest_of = {one: newest_asked(one) or OPEN for one in islice(different, MAX_ASKED)}
     releases = {name: [newest_of[one] for one in wanted if one in newest_of] for name, wanted in asked.items()}
     found = {name: max(allowed) for name, allowed in releases.items() if allowed}
-    named = [release for name, release in found.items() if release < OPEN and _ASIDE.search(name) is None]
-    return bounded(max(named or found.values()), present)
+    named = {name: release for name, release in found.items() if release < OPEN and _ASIDE.search(name) is None}
+    file, release = max((named or found).items(), key=lambda pair: pair[1])
+    return Named(bounded(release, present), os.path.join(directory, file))
 
 
 def numbers(release: str) -> tuple[int, int]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gpulint.sources.comments import Comment, comments_of
 from gpulint.sources.source import Source
@@ -69,6 +69,16 @@ class Trouble:
         return self.row, self.column, self.row, self.end_column, self.cell
 
 
+class Rules(Protocol):
+    """The rules that comments can name."""
+
+    def codes(self, word: str, /) -> Sequence[str]:
+        """The codes for a code, a prefix of codes such as `GPU1`, or a name; none if there is no such rule."""
+
+    def nearest(self, word: str, /) -> str | None:
+        """The code or name closest to a word."""
+
+
 class Comments(NamedTuple):
     """Valid and invalid suppression comments of a file."""
 
@@ -76,25 +86,25 @@ class Comments(NamedTuple):
     troubles: tuple[Trouble, ...] = ()
 
 
-def comments_in(sources: Iterable[Source], resolve: Callable[[str], str | None]) -> Comments:
-    """Suppression comments of the programs in a file; `resolve` as for `read`."""
-    found = [read_source(source, resolve) for source in sources]
+def comments_in(sources: Iterable[Source], rules: Rules) -> Comments:
+    """Suppression comments of the programs in a file."""
+    found = [read_source(source, rules) for source in sources]
     return Comments(
         tuple(one for suppressions, _ in found for one in suppressions),
         tuple(one for _, troubles in found for one in troubles),
     )
 
 
-def read_source(source: Source, resolve: Callable[[str], str | None]) -> tuple[list[Suppression], list[Trouble]]:
+def read_source(source: Source, rules: Rules) -> tuple[list[Suppression], list[Trouble]]:
     """All suppressions of a file. Those in a notebook end with their cell, except `file-ignore`."""
     if source.cells is None:
-        return read(source.text, resolve)
+        return read(source.text, rules)
     found: list[Suppression] = []
     troubles: list[Trouble] = []
     lines = source.text.split("\n")
     for piece in source.cells.pieces:
         text = "".join(f"{line}\n" for line in lines[piece.row - 1 : piece.row - 1 + piece.rows])
-        own, wrong = read(text, resolve)
+        own, wrong = read(text, rules)
         by = piece.skipped
         found += [
             replace(one, cell=piece.cell, row=one.row + by, first=one.first + by, last=one.last + by) for one in own
@@ -103,8 +113,8 @@ def read_source(source: Source, resolve: Callable[[str], str | None]) -> tuple[l
     return found, troubles
 
 
-def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppression], list[Trouble]]:
-    """All suppressions of a text; `resolve` turns a code or name into a code, None if there is no such rule."""
+def read(text: str, rules: Rules) -> tuple[list[Suppression], list[Trouble]]:
+    """All suppressions of a text."""
     if "#" not in text or not _MENTIONS.search(text):
         return [], []
     found: list[Suppression] = []
@@ -113,12 +123,13 @@ def read(text: str, resolve: Callable[[str], str | None]) -> tuple[list[Suppress
     comments, starts, last_row = comments_of(text)
     for comment in comments:
         if (directive := DIRECTIVE.search(comment.text)) is not None:
-            _directive(comment, directive["rest"].strip(), resolve, found, troubles, open_blocks)
+            _directive(comment, directive["rest"].strip(), rules, found, troubles, open_blocks)
         if (noqa := _NOQA.search(comment.text)) is not None:
             listed = (noqa["codes"] or "").replace(":", " ").replace(",", " ").split()
-            ours = tuple(code.upper() for code in listed if code.upper().startswith("GPU"))
+            ours = [code.upper() for code in listed if code.upper().startswith("GPU")]
+            codes = dict.fromkeys(code for word in ours for code in rules.codes(word) or (word,))
             if ours or not listed:
-                found.append(_made(comment, "noqa", tuple(dict.fromkeys(ours)) or None, *comment.statement))
+                found.append(_made(comment, "noqa", tuple(codes) or None, *comment.statement))
     blocks = sorted((block for same in open_blocks.values() for block in same), key=lambda block: block.comment.row)
     ends = _ends_of_blocks([block.comment for block in blocks], starts)
     for block in blocks:
@@ -153,7 +164,7 @@ def _ends_of_blocks(comments: Iterable[Comment], starts: Iterable[tuple[int, int
 def _directive(
     comment: Comment,
     rest: str,
-    resolve: Callable[[str], str | None],
+    rules: Rules,
     found: list[Suppression],
     troubles: list[Trouble],
     open_blocks: dict[frozenset[str], list[_Block]],
@@ -167,22 +178,23 @@ def _directive(
     known: dict[str, None] = {}
     unknown = 0
     for name in dict.fromkeys(names):
-        code = resolve(name)
-        if code is not None:
-            known[code] = None
+        if codes := rules.codes(name):
+            known |= dict.fromkeys(codes)
         elif (unknown := unknown + 1) <= MAX_UNKNOWN:
-            troubles.append(_trouble(comment, "unknown", f"there is no rule `{name}`"))
+            near = rules.nearest(name)
+            hint = f"; did you mean `{near}`?" if near else ""
+            troubles.append(_trouble(comment, "unknown", f"there is no rule `{name}`{hint}"))
     if not known:
         return
-    codes = tuple(known)
+    silenced = tuple(known)
     kind, reason = form["kind"], form["reason"].strip()
     if kind == "ignore":
-        found.append(_made(comment, kind, codes, *comment.statement, reason))
+        found.append(_made(comment, kind, silenced, *comment.statement, reason))
     elif kind == "file-ignore":
-        found.append(_made(comment, kind, codes, 1, 1 << 30, reason))
+        found.append(_made(comment, kind, silenced, 1, 1 << 30, reason))
     elif kind == "disable":
-        open_blocks.setdefault(frozenset(codes), []).append(_Block(comment, codes, reason))
-    elif same := open_blocks.get(frozenset(codes)):
+        open_blocks.setdefault(frozenset(silenced), []).append(_Block(comment, silenced, reason))
+    elif same := open_blocks.get(frozenset(silenced)):
         block = same.pop()
         found.append(_made(block.comment, "disable", block.codes, block.comment.row, comment.row, block.reason))
     else:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CLUSTER_WORDS, Plan, Report, Rule, Severity, confidence, events, has_cluster, together
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, together
+from gpulint.plugin.queries import has_cluster
+from gpulint.plugin.words import CLUSTER_WORDS
 
 
 class FitOnSeveralWorkers(Rule):
     """Keras 3 fit on several workers
 
     ## What it does
-    Finds `fit` of a model under a `MultiWorkerMirroredStrategy` with a cluster, for a TensorFlow with Keras 3. Off by
-    default: whether the program runs on Keras 2 instead (`TF_USE_LEGACY_KERAS`), and on how many workers, is often
-    configured outside the program.
+    Finds `fit` of a model under a `MultiWorkerMirroredStrategy` with a cluster, for a TensorFlow with Keras 3.
 
     ## Why is this bad
     With two workers or more it raises: ValueError "Attempt to convert a value (PerReplica…) with an unsupported type"
@@ -68,10 +68,9 @@ class FitOnSeveralWorkers(Rule):
     code = "GPU705"
     name = "fit-on-several-workers"
     severity = Severity.ERROR
-    on_by_default = False
     any_of_names = CLUSTER_WORDS
-    why = "it raises as soon as there are two workers"
-    instead = "a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"
+    why = "it raises with two or more workers"
+    instead = "use a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
         if not plan.runs_keras_3:
@@ -88,5 +87,5 @@ class FitOnSeveralWorkers(Rule):
                     event.site,
                     "Keras 3 cannot fit a model on several workers",
                     confidence=confidence(event.where, built.where),
-                    related=((built.site, "the strategy is made here"),),
+                    related=((built.site, "the strategy is created here"),),
                 )

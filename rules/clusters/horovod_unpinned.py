@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
+from gpulint.plugin import (
     Draft,
     Edit,
+    JustifyingComment,
     Plan,
     Refused,
     Report,
@@ -15,12 +16,10 @@ from gpulint.api import (
     Site,
     confidence,
     events,
-    is_run_by_program,
-    names,
-    statements,
-    trains,
     unsafe,
 )
+from gpulint.plugin.fixes import names, statements
+from gpulint.plugin.queries import is_run_by_program, trains
 
 
 class HorovodUnpinned(Rule):
@@ -58,8 +57,11 @@ class HorovodUnpinned(Rule):
     ```
 
     ## What is not reported
-    Programs that set visible devices or `CUDA_VISIBLE_DEVICES`, or only mention it (the launcher sets it), or use
-    `visible_device_list`; functions that the program does not call; programs that do not train; tests.
+    Programs that set visible devices, whose code names `CUDA_VISIBLE_DEVICES`, or that use `visible_device_list`; an
+    `init()` beside which a comment says that the variable is set elsewhere (listed as suppressed); functions that the
+    program does not call; programs that do not train; tests.
+
+    It is a note, because a launcher may pin the processes from outside.
 
     ## Fix
     Unsafe: makes the GPU of the local rank the only visible one, right after `hvd.init()`.
@@ -70,12 +72,12 @@ class HorovodUnpinned(Rule):
 
     code = "GPU704"
     name = "horovod-unpinned"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     is_performance = True
     in_graph_mode = True
     any_of_names = frozenset({"horovod"})
-    why = "every process takes the first GPU"
-    instead = "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')` right after it"
+    why = "every process uses the first GPU"
+    instead = "call `tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')` right after it"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         started = [
@@ -98,8 +100,9 @@ class HorovodUnpinned(Rule):
         for event in started:
             yield Report(
                 event.site,
-                "no process is given a GPU of its own",
+                "processes are not pinned to one GPU each",
                 confidence=confidence(event.where),
+                unless=JustifyingComment((event.site,), frozenset({"cuda_visible_devices", "hip_visible_devices"})),
                 fix=None
                 if event.where.graph_mode
                 else unsafe("Pin each process to the GPU of its local rank", _pinned, event.site),

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    CLUSTER_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    has_cluster,
-    statements,
-    unsafe,
-    way,
-    way_to_start,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, unsafe
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import has_cluster, way, way_to_start
+from gpulint.plugin.words import CLUSTER_WORDS
 
 
 class LateMultiworker(Rule):
     """Multi-worker strategy created too late
 
     ## What it does
-    Finds a `MultiWorkerMirroredStrategy` that is created after the runtime was initialised, in a program with a
-    cluster.
+    Finds a `MultiWorkerMirroredStrategy` that is created after the runtime was initialised. It is a warning in a
+    program whose code names no cluster: it raises once a launcher sets `TF_CONFIG`.
 
     ## Why is this bad
     It raises RuntimeError "Collective ops must be configured at program startup". A tensor, a dataset, a built model,
@@ -75,11 +64,11 @@ class LateMultiworker(Rule):
     severity = Severity.ERROR
     any_of_names = CLUSTER_WORDS
     why = "it raises: collective operations must be configured at program start"
-    instead = "make the strategy first"
+    instead = "create the strategy first"
 
     def __init__(self) -> None:
         self._made: set[Site] = set()
-        self._late: list[tuple[events.StrategyBuilt, Site, bool]] = []
+        self._late: list[tuple[events.StrategyBuilt, Site, bool, bool]] = []
         self._sets_cluster = False
 
     def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> None:
@@ -90,19 +79,22 @@ class LateMultiworker(Rule):
             return
         self._made.add(event.site)
         if event.state == "yes" and event.since is not None and event.since not in self._made:
-            if has_cluster(event, plan):
-                self._late.append((event, event.since, self._sets_cluster))
+            self._late.append((event, event.since, self._sets_cluster, has_cluster(event, plan)))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event, since, has_set_cluster in self._late:
+        for event, since, has_set_cluster, is_cluster_named in self._late:
             if self._sets_cluster and not has_set_cluster:
                 continue  # the strategy has one worker: the cluster is configured later
             yield Report(
                 event.site,
-                "a multi-worker strategy is made after the runtime was initialised",
+                "a multi-worker strategy is created after the runtime is initialised",
                 confidence=confidence(event.where),
+                severity=None if is_cluster_named else Severity.WARNING,
                 related=((since, "this initialises it"),),
                 fix=unsafe(
-                    "Move it up: the strategy is made first", statements.moved_up, way(event), way_to_start(plan, since)
+                    "Move it up: the strategy is created first",
+                    statements.moved_up,
+                    way(event),
+                    way_to_start(plan, since),
                 ),
             )

@@ -5,30 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gpulint.api import (
-    CLUSTER_WORDS,
-    EVERYWHERE,
-    Literal,
-    Path,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
-    alternatives,
-    confidence,
-    events,
-    has_cluster,
-    is_complete,
-    leaves,
-    possible,
-    symbol_of,
-    together,
-    values,
-    words,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, together, values
+from gpulint.plugin.queries import alternatives, leaves, symbol_of
+from gpulint.plugin.symbols import EVERYWHERE, Literal, Path, Symbol, is_complete, words
+from gpulint.plugin.words import CLUSTER_WORDS
 
 
 class SaveOnEveryWorker(Rule):
@@ -80,13 +60,11 @@ class SaveOnEveryWorker(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = CLUSTER_WORDS | {"horovod"}
-    why = "the workers write over each other"
-    instead = "let the chief write, and the others to a path of their own"
+    why = "the workers overwrite each other's files"
+    instead = "write on the chief only, or give each worker its own path"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        workers = [
-            event for event in self.all(events.StrategyBuilt, events.LibraryCalled) if _starts_workers(event, plan)
-        ]
+        workers = [event for event in self.all(events.StrategyBuilt, events.LibraryCalled) if _starts_workers(event)]
         if not workers:
             return
         for event in self.all(events.LibraryCalled, events.WeightsUsed):
@@ -102,9 +80,9 @@ class SaveOnEveryWorker(Rule):
                 yield Report(
                     event.site,
                     "every worker writes to this path",
-                    why="the curves of all workers lie over each other" if _is_log(event) else "",
+                    why="TensorBoard mixes the curves of all workers" if _is_log(event) else "",
                     confidence=confidence(event.where),
-                    related=((started.site, "the program has several workers by this"),),
+                    related=((started.site, "this strategy makes the program multi-worker"),),
                 )
 
     def _is_used_by_one(self, event: events.Event, started: Where) -> bool:
@@ -123,10 +101,10 @@ class SaveOnEveryWorker(Rule):
         return bool(ways) and all(_is_guarded(path, started) for path in ways) and not is_complete(ways)
 
 
-def _starts_workers(event: events.StrategyBuilt | events.LibraryCalled, plan: Plan) -> bool:
+def _starts_workers(event: events.StrategyBuilt | events.LibraryCalled) -> bool:
     """Whether the program has several workers from this event on."""
     if isinstance(event, events.StrategyBuilt):
-        return event.strategy.kind == "multi_worker" and has_cluster(event, plan)
+        return event.strategy.kind == "multi_worker"
     return event.name.startswith("horovod.") and event.name.endswith(".init")
 
 

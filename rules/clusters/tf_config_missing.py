@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    CLUSTER_WORDS,
-    Literal,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    confidence,
-    events,
-    has_cluster,
-    is_run_by_program,
-    words,
-    words_of,
-)
+from gpulint.plugin import JustifyingComment, Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin.queries import has_cluster, is_run_by_program
+from gpulint.plugin.symbols import Literal, words, words_of
+from gpulint.plugin.words import CLUSTER_WORDS
 
 
 class TfConfigMissing(Rule):
     """Multi-worker strategy without a cluster
 
     ## What it does
-    Finds a `MultiWorkerMirroredStrategy` in a program that has no cluster resolver and names `TF_CONFIG` nowhere.
+    Finds a `MultiWorkerMirroredStrategy` in a program that has no cluster resolver and whose code names `TF_CONFIG`
+    nowhere.
 
     ## Why is this bad
     Without a cluster the strategy has one worker, silently: measured, `num_replicas_in_sync` is 1 and only the log says
@@ -51,10 +42,12 @@ class TfConfigMissing(Rule):
 
     ## What is not reported
     Programs that pass a resolver, create one anywhere (`TFConfigClusterResolver()` reads what the launcher has set), or
-    set, read or only mention `TF_CONFIG` (also in a comment: the launcher sets it), in any of their files or in those
-    of another program that creates the same strategy; strategies that are not used; factories that the program does not
-    call; strategies created only if the number of workers is large enough: whoever starts these workers configures the
-    cluster.
+    set or read `TF_CONFIG` in any of their files or in those of another program that creates the same strategy; a
+    strategy beside which a comment says that `TF_CONFIG` is set elsewhere (listed as suppressed); strategies that are
+    not used; factories that the program does not call; strategies created only if the number of workers is large
+    enough: whoever starts these workers configures the cluster.
+
+    It is a note, because a launcher may set `TF_CONFIG` from outside.
 
     ## At run time
     The replicas and the cluster specification.
@@ -62,15 +55,15 @@ class TfConfigMissing(Rule):
 
     code = "GPU701"
     name = "tf-config-missing"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     is_performance = True
     any_of_names = CLUSTER_WORDS
-    why = "the strategy is one worker, and each machine trains a model of its own"
-    instead = "set TF_CONFIG before it is made, or give it a cluster resolver"
+    why = "the strategy has one worker, so each machine trains its own model"
+    instead = "set TF_CONFIG before it is created, or pass a cluster resolver"
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.kind == "multi_worker" and _names_cluster(plan):
-            yield Report(event.site, "the variable is spoken of where it is made", retracts=True)
+            yield Report(event.site, "the program mentions TF_CONFIG", retracts=True)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if _names_cluster(plan):
@@ -79,7 +72,10 @@ class TfConfigMissing(Rule):
         for event in self.all(events.StrategyBuilt):
             if id(event.strategy) in used and _is_alone(event, plan):
                 yield Report(
-                    event.site, "a multi-worker strategy without a cluster", confidence=confidence(event.where)
+                    event.site,
+                    "a multi-worker strategy without a cluster",
+                    confidence=confidence(event.where),
+                    unless=JustifyingComment((event.site,), frozenset({"tf_config"})),
                 )
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from gpulint.api import (
+from gpulint.plugin import (
     Draft,
     Edit,
-    Literal,
     Offer,
     Plan,
     Refused,
@@ -18,19 +16,14 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    Symbol,
-    callers,
-    calls,
     confidence,
-    constants_in,
     events,
-    names,
-    release,
-    removed,
     safe,
     unsafe,
-    words_of,
 )
+from gpulint.plugin.facts import release, removed
+from gpulint.plugin.fixes import calls, names
+from gpulint.plugin.queries import is_version_checked
 
 
 class RemovedApi(Rule):
@@ -87,8 +80,8 @@ class RemovedApi(Rule):
     severity = Severity.ERROR
     in_graph_mode = True
     any_of_names = frozenset()
-    why = "it raises when the program gets there"
-    instead = "use what has taken its place"
+    why = "the program raises when it reaches this line"
+    instead = "remove it, or use what TensorFlow's documentation names in its place"
 
     @staticmethod
     def own_words(text: str, words: frozenset[str]) -> frozenset[str]:
@@ -116,7 +109,7 @@ class RemovedApi(Rule):
         for event in self.all(events.RemovedNameUsed):
             is_gone = release(event.since) <= plan.release_of_target
             own = event.site.path == plan.path or event.of_object
-            if is_gone and own and not _is_checked(event) and not _is_taken(event, plan):
+            if is_gone and own and not _is_checked(event):
                 used_in[event.site.path].append(event)
         if not used_in:
             return
@@ -164,8 +157,11 @@ class RemovedApi(Rule):
 
     def _instead(self, event: events.RemovedNameUsed) -> str:
         if event.name.endswith("()"):
-            return "leave out the parentheses: it is a property"
-        return f"use `{_short(event.replacement)}`" if event.replacement else self.instead
+            return "remove the parentheses: it is a property now"
+        if (new := _new_method(event.name) or event.replacement) is not None:
+            return f"use `{_short(new)}`"
+        _, _, last = event.name.rpartition(".")
+        return REMEDIES.get(last) or REMEDIES.get(last.partition("(")[2].rstrip(")"), self.instead)
 
 
 def _module(name: str) -> str:
@@ -174,27 +170,31 @@ def _module(name: str) -> str:
 
 def _and_others(others: int) -> str:
     if not others:
-        return " is gone"
-    return f" and {others} other name{'s' if others > 1 else ''} are gone"
+        return " was removed"
+    return f" and {others} other name{'s' if others > 1 else ''} were removed"
+
+
+def _new_method(name: str) -> str | None:
+    """The new name of a renamed method."""
+    owner, _, method = name.rpartition(".")
+    return next((new for of, old, new in METHODS if method == old and owner.startswith(of)), None)
 
 
 def _renaming(event: events.RemovedNameUsed) -> Offer | None:
     """Fix for a name that was only renamed."""
     site = event.site
-    owner, _, method = event.name.rpartition(".")
-    new = next((new for of, old, new in METHODS if method == old and owner.startswith(of)), None)
-    if new is not None:
+    if (new := _new_method(event.name)) is not None:
         return safe(f"Rename it to `{new}`", _method_renamed, site, new)
     if event.name.endswith("()"):
-        return safe("Leave out the parentheses", _uncalled, site)
+        return safe("Remove the parentheses", _uncalled, site)
     if event.of_object and event.replacement is not None:
         return safe(f"Rename it to `{event.replacement}`", _argument_renamed, site, event.replacement)
     if event.of_object:
         return None
-    name = f"`{_short(event.replacement)}`" if event.replacement is not None else "what it is called now"
+    name = f"`{_short(event.replacement)}`" if event.replacement is not None else "its new name"
     if event.since != "2.0" or ".compat.v1." in (event.replacement or ""):
-        return safe(f"Write {name}", _renamed, site, event.name)
-    return unsafe(f"Write {name}: its arguments can have other names", _renamed, site, event.name)
+        return safe(f"Use {name}", _renamed, site, event.name)
+    return unsafe(f"Use {name}: its arguments may have other names", _renamed, site, event.name)
 
 
 METHODS = (
@@ -203,6 +203,28 @@ METHODS = (
     ("tensorflow.keras.metrics.", "reset_states", "reset_state"),
 )
 """Prefix of the class name, removed method, and its new name."""
+
+_LOADER = "pass it to the `PyDataset` that reads the data"
+
+REMEDIES: Mapping[str, str] = {
+    "CuDNNGRU": "use `tf.keras.layers.GRU`, which uses cuDNN with its default arguments",
+    "CuDNNLSTM": "use `tf.keras.layers.LSTM`, which uses cuDNN with its default arguments",
+    "evaluate_generator": "use `evaluate`, which accepts generators",
+    "fit_generator": "use `fit`, which accepts generators",
+    "get_scaled_loss": "use `scale_loss`",
+    "get_session": "remove it: TensorFlow 2 runs without sessions",
+    "get_unscaled_gradients": "remove it: `apply_gradients` unscales the gradients",
+    "make_initializable_iterator": "iterate over the dataset",
+    "make_one_shot_iterator": "iterate over the dataset",
+    "max_queue_size": _LOADER,
+    "multi_gpu_model": "create the model in the scope of `tf.distribute.MirroredStrategy`",
+    "predict_generator": "use `predict`, which accepts generators",
+    "set_session": "remove it: TensorFlow 2 runs without sessions",
+    "use_multiprocessing": _LOADER,
+    "workers": _LOADER,
+}
+"""What to do instead, by the last part of a removed name or the name of a removed argument, where that is not another
+name."""
 
 
 def _method_renamed(draft: Draft, site: Site, new: str) -> list[Edit]:
@@ -222,7 +244,7 @@ def _renamed(draft: Draft, site: Site, old: str) -> list[Edit]:
     node, name = names.whole(draft, draft.node(site), old)
     new = removed.replacement(name)
     if new is None or not names.is_spelled(draft, node, name):
-        raise Refused("the name is not written out, or nothing has taken its place")
+        raise Refused("the name is an alias, or has no replacement")
     text, imports = names.spelled(draft, new, node)
     return [*imports, draft.rewrite(node, text)]
 
@@ -285,14 +307,14 @@ _WHOLE = re.compile(r"(?m)^[ \t\f]*import tensorflow as (\w+)")
 _TOP = {"tf": "tensorflow"}
 _KERAS_ITSELF = re.compile(r"(?m)^[ \t]*(?:from|import)[ \t]+keras\b")
 
-_CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
-
 
 def _may_have(event: events.RemovedNameUsed, plan: Plan) -> bool:
     """Whether the object may be of a program class that has the method, or a dataset of `tf.compat.v1`."""
+    if event.of_library:
+        return False
     owner, _, method = event.name.rpartition(".")
-    return ("(" not in method and not event.of_library and plan.mentions(f"def {method}(")) or (
-        owner.startswith("tensorflow.data.") and plan.mentions("compat.v1")
+    return ("(" not in method and plan.mentions(f"def {method}(")) or (
+        owner.startswith("tensorflow.data.") and plan.referenced.issuperset(("compat", "v1"))
     )
 
 
@@ -300,113 +322,6 @@ def _short(name: str) -> str:
     return name.replace("tensorflow.", "tf.", 1)
 
 
-def _is_taken(event: events.RemovedNameUsed, plan: Plan) -> bool:
-    """Whether it may be an argument of a function of `tf.compat.v1`, which takes what those of TensorFlow 1 took."""
-    return event.since == "2.0" and event.name.endswith(")") and plan.mentions("compat.v1")
-
-
 def _is_checked(event: events.RemovedNameUsed) -> bool:
     """Whether the program first tests what TensorFlow has: a version check, a feature test, a fallback."""
-    where = event.where
-    if where.context.catches(_CAUGHT):
-        return True
-    raises_others = "(" in event.name or removed.raises_since(event.name) is not None
-    if any(_is_of_try(literal) and _may_tell(literal, raises_others) for literal in where.path):
-        return True
-    if any(_OF_FIRST.search(caller.function) for caller in callers(where.caller)):
-        return True
-    return any(
-        word.startswith(_CHECKS) or _VERSION_FLAG.search(word)
-        for literal in where.path
-        if not _says_two(literal)
-        for word in words_of(frozenset({literal}))
-    )
-
-
-def _is_of_try(literal: Literal) -> bool:
-    return literal.condition.operator in ("handler", "completes")
-
-
-def _may_tell(literal: Literal, raises_others: bool) -> bool:
-    """Whether the outcome of a `try` may say what TensorFlow has: not if its handlers are for other errors.
-
-    `raises_others` says that the use raises other errors than a missing name does.
-    """
-    condition = literal.condition
-    is_met = condition.operator == "completes" and literal.holds and not raises_others
-    others = _NO_MISSING_NAME if is_met else _OF_THE_SYSTEM
-    return isinstance(condition.operand, tuple) and not others.issuperset(condition.operand)
-
-
-_OF_THE_SYSTEM = frozenset(
-    name
-    for name, one in vars(builtins).items()
-    if isinstance(one, type) and issubclass(one, (EOFError, KeyboardInterrupt, MemoryError, OSError, SystemExit))
-)
-"""Errors caused by the environment of the program, not by the installed library."""
-
-_NO_MISSING_NAME = frozenset(
-    name
-    for name, one in vars(builtins).items()
-    if isinstance(one, type)
-    and issubclass(one, BaseException)
-    and not issubclass(one, (AttributeError, ImportError))
-    and not issubclass(AttributeError, one)
-    and not issubclass(ImportError, one)
-)
-"""Errors that are never raised for a missing name."""
-
-_OF_FIRST = re.compile(r"(?:^|_)tf_?v?1(?![0-9])", re.IGNORECASE)
-"""Pattern of the names of functions for TensorFlow 1 that have a counterpart for TensorFlow 2."""
-
-
-def _says_two(literal: Literal) -> bool:
-    """Whether a condition only says that this is TensorFlow 2, as it is here."""
-    condition = literal.condition
-    if condition.operator == "any" or not any(
-        word.startswith(_GENERATION_OF) for word in words_of(frozenset({literal}))
-    ):
-        return False
-    said = {condition.operand} | constants_in(condition.subject) | constants_in(condition.operand)
-    exact = condition.operator == "==" and condition.operand in _FIRST_OF_TWO
-    turned = (condition.operator, condition.operand) == ("==", 1) or (
-        condition.operator in (">", ">=") and not _speaks_of_generation(condition.subject)
-    )
-    return (
-        literal.holds is not turned
-        and not exact
-        and all(one in _GENERATION for one in said if isinstance(one, (str, int)))
-    )
-
-
-def _speaks_of_generation(side: object) -> bool:
-    return isinstance(side, Symbol) and any(word.startswith(_GENERATION_OF) for word in side.words)
-
-
-_GENERATION_OF = (
-    "tensorflow.__version__",
-    "tensorflow.version.",
-    "tensorflow.executing_eagerly",
-    "tensorflow.python.tf2.enabled",
-)
-_FIRST_OF_TWO = ("2.0", "2.0.0")
-_GENERATION = frozenset({0, 1, 2, ".", "2", "2.", *_FIRST_OF_TWO})
-"""Numbers and strings in conditions that only distinguish TensorFlow 2 from TensorFlow 1."""
-
-
-_CHECKS = (
-    "hasattr",
-    "getattr",
-    "tensorflow.__version__",
-    "tensorflow.VERSION",
-    "tensorflow.version.",
-    "tensorflow.keras.__version__",
-    "tensorflow.executing_eagerly",
-    "tensorflow.python.tf2.enabled",
-    "importlib.metadata.version",
-    "pkg_resources",
-)
-"""Prefixes of names in conditions that test which TensorFlow is installed."""
-
-_VERSION_FLAG = re.compile(r"(?i)^(?=[\w.]*$)(?:[\w.]*(?:\b|_))?(?:tf|tensorflow|keras)(?:_?v?\d|_?ver)")
-"""Names of flags and functions that say which TensorFlow is installed: `IS_TF_1`, `keras_3`, `tf_version`."""
+    return is_version_checked(event.where, "(" in event.name or removed.raises_since(event.name) is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, possible, values
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, possible, values
 
 
 class CudnnDisabled(Rule):
@@ -43,11 +43,11 @@ class CudnnDisabled(Rule):
 
     code = "GPU603"
     name = "cudnn-disabled"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     is_performance = True
     any_of_names = frozenset({"LSTM", "GRU"})
-    why = "each step of the sequence is several kernel launches instead of one for all"
-    instead = "use the defaults; today's Keras keeps the kernel with `dropout`, not with `recurrent_dropout`"
+    why = "every step of a sequence takes several kernel launches, not one launch for the whole sequence"
+    instead = "use the defaults; current Keras keeps the kernel with `dropout`, but not with `recurrent_dropout`"
 
     def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
         kind = LAYERS.get(event.layer.library)
@@ -64,7 +64,7 @@ class CudnnDisabled(Rule):
             if losing and len(losing) == len(options):
                 yield Report(
                     event.site,
-                    f"`{name}={_shown(losing[0])}` keeps the layer from the cuDNN kernel",
+                    f"`{name}={_shown(losing[0])}` prevents the layer from using the cuDNN kernel",
                     confidence=confidence(event.where),
                 )
                 return

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    POLICY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Offer,
@@ -16,8 +15,6 @@ from gpulint.api import (
     Severity,
     Site,
     Where,
-    calls,
-    computes_in,
     confidence,
     events,
     possible,
@@ -26,6 +23,9 @@ from gpulint.api import (
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import computes_in
+from gpulint.plugin.words import POLICY_WORDS
 
 
 class Float16Output(Rule):
@@ -81,7 +81,7 @@ class Float16Output(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = POLICY_WORDS
-    why = "float16 has no small probabilities and rounds large logits: losses and gradients become 0, infinite or NaN"
+    why = "float16 loses small probabilities and rounds large logits: losses and gradients become 0, infinite or NaN"
     instead = 'give the last layer `dtype="float32"`'
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -102,7 +102,7 @@ class Float16Output(Rule):
             alone = all(built[one] <= trained[one] for one in sites)
             yield Report(
                 event.layer.site,
-                "an output in float16 goes into the loss",
+                "the loss is computed from a float16 output",
                 confidence=confidence(event.layer.where),
                 related=((event.site, "here"),),
                 fix=_fix(sites, plan) if alone else None,
@@ -118,7 +118,7 @@ def _is_in_float16(layer: values.Layer, where: Where) -> bool:
 
 def _fix(layers: tuple[Site, ...], plan: Plan) -> Offer:
     if plan.mentions(".float16"):
-        return unsafe('Add `dtype="float32"`: labels in float16 must become float32, too', _in_float32, *layers)
+        return unsafe('Add `dtype="float32"`: float16 labels must become float32, too', _in_float32, *layers)
     return safe('Add `dtype="float32"`', _in_float32, *layers)
 
 

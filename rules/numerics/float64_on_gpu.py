@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    SETS_FLOATX,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -14,15 +13,15 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    calls,
     confidence,
     events,
-    known,
     possible,
-    trains,
     unsafe,
     values,
 )
+from gpulint.plugin.facts import SETS_FLOATX
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.queries import known, trains
 
 
 class Float64OnGpu(Rule):
@@ -74,6 +73,7 @@ class Float64OnGpu(Rule):
     any_of_names = frozenset({"float64", "set_floatx", "double"})
     why = "float64 is up to twice as slow on a CPU, and far more on a GPU with few units for it"
     instead = "train in float32"
+    cost = "about 2 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         found = [
@@ -88,7 +88,7 @@ class Float64OnGpu(Rule):
                     message,
                     confidence=confidence(event.where),
                     fix=unsafe(
-                        "Replace it with float32: 7 digits, and float64 arrays no longer mix with it",
+                        "Replace it with float32: results have 7 digits, and float64 arrays must be cast",
                         _single,
                         event.site,
                     ),
@@ -102,7 +102,7 @@ def _sets_double(event: events.LibraryCalled | events.LayerBuilt) -> str:
         return "the layer computes in float64" if is_double else ""
     is_setter = event.name in SETS_FLOATX or event.name.endswith("_policy")
     is_double = is_setter and any(_is_double(value) for value in event.arguments.all())
-    return "float64 is set for everything" if is_double else ""
+    return "float64 is the default dtype" if is_double else ""
 
 
 def _is_double(value: values.Value) -> bool:
@@ -119,4 +119,4 @@ def _single(draft: Draft, site: Site) -> list[Edit]:
         for double in ("float64", "double"):
             if written.strip("\"'").rpartition(".")[2] == double:
                 return [draft.rewrite(given.value, written.replace(double, "float32"))]
-    raise Refused("float64 is not written in the call")
+    raise Refused("the call does not spell out float64")

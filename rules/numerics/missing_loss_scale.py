@@ -5,25 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    POLICY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    computes_in,
-    confidence,
-    events,
-    possible,
-    together,
-    values,
-    words_of,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, possible, together, values
+from gpulint.plugin.queries import computes_in
+from gpulint.plugin.symbols import words_of
+from gpulint.plugin.words import POLICY_WORDS
 
 
 class MissingLossScale(Rule):
-    """float16 gradients of a loss that is not scaled
+    """float16 gradients of an unscaled loss
 
     ## What it does
     Finds a gradient under `mixed_float16`, or applied by a `LossScaleOptimizer`, in a custom training loop or
@@ -90,8 +79,8 @@ class MissingLossScale(Rule):
     severity = Severity.ERROR
     is_performance = True
     any_of_names = POLICY_WORDS
-    why = "small gradients are zero in float16, and a LossScaleOptimizer divides by its scale in any case"
-    instead = "take the gradient of `optimizer.scale_loss(loss)`, with a LossScaleOptimizer"
+    why = "small gradients become zero in float16, and a LossScaleOptimizer always divides by its scale"
+    instead = "take the gradient of `optimizer.scale_loss(loss)`, and use a LossScaleOptimizer"
 
     def _applied(self) -> dict[Site, bool]:
         """Gradients that an optimizer applies, directly or summed in a variable → whether the optimizer scales them."""
@@ -125,7 +114,7 @@ class MissingLossScale(Rule):
             if by_scaling_optimizer is None or not (in_float16 or divided) or _may_be_scaled(event, plan):
                 continue
             gradient = "a float16 gradient" if in_float16 else "a LossScaleOptimizer's gradient"
-            yield Report(event.site, f"{gradient} of a loss that is not scaled", confidence=confidence(event.where))
+            yield Report(event.site, f"{gradient} of an unscaled loss", confidence=confidence(event.where))
 
 
 def _is_scaled(event: events.GradientTaken) -> bool:

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    PREPARING_WORDS,
-    Draft,
-    Edit,
-    Plan,
-    Refused,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    calls,
-    confidence,
-    events,
-    known,
-    pipelines,
-    statements,
-    unsafe,
-    values,
-)
+from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, events, unsafe, values
+from gpulint.plugin.fixes import calls, statements
+from gpulint.plugin.queries import known, pipelines
+from gpulint.plugin.words import PREPARING_WORDS
 
 
 class CacheAfterShuffle(Rule):
@@ -78,7 +63,7 @@ class CacheAfterShuffle(Rule):
     is_performance = True
     any_of_names = frozenset({".cache("})
     all_of_name_sets = (PREPARING_WORDS,)
-    why = "the cache is filled once: every epoch is like the first"
+    why = "the cache is filled in the first epoch, and all later epochs repeat it"
     instead = "cache first, then shuffle, augment and repeat"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -98,7 +83,7 @@ class CacheAfterShuffle(Rule):
                             message,
                             confidence=confidence(event.where),
                             happens_at=event.site,
-                            related=((cause.site, "this comes before it"), pipelines.reader(event)),
+                            related=((cause.site, "this step comes before it"), pipelines.reader(event)),
                             fix=unsafe("Cache first: epochs then differ", _first, step.site, cause.site),
                         )
 
@@ -115,15 +100,15 @@ def _frozen(
     """Step before a cache whose result it should not keep, and the message for it."""
     for index, step in enumerate(before):
         if pipelines.effect_of(step, event, "random") is not None and not _is_sample(before[index + 1 :]):
-            return step, "the cache keeps the random values of the first epoch"
+            return step, "`cache` freezes the random values of the first epoch"
     for index, step in enumerate(before):
         limited = _is_sample(before[index + 1 :])
         if step.name == "repeat" and known(step.arguments.get("count", 0)) not in (0, 1) and not limited:
-            return step, "the cache holds every repetition of the data"
+            return step, "`cache` stores every repetition of the data"
         later = {one.name for one in (*before[index + 1 :], *after)}
         if step.name == "shuffle" and not later & {"shuffle", "take", "skip", "shard"}:
             if known(step.arguments.get("reshuffle_each_iteration", 2)) is not False:
-                return step, "the cache keeps the order of the first epoch"
+                return step, "`cache` freezes the order of the first epoch"
     return None
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DATASET_WORDS, Plan, Report, Rule, Severity, calls, confidence, events, unsafe
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, unsafe
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.words import DATASET_WORDS
 
 
 class DiscardedTransformation(Rule):

@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Caller,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    callers,
-    confidence,
-    events,
-    iterated_sources,
-    known,
-    possible,
-    symbol_of,
-    values,
-)
+from gpulint.plugin import Caller, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
+from gpulint.plugin.queries import callers, iterated_sources, known, symbol_of
 
 
 class PythonLoader(Rule):
@@ -128,7 +114,7 @@ def _report(site: Site, message: str, fitted: events.ModelFitted, read: events.E
         message,
         confidence=confidence(fitted.where),
         happens_at=fitted.site,
-        related=(*(((read.site, "for each sample, this"),) if read is not None else ()), *related),
+        related=(*(((read.site, "this runs for every sample"),) if read is not None else ()), *related),
     )
 
 

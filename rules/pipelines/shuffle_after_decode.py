@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint.api import (
-    PREPARING_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -16,18 +15,15 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    calls,
     confidence,
-    datasets_in,
     events,
-    known,
-    pipelines,
     possible,
-    statements,
-    symbol_of,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import calls, statements
+from gpulint.plugin.queries import datasets_in, known, pipelines, symbol_of
+from gpulint.plugin.words import PREPARING_WORDS
 
 LARGE = 2**30
 """Size in bytes from which a buffer counts as large."""
@@ -116,7 +112,7 @@ class ShuffleAfterDecode(Rule):
                         yield Report(
                             step.site,
                             text,
-                            instead="" if image.is_step else "leave it out: this dataset shuffles the files itself",
+                            instead="" if image.is_step else "remove it: this dataset shuffles its files itself",
                             confidence=confidence(event.where),
                             happens_at=event.site,
                             related=((image.site, "the images are decoded here"), pipelines.reader(event)),
@@ -199,13 +195,13 @@ def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: 
         if type(count) is int:
             if image.numbers is None:
                 if count >= MANY:
-                    return f"the buffer holds {count:,} decoded images"
+                    return f"the shuffle buffer holds {count:,} decoded images"
             elif count * image.batch * image.numbers * 4 >= LARGE:
                 what = "decoded images" if image.batch == 1 else f"batches of {image.batch} decoded images"
                 gigabytes = count * image.batch * image.numbers * 4 / 1e9
-                return f"the buffer holds {count:,} {what} ({gigabytes:.1f} GB)"
+                return f"the shuffle buffer holds {count:,} {what} ({gigabytes:.1f} GB)"
         elif image.is_step and _is_number_of_all(size, source):
-            return "the buffer holds all images, decoded"
+            return "the shuffle buffer holds all images, decoded"
     return None
 
 

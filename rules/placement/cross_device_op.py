@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DEVICE_WORDS,
-    DeviceName,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, values
+from gpulint.plugin.facts import DeviceName
+from gpulint.plugin.words import DEVICE_WORDS
 
 
 class CrossDeviceOp(Rule):
@@ -60,7 +51,7 @@ class CrossDeviceOp(Rule):
     name = "cross-device-op"
     severity = Severity.WARNING
     why = "each step copies its inputs from one GPU to another"
-    instead = "keep what is used together on one device, or say where the operation runs with `tf.device`"
+    instead = "keep tensors that are used together on one device, or choose the operation's device with `tf.device`"
     any_of_names = DEVICE_WORDS
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:

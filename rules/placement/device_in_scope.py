@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    chain,
-    confidence,
-    events,
-    mentions,
-    statements,
-    together,
-    unsafe,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, together, unsafe
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import chain
+from gpulint.plugin.symbols import mentions
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class DeviceInScope(Rule):
@@ -64,8 +55,8 @@ class DeviceInScope(Rule):
     code = "GPU104"
     name = "device-in-scope"
     severity = Severity.WARNING
-    why = "the operations of every replica go to this one GPU"
-    instead = "leave the placement to the strategy"
+    why = "the operations of all replicas run on this one GPU"
+    instead = "let the strategy choose the devices"
     any_of_names = STRATEGY_WORDS
 
     def on_device_entered(self, event: events.DeviceEntered, plan: Plan) -> Iterator[Report]:
@@ -77,11 +68,11 @@ class DeviceInScope(Rule):
         if together(event.where, strategy.where):
             yield Report(
                 event.site,
-                f"`tf.device` with `{device}` under a strategy",
+                f"operations are pinned to `{device}` under a strategy",
                 confidence=confidence(event.where, strategy.where),
-                related=((strategy.site, "the strategy is made here"), *chain(event.where)),
+                related=((strategy.site, "the strategy is created here"), *chain(event.where)),
                 fix=unsafe(
-                    "Take the block out of `tf.device`: the strategy places its operations",
+                    "Remove `tf.device`: the strategy chooses the devices",
                     statements.without_manager,
                     event.site,
                 ),

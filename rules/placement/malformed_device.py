@@ -5,23 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DEVICE_NAMES,
-    DEVICE_WORDS,
-    STRATEGY_WORDS,
-    Draft,
-    Edit,
-    Plan,
-    Refused,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    calls,
-    confidence,
-    events,
-    safe,
-)
+from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, events, safe
+from gpulint.plugin.fixes import calls
+from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS
 
 
 class MalformedDevice(Rule):
@@ -66,7 +52,7 @@ class MalformedDevice(Rule):
     name = "malformed-device"
     severity = Severity.ERROR
     why = "TensorFlow raises ValueError when it parses the name"
-    instead = "write it as `/GPU:0`, or with the job and task in front"
+    instead = "write `/GPU:0`, with job and task in front if needed"
     in_graph_mode = True
     context_insensitive = True
     any_of_names = DEVICE_WORDS | STRATEGY_WORDS
@@ -78,7 +64,7 @@ class MalformedDevice(Rule):
         meant = _meant(event.text)
         yield Report(
             event.site,
-            f"`{event.text}` names no device",
+            f"`{event.text}` is not a device name",
             instead=f"write `{meant}`" if meant else "",
             confidence=confidence(event.where),
             related=((event.call, "TensorFlow parses it here"),) if event.call != event.site else (),
@@ -99,5 +85,5 @@ def _meant(text: str) -> str:
 def _rewritten(draft: Draft, literal: Site, call: Site, meant: str) -> list[Edit]:
     """Write the name as TensorFlow parses it, unless PyTorch may parse it, too."""
     if "torch" in draft.module.words and draft.statement(draft.node(literal)) is not draft.statement(draft.node(call)):
-        raise Refused("it may be PyTorch's name of the device")
+        raise Refused("it may be a PyTorch device name")
     return calls.literal(draft, literal, meant)

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    DEVICE_NAMES,
-    DEVICE_WORDS,
-    Draft,
-    Edit,
-    Plan,
-    Refused,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    has_gpu_kernel,
-    scopes,
-    statements,
-    unsafe,
-)
+from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, events, unsafe
+from gpulint.plugin.facts import has_gpu_kernel
+from gpulint.plugin.fixes import scopes, statements
+from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS
 
 
 class NoGpuKernel(Rule):
@@ -66,7 +52,7 @@ class NoGpuKernel(Rule):
     code = "GPU105"
     name = "no-gpu-kernel"
     severity = Severity.WARNING
-    why = "it runs on the CPU, with a copy each way, or raises with soft placement off"
+    why = "it runs on the CPU, with a copy in each direction, or raises if soft placement is off"
     instead = "move it out of the device scope"
     any_of_names = DEVICE_WORDS
     source_pattern = DEVICE_NAMES
@@ -84,7 +70,7 @@ class NoGpuKernel(Rule):
                 confidence=confidence(event.where),
                 related=((scope.site, f"it is pinned to `{scope.device}` here"),),
                 supersedes=(scope.site,),
-                fix=unsafe("Take it out of the scope: it runs on the CPU anyway", _on_cpu, event.site, scope.site),
+                fix=unsafe("Move it out of the scope: it runs on the CPU anyway", _on_cpu, event.site, scope.site),
             )
 
 
@@ -95,7 +81,7 @@ def _on_cpu(draft: Draft, operation: Site, scope: Site) -> list[Edit]:
     if within == [statement]:
         return statements.without_manager(draft, scope)
     if draft.node(operation) is not getattr(statement, "value", None):
-        raise Refused("other operations stand in the same statement")
+        raise Refused("other operations are in the same statement")
     if within[:1] == [statement]:
         return statements.moved_out(draft, statement)
     device = draft.source(draft.node(scope)).partition("(")[0]

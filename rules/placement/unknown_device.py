@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS, Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS
 
 
 class UnknownDevice(Rule):
@@ -49,8 +50,8 @@ class UnknownDevice(Rule):
     code = "GPU107"
     name = "unknown-device"
     severity = Severity.ERROR
-    why = "the work moves to the CPU without a word, or a strategy hangs on it"
-    instead = "name a device that the configuration leaves; logical devices are numbered from 0"
+    why = "the work moves to the CPU silently, or a strategy hangs"
+    instead = "use a device that the configuration leaves visible; logical devices are numbered from 0"
     any_of_names = DEVICE_WORDS | STRATEGY_WORDS
     source_pattern = DEVICE_NAMES
 
@@ -62,7 +63,7 @@ class UnknownDevice(Rule):
             left = {0: "no GPU", 1: "one GPU"}.get(event.gpus, f"{event.gpus} GPUs")
             yield Report(
                 event.site,
-                f"`{event.text}` cannot exist: the program leaves itself {left}",
+                f"`{event.text}` does not exist: the program makes {left} visible",
                 confidence=confidence(event.where),
                 supersedes=(event.call,),
             )

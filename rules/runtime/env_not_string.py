@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    ENVIRONMENT_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -20,6 +19,7 @@ from gpulint.api import (
     safe,
     values,
 )
+from gpulint.plugin.words import ENVIRONMENT_WORDS
 
 
 class EnvNotString(Rule):
@@ -92,5 +92,5 @@ def _quoted(draft: Draft, setting: Site, number: Site) -> list[Edit]:
     """Put quotes around the number if it is in the statement itself."""
     literal = draft.node(number)
     if draft.statement(literal) is not draft.statement(draft.node(setting)):
-        raise Refused("the number is used elsewhere, too")
+        raise Refused("the number is also used elsewhere")
     return [draft.rewrite(literal, draft.quoted(draft.source(literal)))]

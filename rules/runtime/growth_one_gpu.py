@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    CONFIG_WORDS,
-    Condition,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -15,19 +13,16 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    calls,
-    compatible,
     confidence,
     events,
-    is_run_by_program,
-    length_of,
-    literal_of,
-    names,
-    statements,
     together,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import calls, names, statements
+from gpulint.plugin.queries import is_run_by_program
+from gpulint.plugin.symbols import Condition, compatible, length_of, literal_of
+from gpulint.plugin.words import CONFIG_WORDS
 
 
 class GrowthOneGpu(Rule):
@@ -104,7 +99,7 @@ class GrowthOneGpu(Rule):
                 call = event.where.caller.site if device.index is None else None
                 yield Report(
                     call or event.site,
-                    f"memory growth set for GPU {index} only",
+                    f"memory growth is set for GPU {index} only",
                     confidence=confidence(event.where),
                     fix=unsafe("Set it for all GPUs in a loop", _for_all, event.site) if call is None else None,
                     happens_at=event.site,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CONFIG_WORDS, Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin.words import CONFIG_WORDS
 
 
 class GrowthWithLimit(Rule):
@@ -47,7 +48,7 @@ class GrowthWithLimit(Rule):
     code = "GPU306"
     name = "growth-with-limit"
     severity = Severity.ERROR
-    why = "the two exclude each other"
+    why = "the two settings exclude each other"
     instead = "keep one of the two"
     any_of_names = CONFIG_WORDS
 

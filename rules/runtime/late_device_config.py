@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    CONFIG_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    confidence,
-    events,
-    is_test,
-    known,
-    statements,
-    unsafe,
-    way,
-    way_to_start,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, unsafe
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import is_test, known, way, way_to_start
+from gpulint.plugin.words import CONFIG_WORDS
 
 
 class LateDeviceConfig(Rule):

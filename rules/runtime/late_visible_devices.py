@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, confidence, events, statements, unsafe, way, way_to_start
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, unsafe
+from gpulint.plugin.fixes import statements
+from gpulint.plugin.queries import way, way_to_start
 
 READ_BY_DRIVER = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
 READ_WITH_DEVICES = frozenset(
@@ -63,8 +65,8 @@ class LateVisibleDevices(Rule):
     name = "late-visible-devices"
     severity = Severity.WARNING
     is_performance = True
-    why = "it is read only once, when the devices are first asked for: this has no effect"
-    instead = "set it before the first call of TensorFlow, or use `tf.config.set_visible_devices`"
+    why = "TensorFlow reads it once, when it first lists the devices: this has no effect"
+    instead = "set it before the first TensorFlow call, or use `tf.config.set_visible_devices`"
     any_of_names = READ_BY_DRIVER | READ_WITH_DEVICES
 
     def __init__(self) -> None:
@@ -79,9 +81,9 @@ class LateVisibleDevices(Rule):
         if is_late and not event.repeats and not (event.site.path != plan.path and event.key in self._chosen):
             yield Report(
                 event.site,
-                f"`{event.key}` set after it was read",
+                f"`{event.key}` is set after TensorFlow has read it",
                 confidence=confidence(event.where),
-                related=((event.since, "the devices are asked for here"),) if event.since is not None else (),
+                related=((event.since, "the devices are listed here"),) if event.since is not None else (),
                 fix=unsafe(
                     "Move it up: the setting takes effect",
                     statements.moved_up,

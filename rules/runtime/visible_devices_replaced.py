@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import CONFIG_WORDS, Plan, Report, Rule, Severity, confidence, events, values
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, values
+from gpulint.plugin.words import CONFIG_WORDS
 
 
 class VisibleDevicesReplaced(Rule):
     """Visible devices set in a loop
 
     ## What it does
-    Finds `tf.config.set_visible_devices(gpu, "GPU")` for one GPU in each iteration of a loop over all of them.
+    Finds `tf.config.set_visible_devices(gpu, "GPU")` for one GPU in every iteration of a loop over all of them.
 
     ## Why is this bad
     Each call replaces the devices that the one before made visible, so that TensorFlow sees the last GPU only.
@@ -43,7 +44,7 @@ class VisibleDevicesReplaced(Rule):
     severity = Severity.ERROR
     any_of_names = CONFIG_WORDS
     why = "each call replaces the one before: only the last GPU is visible"
-    instead = "leave it out, for all GPUs are visible by default, or pass a list of those that you want"
+    instead = "remove it, since all GPUs are visible by default, or pass a list of the GPUs that you want"
 
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
         context = event.where.context
@@ -55,7 +56,7 @@ class VisibleDevicesReplaced(Rule):
         if is_each and event.where.path <= loop.start | event.where.assumed:
             yield Report(
                 event.site,
-                "the visible GPU is set in each iteration of a loop",
+                "the visible GPU is set in every iteration of a loop",
                 confidence=confidence(event.where),
                 related=((loop.site, "the loop over the GPUs"),),
             )

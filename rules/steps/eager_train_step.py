@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
-from gpulint.api import (
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, unsafe, values
+from gpulint.plugin.fixes import loops
+from gpulint.plugin.queries import (
     are_few,
     callers,
     chain,
-    confidence,
-    events,
     fitting_loops,
     has_compiled_way,
     in_every_turn,
+    is_rare,
     leaves,
-    loops,
-    possible,
     symbol_of,
-    unsafe,
-    values,
 )
+from gpulint.plugin.symbols import Symbol
 
 
 class EagerTrainStep(Rule):
@@ -35,12 +27,15 @@ class EagerTrainStep(Rule):
 
     ## What it does
     Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop runs and that no
-    `tf.function` compiles.
+    `tf.function` compiles, and `apply_gradients` outside the `tf.function` that takes the gradients: one finding for
+    each training loop.
 
     ## Why is this bad
     Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
     them. Measured: 37 times the time for a small dense network, 5.5 times for a small convolutional one, 34 times for a
-    GRU (`benchmarks/experiments/eager_train_step.py`). Tracing pays off after 10 to 20 steps.
+    GRU (`benchmarks/experiments/eager_train_step.py`). Tracing pays off after 10 to 20 steps. With Adam, most of that
+    time is the update: a step that is compiled up to `apply_gradients` takes 29 times as long as one that is compiled
+    to the end.
 
     ## Example
     ```python
@@ -85,7 +80,7 @@ class EagerTrainStep(Rule):
     Steps that are decorated or wrapped anywhere, also by the caller; `train_step` overrides of a model that is fitted;
     functions behind a decorator unknown to gpulint, unless they read tensors as only eager code can (`.numpy()`,
     `float`); steps outside loops, in a loop of at most ten iterations, or in one that calls `fit` in every iteration;
-    an eager mode next to a compiled one; tapes of a compiled function; replica functions (GPU207); functions that a
+    an eager mode next to a compiled one; replica functions (GPU207); functions that a
     compiled one passes on.
 
     ## Fix
@@ -101,8 +96,10 @@ class EagerTrainStep(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = frozenset({"GradientTape", ".minimize"})
-    why = "each operation of the step is dispatched from Python"
+    yields_to = ("GPU502",)
+    why = "Python dispatches every operation of the step"
     instead = "put the step into a function decorated with `@tf.function`"
+    cost = "5 to 37 × slower"
 
     def __init__(self) -> None:
         self._steps: list[tuple[events.Event, tuple[values.Tensor, ...]]] = []
@@ -187,6 +184,9 @@ class EagerTrainStep(Rule):
                 continue
             if isinstance(event, events.GradientsApplied) and not in_every_turn(event, of_step[-1], applied):
                 continue
+            if _is_compiled(taken):
+                yield from self._half_compiled(event, taken, of_step[-1])
+                continue
             if any(self._may_be_compiled(loss, taken) for loss in possible(taken.loss, taken.where)):
                 continue
             functions = [caller.definition for one in (event, taken) for caller in callers(one.where.caller)]
@@ -201,11 +201,11 @@ class EagerTrainStep(Rule):
             told.add(step)
             report = Report(
                 place,
-                "the training step is run eagerly",
+                "the training step runs eagerly",
                 confidence=confidence(event.where),
                 related=((of_step[-1].site, "in this loop"), *chain(event.where)),
                 fix=unsafe(
-                    "Decorate it with `@tf.function`: its Python code runs at tracing only",
+                    "Decorate it with `@tf.function`: its Python code then runs only while tracing",
                     loops.compiled,
                     place,
                 )
@@ -217,9 +217,28 @@ class EagerTrainStep(Rule):
             reports[report] = (taken.where.caller.definition, around)
         places = {report.site for report in reports}
         innermost = {report.related[0][0] for report in reports}
+        of_loop: dict[Site, list[Report]] = defaultdict(list)
         for report, (function, around) in reports.items():
             if function == report.site or (function not in places and innermost.isdisjoint(around)):
-                yield report
+                of_loop[report.related[0][0]].append(report)
+        for several in of_loop.values():
+            first = min(several, key=lambda report: report.fix is None)
+            others = tuple((report.site, "also run eagerly") for report in several if report is not first)
+            yield replace(first, related=(*first.related, *others))
+
+    def _half_compiled(self, event: events.Event, taken: events.GradientTaken, loop: Loop) -> Iterator[Report]:
+        """The report about gradients of a compiled function that eager code applies."""
+        functions = (caller.definition for caller in callers(event.where.caller))
+        is_of_model = isinstance(event, events.GradientsApplied) and not _are_few_variables(taken.by)
+        if is_of_model and self._wrapped.isdisjoint(functions) and not is_rare(event.where, loop):
+            yield Report(
+                event.site,
+                "the gradients of a compiled function are applied eagerly",
+                why="Python dispatches the update of each variable operation by operation",
+                instead="call it inside the `tf.function` that takes the gradients",
+                confidence=confidence(event.where),
+                related=((loop.site, "in this loop"), (taken.site, "the gradients are taken here")),
+            )
 
     def _may_be_compiled(self, loss: values.Value, taken: events.GradientTaken) -> bool:
         """Whether the work may be in a compiled function: where that is unknown, no model is called here."""
@@ -235,6 +254,20 @@ class EagerTrainStep(Rule):
             if tensor.gradient is not None and (taken := self._gradients.get(tensor.gradient.site)) is not None:
                 return taken
         return None
+
+
+def _is_compiled(taken: events.GradientTaken) -> bool:
+    """Whether a compiled function takes the gradients, or computes the whole loss."""
+    losses = possible(taken.loss, taken.where)
+    return taken.where.context.traced is not None or (
+        bool(losses) and all(isinstance(loss, values.Tensor) and loss.compiled for loss in losses)
+    )
+
+
+def _are_few_variables(by: values.Value | None) -> bool:
+    """Whether gradients are taken with respect to one or two variables that the program names."""
+    named = [by] if not isinstance(by, values.Items) else by.items
+    return named is not None and len(named) < 3 and all(isinstance(one, values.Variable) for one in named)
 
 
 def _calls_owner(loss: Symbol, variables: Symbol) -> bool:

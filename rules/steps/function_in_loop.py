@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Literal,
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Symbol,
-    Where,
-    are_few,
-    confidence,
-    events,
-    in_every_turn,
-    is_run_by_program,
-    mentions,
-    rounds,
-    values,
-    words,
-)
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Where, confidence, events, values
+from gpulint.plugin.queries import are_few, in_every_turn, is_run_by_program, rounds
+from gpulint.plugin.symbols import Literal, Symbol, mentions, words
 
 
 class FunctionInLoop(Rule):
@@ -77,8 +61,9 @@ class FunctionInLoop(Rule):
     is_performance = True
     any_of_names = frozenset({"function"})
     source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
-    why = "it is traced again in each round"
-    instead = "make it once, before the loop"
+    why = "every iteration traces it again"
+    instead = "create it once, before the loop"
+    cost = "about 20 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         made = [
@@ -108,7 +93,7 @@ class FunctionInLoop(Rule):
             if (event.site, loop.site) in called and loop.site not in builds:
                 yield Report(
                     event.site,
-                    "a `tf.function` is made and called in each round of a loop",
+                    "a `tf.function` is created and called in every iteration of a loop",
                     confidence=confidence(event.where),
                     related=((loop.site, "the loop"),),
                 )

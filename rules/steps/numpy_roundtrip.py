@@ -5,25 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    TRAINING_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    every_step,
-    in_every_turn,
-    is_rare,
-    loop_around,
-    round_trip,
-    step_loops,
-    updates,
-    values,
-    with_step,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, values
+from gpulint.plugin.queries import every_step, in_every_turn, is_rare, loop_around, step_loops, updates, with_step
+from gpulint.plugin.symbols import round_trip
+from gpulint.plugin.words import TRAINING_WORDS
 
 
 class NumpyRoundtrip(Rule):
@@ -100,8 +85,9 @@ class NumpyRoundtrip(Rule):
     is_performance = True
     once_a_row = True
     any_of_names = TRAINING_WORDS
-    why = "the data goes to the host and back, and both sides wait"
-    instead = "use the operation of TensorFlow"
+    why = "the data travels to the host and back, and both sides wait"
+    instead = "use the TensorFlow operation"
+    cost = "4 × slower or more for large tensors"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         made = [(event, reads) for event in self.all(events.OpCalled) if (reads := _reads_into(event))]
@@ -123,7 +109,7 @@ class NumpyRoundtrip(Rule):
             if any(loop.site in read_in[read] for read in reads):
                 yield Report(
                     event.site,
-                    "a tensor is made again of what was read from one",
+                    "a tensor is converted to NumPy and back",
                     confidence=confidence(event.where),
                     related=tuple((read, "it is read into NumPy here") for read in reads),
                     supersedes=reads,
@@ -146,7 +132,7 @@ class NumpyRoundtrip(Rule):
                 yield Report(
                     event.site,
                     "all weights go through NumPy in every step",
-                    instead="`assign` the variables their new values in a `tf.function`",
+                    instead="`assign` the new values to the variables in a `tf.function`",
                     confidence=confidence(event.where),
                     related=((got[0], "they are read into NumPy here"), (loop.site, "the step loop")),
                 )

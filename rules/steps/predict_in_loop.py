@@ -5,37 +5,30 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 
-from gpulint.api import (
-    MODEL_WORDS,
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
+from gpulint.plugin.queries import (
     are_few,
-    confidence,
-    events,
     goes_over_data,
     in_every_turn,
+    is_rare,
+    known,
+    leaves,
+    rounds,
+    step_loops,
+    symbol_of,
+)
+from gpulint.plugin.symbols import (
+    Symbol,
     is_drawn,
     is_given,
     is_next_batch,
     is_observed,
-    is_rare,
     is_single,
     is_small_part,
-    known,
-    leaves,
-    possible,
-    rounds,
-    step_loops,
-    symbol_of,
-    values,
     varies,
     words,
 )
+from gpulint.plugin.words import MODEL_WORDS
 
 
 class PredictInLoop(Rule):
@@ -93,8 +86,9 @@ class PredictInLoop(Rule):
     is_performance = True
     any_of_names = frozenset({".predict(", ".evaluate(", ".predict_on_batch(", ".fit("})
     all_of_name_sets = (MODEL_WORDS,)
-    why = "each call makes a dataset, an iterator and callbacks anew: some 50 ms"
+    why = "every call rebuilds a dataset, an iterator and callbacks (about 50 ms)"
     instead = "predict all samples in one call, or use `model.predict_on_batch(x)` or `model(x, training=False)`"
+    cost = "about 50 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         fitted = list(self._fits())
@@ -150,13 +144,13 @@ class PredictInLoop(Rule):
                 continue
             yield Report(
                 event.site,
-                f"`{event.how}` of one sample in each round of a loop"
+                f"`{event.how}` of one sample in every iteration of a loop"
                 if one
-                else f"`{event.how}` in each training step"
+                else f"`{event.how}` in every training step"
                 if in_step
-                else f"`{event.how}` in each step of an environment"
+                else f"`{event.how}` in every step of an environment"
                 if acts
-                else f"`{event.how}` of one batch in each round of a loop",
+                else f"`{event.how}` of one batch in every iteration of a loop",
                 why=_OF_BATCHES if event.how == "predict_on_batch" else "",
                 instead=_INSTEAD[event.how],
                 confidence=confidence(event.where),
@@ -179,7 +173,7 @@ class PredictInLoop(Rule):
             if one or any(is_small_part(value) or is_next_batch(value, loop) or _is_sampled(value) for value in given):
                 yield Report(
                     event.site,
-                    f"`fit` of one {'sample' if one else 'batch'} in each iteration of a loop",
+                    f"`fit` of one {'sample' if one else 'batch'} in every iteration of a loop",
                     instead="call `model.train_on_batch(x, y)`" + (", with many samples at a time" if one else ""),
                     confidence=confidence(event.where),
                     related=((loop.site, "the loop"),),
@@ -275,7 +269,7 @@ _INSTEAD = {
 }
 """Method → alternative to suggest; empty where the rule's own text applies."""
 
-_OF_BATCHES = "a batch of one costs as much as one of many: the GPU has next to nothing to do"
+_OF_BATCHES = "a batch of one sample takes as long as one of many: the GPU is almost idle"
 
 _ROUNDS = frozenset({"epoch", "epochs", "ep", "fold", "trial", "run", "iteration"})
 """Words in the name of a loop variable that say that an iteration is much work."""

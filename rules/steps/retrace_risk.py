@@ -5,23 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Loop,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    are_few,
-    changing_number,
-    confidence,
-    differ_in_numbers,
-    events,
-    leaves,
-    possible,
-    values,
-)
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
+from gpulint.plugin.queries import are_few, leaves
+from gpulint.plugin.symbols import Symbol, changing_number, differ_in_numbers
 
 
 class RetraceRisk(Rule):
@@ -78,8 +64,9 @@ class RetraceRisk(Rule):
     is_performance = True
     any_of_names = frozenset({"function"})
     source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
-    why = "the function is traced anew for each new Python value"
+    why = "every new Python value traces the function again"
     instead = "pass a tensor: `tf.constant(value)`"
+    cost = "about 20 × slower"
 
     def __init__(self) -> None:
         self._before: dict[tuple[object, ...], list[tuple[int, Symbol]]] = defaultdict(list)
@@ -94,19 +81,19 @@ class RetraceRisk(Rule):
             for value in possible(argument, event.where):
                 lambda_ = isinstance(value, values.Function) and value.name == "<lambda>"
                 if lambda_ and _stands_at(value, event.arguments.sites.get(key)):
-                    what = "a new lambda"
+                    what = "it gets a new lambda"
                 elif any(
                     self._changes((event.site, key, position), loop, leaf, plan)
                     for position, leaf in enumerate(leaves(value))
                 ):
-                    what = "other Python numbers" if isinstance(value, values.Items) else "another Python number"
+                    what = "Python numbers change" if isinstance(value, values.Items) else "a Python number changes"
                 elif (made_in := self._made_in(event, key, value)) is not None:
-                    what, loop = "a new function", made_in
+                    what, loop = "it gets a new function", made_in
                 else:
                     continue
                 yield Report(
                     event.site,
-                    f"a `tf.function` is called with {what} in each round",
+                    f"`tf.function` retraces in every iteration: {what}",
                     confidence=confidence(event.where),
                     related=((event.wrapped_at, "traced here"), (loop.site, "the loop")),
                 )

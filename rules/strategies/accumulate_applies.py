@@ -5,26 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    Literal,
-    Loop,
-    Path,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
-    callers,
-    confidence,
-    events,
-    mentions,
-    values,
-    varies,
-    words,
-    words_of,
-)
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, values
+from gpulint.plugin.queries import callers
+from gpulint.plugin.symbols import Literal, Path, Symbol, mentions, varies, words, words_of
 
 
 class AccumulateApplies(Rule):
@@ -104,7 +87,7 @@ class AccumulateApplies(Rule):
     any_of_names = frozenset({"GradientTape", ".minimize"})
     source_pattern = r"(?i)accum|micro|GradientTape|[\w)\]] ?% ?[\w(]"
     why = "the effective batch is that of one micro-step"
-    instead = "add the gradients up and apply their sum every n-th step, or use `gradient_accumulation_steps`"
+    instead = "sum the gradients and apply the sum every n-th step, or use `gradient_accumulation_steps`"
 
     def __init__(self) -> None:
         self._divided: set[int] = set()
@@ -180,7 +163,7 @@ class AccumulateApplies(Rule):
     def _problem(self, applied: Where, gradient: values.Gradient) -> str:
         loops = applied.context.loops
         if _one_by_one(applied, gradient.where):
-            return "the gradients of the micro-steps are applied one by one instead of being added up"
+            return "the gradients of the micro-steps are applied one by one instead of being summed"
         if not loops or gradient.where.context.loops != loops:
             return ""
         if _is_of_one(applied.path):
@@ -192,7 +175,7 @@ class AccumulateApplies(Rule):
         over_micro_steps = loops[-1].iterable is not None and _speaks_of_accumulation(loops[-1].iterable)
         scaled_for = isinstance(gradient.loss, values.Tensor) and gradient.loss.serial in self._divided
         if over_micro_steps or scaled_for:
-            return "gradients are applied on every micro-step instead of being added up"
+            return "gradients are applied on every micro-step instead of being summed"
         return ""
 
 
@@ -280,7 +263,7 @@ def _misused(
     if replaced and not added and _every_nth(applied.where.path - replaced[0].where.path):
         yield Report(
             replaced[0].site,
-            "each micro-step overwrites the gradients of the one before: nothing adds them up",
+            "each micro-step overwrites the gradients of the one before: nothing sums them",
             confidence=confidence(applied.where, replaced[0].where),
             related=((applied.site, "they are applied here"),),
         )
@@ -289,28 +272,28 @@ def _misused(
     elif added and emptied and _are_rarer(emptied, applied.where):
         yield Report(
             applied.site,
-            "the sum of gradients is applied at every micro-step, and emptied only now and then",
+            "the sum of gradients is applied at every micro-step, and reset only now and then",
             confidence=confidence(applied.where, emptied[0].where),
-            related=((added[0].site, "they are added up here"), (emptied[0].site, "the sum is emptied here")),
+            related=((added[0].site, "they are summed here"), (emptied[0].site, "the sum is reset here")),
         )
     elif added and emptied and (loop := _growing_in(applied.where, added, emptied)) is not None:
         yield Report(
             applied.site,
-            "the sum of gradients is applied at every micro-step, and emptied only after the loop",
+            "the sum of gradients is applied at every micro-step, and reset only after the loop",
             confidence=confidence(applied.where, emptied[0].where),
             related=(
                 (loop.site, "the sum grows in this loop"),
-                (added[0].site, "they are added up here"),
-                (emptied[0].site, "the sum is emptied here"),
+                (added[0].site, "they are summed here"),
+                (emptied[0].site, "the sum is reset here"),
             ),
         )
     elif added and not emptied and not replaced and not is_handed_out:
         if (loop := _growing_in(applied.where, added, [])) is not None:
             yield Report(
                 applied.site,
-                "the sum of gradients is applied at every micro-step, and never emptied",
+                "the sum of gradients is applied at every micro-step, and never reset",
                 confidence=confidence(applied.where, added[0].where),
-                related=((loop.site, "the sum grows in this loop"), (added[0].site, "they are added up here")),
+                related=((loop.site, "the sum grows in this loop"), (added[0].site, "they are summed here")),
             )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -16,14 +15,14 @@ from gpulint.api import (
     Site,
     confidence,
     events,
-    is_batch,
-    leaves,
-    loops,
-    names,
     possible,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import loops, names
+from gpulint.plugin.queries import leaves
+from gpulint.plugin.symbols import is_batch
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class DatasetNotDistributed(Rule):
@@ -121,15 +120,15 @@ class DatasetNotDistributed(Rule):
             what = "tensors" if any(isinstance(value, values.Tensor) for value in given) else "arrays"
             report = Report(
                 event.site,
-                f"`strategy.run` is given {what}, which every replica gets whole",
-                instead=f"give each replica its part: make a dataset of the {what}, and distribute that",
+                f"`strategy.run` passes the whole of {what} to every replica",
+                instead=f"create a dataset of the {what} and distribute it, so that each replica gets its own part",
                 confidence=confidence(event.where, event.strategy.where),
             )
             self._given_whole.append((event, report))
         if plain:
             yield Report(
                 event.site,
-                "`strategy.run` is given batches of a dataset that is not distributed",
+                "`strategy.run` gets batches of a dataset that is not distributed",
                 confidence=confidence(event.where, event.strategy.where),
                 related=((plain[0].site, "the batch comes from here"),),
                 fix=unsafe(
@@ -149,9 +148,9 @@ class DatasetNotDistributed(Rule):
                 yield Report(
                     event.site,
                     "`train_on_batch` gives every replica the whole batch",
-                    instead="train with `fit`, or in a loop of your own over a distributed dataset",
+                    instead="train with `fit`, or in your own loop over a distributed dataset",
                     confidence=confidence(event.where, strategy.where),
-                    related=((strategy.site, "the model is under this strategy"),),
+                    related=((strategy.site, "the model is created under this strategy"),),
                 )
 
 

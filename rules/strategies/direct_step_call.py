@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -16,16 +15,15 @@ from gpulint.api import (
     Severity,
     Site,
     Where,
-    callers,
-    calls,
     confidence,
     events,
-    names,
-    statements,
     together,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import calls, names, statements
+from gpulint.plugin.queries import callers
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class DirectStepCall(Rule):
@@ -142,7 +140,7 @@ class DirectStepCall(Rule):
             if is_step
             else "gradients are applied outside `strategy.run`",
             confidence=confidence(event.where, strategy.where),
-            related=((strategy.site, "the strategy is made here"), (event.site, "it applies gradients here")),
+            related=((strategy.site, "the strategy is created here"), (event.site, "it applies gradients here")),
             fix=unsafe("Call it through `strategy.run`: every replica takes a step", _run, caller.site, strategy.site)
             if is_step and caller.site is not None
             else None,
@@ -161,7 +159,7 @@ def _run(draft: Draft, site: Site, strategy: Site) -> list[Edit]:
     """Replace `step(x)`, whose result is unused, with `strategy.run(step, args=(x,))`."""
     call = calls.call_around(draft, site)
     if not statements.is_whole(draft, call):
-        raise Refused("the result is used: it has a part of each replica then")
+        raise Refused("the result is used, and would be a value per replica")
     if any(given.star or given.keyword for given in call.arguments):
         raise Refused("arguments are passed by keyword")
     name = names.variable(draft, strategy, call)

@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Symbol,
-    Where,
-    callers,
-    confidence,
-    events,
-    possible,
-    symbol_of,
-    together,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, together, values
+from gpulint.plugin.queries import callers, symbol_of
+from gpulint.plugin.symbols import Symbol
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class LossNotAveraged(Rule):
@@ -109,7 +96,7 @@ class LossNotAveraged(Rule):
     severity = Severity.ERROR
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "gradients are summed over replicas, so each step is replicas × too large"
+    why = "gradients are summed over replicas: with N replicas each step is N × too large"
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"
 
     def on_loss_compiled(self, event: events.LossCompiled, plan: Plan) -> Iterator[Report]:
@@ -119,7 +106,7 @@ class LossNotAveraged(Rule):
             if reduced is not None and reduced.is_number and reduced.how in ("mean", "sum"):
                 yield Report(
                     reduced.site,
-                    "a loss for `compile` that is one number per replica is not divided by the number of replicas",
+                    "a `compile` loss that returns one number per replica is not divided by the number of replicas",
                     instead="return one loss for each example: reduce over all axes but the first",
                     confidence=confidence(event.where, event.strategy.where),
                     related=((event.site, "the model is compiled with it here"),),
@@ -153,12 +140,12 @@ class LossNotAveraged(Rule):
                         "the loss is divided by the batch of one replica, and batches are global"
                         if large
                         else "the loss is divided by a global batch size that is larger than the batches",
-                        why="each step is as many times too large as there are replicas"
+                        why="with N replicas each step is N × too large"
                         if large
-                        else "each step is as many times too small as there are replicas",
+                        else "with N replicas each step is N × too small",
                         instead="divide by the size that `batch` gets",
                         confidence=confidence(used.where),
-                        related=(((large or small)[0].site, "the batches are made here"),),
+                        related=(((large or small)[0].site, "the batches are created here"),),
                     )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    Where,
-    blamed,
-    callers,
-    chain,
-    confidence,
-    events,
-    makers,
-    scopes,
-    together,
-    unsafe,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, together, unsafe, values
+from gpulint.plugin.fixes import scopes
+from gpulint.plugin.queries import blamed, callers, chain, makers
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class ModelOutsideScope(Rule):
@@ -77,8 +62,8 @@ class ModelOutsideScope(Rule):
     severity = Severity.ERROR
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "its variables live on one device: Keras raises, or every other GPU idles"
-    instead = "build it inside `with strategy.scope():`"
+    why = "its variables live on one GPU: Keras raises, or all other GPUs idle"
+    instead = "create it inside `with strategy.scope():`"
 
     def __init__(self) -> None:
         self._used: list[values.Strategy] = []
@@ -133,7 +118,7 @@ class ModelOutsideScope(Rule):
                 and together(event.where, event.model.where, strategy.where)
             ):
                 yield self._report(
-                    event, event.model, strategy, "fitted outside it too: the strategy is not used", plan
+                    event, event.model, strategy, "fitted outside it, too: the strategy is not used", plan
                 )
 
     def _inside(self, event: events.Event, model: values.Model, how: str, plan: Plan) -> Iterator[Report]:
@@ -153,15 +138,15 @@ class ModelOutsideScope(Rule):
         if self._makers is None:
             self._makers = makers(plan)
         place = blamed(model, strategy)
-        related = [(strategy.site, "the strategy is made here"), (event.site, how)]
+        related = [(strategy.site, "the strategy is created here"), (event.site, how)]
         if model.site != place:
-            related.insert(0, (model.site, "the model is built here"))
+            related.insert(0, (model.site, "the model is created here"))
         return Report(
             place,
-            f"model built outside `strategy.scope()` and {how}",
+            f"model is created outside `strategy.scope()` and {how}",
             confidence=confidence(event.where, model.where, strategy.where),
             related=(*related, *chain(model.where, place)),
             fix=unsafe(
-                "Build it in the scope of the strategy", scopes.in_scope, place, strategy.site, self._makers
+                "Create it in the scope of the strategy", scopes.in_scope, place, strategy.site, self._makers
             ).one_at_a_time("scope"),
         )

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    FIRST_WITH_VARIABLES,
-    LEGACY_OPTIMIZERS,
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Offer,
     Plan,
     Report,
     Rule,
     Severity,
     Site,
-    blamed,
     confidence,
     events,
     possible,
-    scopes,
     together,
-    trained_models,
     unsafe,
     values,
 )
+from gpulint.plugin.facts import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS
+from gpulint.plugin.fixes import scopes
+from gpulint.plugin.queries import blamed, trained_models
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class OptimizerOutsideScope(Rule):
@@ -82,7 +80,7 @@ class OptimizerOutsideScope(Rule):
     raises = True
     any_of_names = STRATEGY_WORDS
     why = "Keras raises: the optimizer and the model belong to different strategies"
-    instead = "make the optimizer, or call `compile`, inside `with strategy.scope():`"
+    instead = "create the optimizer, or call `compile`, inside `with strategy.scope():`"
 
     def __init__(self) -> None:
         self._applied: list[tuple[events.GradientsApplied, values.Optimizer, values.Strategy]] = []
@@ -125,9 +123,9 @@ class OptimizerOutsideScope(Rule):
             if compiled.model in trained or compiled.where.caller.function:
                 yield Report(
                     compiled.site,
-                    "`compile` makes the optimizer outside the scope that the model was built in",
+                    "`compile` creates the optimizer outside the scope that the model was created in",
                     confidence=confidence(compiled.where, compiled.model.where),
-                    related=((compiled.model.site, "the model is built under the strategy here"),),
+                    related=((compiled.model.site, "the model is created under the strategy here"),),
                     fix=_in_scope(compiled.site, compiled.model.where.context.strategy),
                 )
         for event, optimizer, strategy in self._applied:
@@ -148,12 +146,12 @@ class OptimizerOutsideScope(Rule):
             place = blamed(optimizer, strategy)
             yield Report(
                 place,
-                "optimizer made outside the scope of the strategy that the model was built in",
+                "optimizer is created outside the scope that the model was created in",
                 why=""
                 if optimizer.has_slots
-                else "its one step counter is raised by every replica: schedules run too fast",
+                else "every replica increments its only step counter: schedules run too fast",
                 confidence=confidence(event.where, optimizer.where, strategy.where),
-                related=((strategy.site, "the strategy is made here"), (event.site, "it is used here")),
+                related=((strategy.site, "the strategy is created here"), (event.site, "it is used here")),
                 fix=_in_scope(place, strategy),
             )
 
@@ -161,5 +159,5 @@ class OptimizerOutsideScope(Rule):
 def _in_scope(place: Site, strategy: values.Strategy | None) -> Offer | None:
     if strategy is None:
         return None
-    offer = unsafe("Make it in the scope of the strategy", scopes.in_scope, place, strategy.site, frozenset())
+    offer = unsafe("Create it in the scope of the strategy", scopes.in_scope, place, strategy.site, frozenset())
     return offer.one_at_a_time("scope")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import STRATEGY_WORDS, Plan, Report, Rule, Severity, Site, confidence, events, together, values
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, together, values
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class PerReplicaRead(Rule):
@@ -94,7 +95,7 @@ class PerReplicaRead(Rule):
                 severity=Severity.INFO if event.how in _SHOWN else None,
                 related=(
                     (value.site, "it comes from here"),
-                    (value.strategy.site, "the strategy is made here"),
+                    (value.strategy.site, "the strategy is created here"),
                 ),
             )
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     Plan,
@@ -14,14 +13,15 @@ from gpulint.api import (
     Severity,
     Site,
     Where,
-    chain,
     confidence,
     events,
-    loops,
     possible,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import loops
+from gpulint.plugin.queries import chain
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class StrategyRunOutsideFunction(Rule):
@@ -88,7 +88,7 @@ class StrategyRunOutsideFunction(Rule):
     severity = Severity.WARNING
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "every operation of every replica is dispatched from Python"
+    why = "Python dispatches every operation of every replica"
     instead = "call it from a function decorated with `@tf.function`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -126,10 +126,10 @@ class StrategyRunOutsideFunction(Rule):
                     event.site,
                     "`strategy.run` is called in a loop without `tf.function`",
                     confidence=confidence(event.where, event.strategy.where),
-                    related=((event.strategy.site, "the strategy is made here"), *chain(event.where)),
+                    related=((event.strategy.site, "the strategy is created here"), *chain(event.where)),
                     instead=_BUILD_FIRST if unbuilt else "",
                     fix=unsafe(
-                        "Run it in a `tf.function`: Python code of the step runs at tracing only",
+                        "Run it in a `tf.function`: Python code of the step then runs only while tracing",
                         _compiled,
                         event.site,
                         event.strategy.site,

@@ -6,19 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Replica,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    confidence,
-    events,
-    together,
-    values,
-)
+from gpulint.plugin import Plan, Replica, Report, Rule, Severity, Site, confidence, events, together, values
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class TwoStrategies(Rule):
@@ -70,8 +59,8 @@ class TwoStrategies(Rule):
     severity = Severity.ERROR
     raises = True
     any_of_names = STRATEGY_WORDS
-    why = "TensorFlow raises: variables belong to the strategy that they were made under"
-    instead = "make one strategy and use it for everything"
+    why = "TensorFlow raises: variables belong to the strategy that they were created under"
+    instead = "create one strategy and use it everywhere"
 
     def __init__(self) -> None:
         self._trained: dict[Replica, list[values.Model]] = defaultdict(list)
@@ -142,8 +131,8 @@ class TwoStrategies(Rule):
         made = used.where.context.strategy
         if made is None or now is None or not together(event.where, used.where):
             return False
-        text = "made under one strategy and used under another"
-        return self._meet(_Mixed(event, made, now, text, ((used.site, "it is made here"),)))
+        text = "created under one strategy and used under another"
+        return self._meet(_Mixed(event, made, now, text, ((used.site, "it is created here"),)))
 
     def _meet(self, mixed: _Mixed) -> bool:
         if is_certain := mixed.is_certain():

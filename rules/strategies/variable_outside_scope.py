@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
+from gpulint.plugin import (
     Draft,
     Edit,
     JustifyingComment,
@@ -15,15 +14,15 @@ from gpulint.api import (
     Rule,
     Severity,
     Site,
-    blamed,
-    calls,
     confidence,
     events,
-    scopes,
     together,
     unsafe,
     values,
 )
+from gpulint.plugin.fixes import calls, scopes
+from gpulint.plugin.queries import blamed
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class VariableOutsideScope(Rule):
@@ -96,8 +95,8 @@ class VariableOutsideScope(Rule):
     severity = Severity.ERROR
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "there is one copy, updated once by each replica across devices"
-    instead = "make it inside `with strategy.scope():`"
+    why = "there is only one copy, which every replica updates across devices"
+    instead = "create it inside `with strategy.scope():`"
     yields_to = ("GPU201",)
 
     def on_state_updated(self, event: events.StateUpdated, plan: Plan) -> Iterator[Report]:
@@ -111,15 +110,15 @@ class VariableOutsideScope(Rule):
             what = "variable" if isinstance(event.target, values.Variable) else "metric"
             yield Report(
                 place,
-                f"{what} made outside `strategy.scope()` and updated by every replica",
+                f"{what} is created outside `strategy.scope()` and updated by every replica",
                 confidence=confidence(event.where, made, replica.strategy.where),
                 related=(
-                    (replica.strategy.site, "the strategy is made here"),
+                    (replica.strategy.site, "the strategy is created here"),
                     (event.site, "it is updated here"),
                 ),
-                unless=JustifyingComment((place,), frozenset({"outside"}), "scope"),
+                unless=JustifyingComment((place,), frozenset({"outside"}), frozenset({"scope"})),
                 fix=unsafe(
-                    "Make it in the scope of the strategy: each replica updates its own copy",
+                    "Create it in the scope of the strategy: each replica updates its own copy",
                     _in_scope,
                     place,
                     replica.strategy.site,
@@ -136,6 +135,6 @@ def _in_scope(draft: Draft, place: Site, strategy: Site, update: Site | None) ->
     if update is not None:
         given = calls.call_around(draft, update).arguments[:1]
         if not given or not draft.source(given[0].value).isdigit():
-            raise Refused("replicas may assign different values: the author must say what is to come of that")
+            raise Refused("replicas may assign different values: choose an `aggregation`")
         edits += calls.with_argument(draft, place, "aggregation", "tensorflow.VariableAggregation.ONLY_FIRST_REPLICA")
     return edits

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    Site,
-    callers,
-    confidence,
-    events,
-    together,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, together, values
+from gpulint.plugin.queries import callers
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class VariablesInReplica(Rule):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, events
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, events
 
 
 class FailingImport(Rule):
@@ -68,7 +68,7 @@ class FailingImport(Rule):
     raises = True
     in_graph_mode = True
     any_of_names = frozenset()
-    why = "the import raises ImportError, and code that only this name leads to was not checked"
+    why = "the import raises ImportError, and code reached only through this name was not checked"
     instead = "import a name that the module defines"
 
     def on_import_failed(self, event: events.ImportFailed, plan: Plan) -> Iterator[Report]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.api import Rule, Severity
+from gpulint.plugin import Rule, Severity
 
 
 class UnreadableFile(Rule):
@@ -36,5 +36,5 @@ class UnreadableFile(Rule):
     name = "syntax-error"
     severity = Severity.ERROR
     why = "nothing in this file was checked"
-    instead = "mend the file, or leave it out with `extend-exclude`"
+    instead = "fix the file, or exclude it with `extend-exclude`"
     on_by_default = True

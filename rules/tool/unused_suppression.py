@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.api import Rule, Severity
+from gpulint.plugin import Rule, Severity
 
 
 class UnusedSuppression(Rule):

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpulint.api import Plan, Report, Rule, Severity, Site
 from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.provenance import Provenance
 from gpulint.linting.selection import Catalogue
+from gpulint.plugin import Plan, Report, Rule, Severity, Site
 from gpulint.sources.modules import Lookup
 from tests.caching.projects import CALLERS, CATALOGUE, FILES, HELPERS, LIBRARY, MAIN, check, essence, make, write
 

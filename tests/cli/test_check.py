@@ -29,7 +29,11 @@ def check(*arguments: str, stdin: str | bytes | None = None, **environment: str)
 def test_findings_exit_with_1_and_their_absence_with_0(project: Path) -> None:
     assert check("pinned.py").exit_code == 1
     clean = check("clean.py")
-    assert (clean.exit_code, clean.stdout) == (0, "All checks passed!\n")
+    assert clean.exit_code == 0
+    assert clean.stdout.splitlines() == [
+        "All checks passed!",
+        "Checked for TensorFlow 2.21 (the newest known: nothing names one); 1 of 1 file uses it.",
+    ]
 
 
 def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
@@ -38,18 +42,19 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         "  --> pinned.py:3:6\n"
         '3 | with tf.device("/gpu:0"):\n'
         "  |      ^^^^^^^^^^^^^^^^^^^\n"
-        "  = why: the work is confined to this one GPU, whatever the machine has\n"
-        "  = help: leave the placement to TensorFlow, or make the model in `strategy.scope()` to use every GPU\n"
-        "  = fix: Take the block out of `tf.device`: TensorFlow places its operations (unsafe)\n"
+        "  = why: all of this work runs on one GPU, even if the machine has more\n"
+        "  = help: let TensorFlow choose the device, or create the model in `strategy.scope()` to use every GPU\n"
+        "  = fix: Remove `tf.device`: TensorFlow chooses the device (unsafe)\n"
         "  = rule: hardcoded-device\n"
         "\n"
         "Found 1 warning in 1 file. Up to 1 fixable with `--fix --unsafe-fixes`.\n"
+        "Checked for TensorFlow 2.21 (the newest known: nothing names one); 1 of 1 file uses it.\n"
     )
 
 
 def test_concise_output_is_one_line_a_finding(project: Path) -> None:
     out = check("--output-format", "concise").stdout
-    assert out.splitlines()[0] == "pinned.py:3:6: GPU101 operations are pinned to `/gpu:0`"
+    assert out.splitlines()[0] == "pinned.py:3:6: warning[GPU101] operations are pinned to `/gpu:0`"
 
 
 def test_github_output_escapes_and_places(project: Path) -> None:
@@ -61,8 +66,8 @@ def test_github_output_escapes_and_places(project: Path) -> None:
 def test_json_output_has_every_field_of_the_contract(project: Path) -> None:
     (finding,) = json.loads(check("--output-format", "json").stdout)
     assert set(finding) == {
-        "filename", "location", "end_location", "cell", "code", "name", "message", "severity", "confidence", "url",
-        "fix", "noqa_row", "related", "fingerprint", "evidence",
+        "filename", "location", "end_location", "cell", "code", "name", "message", "why", "help", "cost", "severity",
+        "confidence", "url", "fix", "no_fix", "noqa_row", "related", "fingerprint", "evidence",
     }  # fmt: skip
     assert finding["location"] == {"row": 3, "column": 6}
     assert (finding["code"], finding["severity"], finding["evidence"]) == ("GPU101", "warning", "static")
@@ -129,7 +134,7 @@ def test_the_last_line_counts_functions_that_were_not_followed_to_the_end(form: 
 def test_plan_says_where_and_why_the_analysis_stopped(project: Path) -> None:
     (project / "a.py").write_text(NESTED + "def f16(x):\n    tf.zeros(x)\n\nf0(4)\n")
     text = CliRunner().invoke(main, ["plan", "a.py"]).stdout
-    assert "Where gpulint stopped looking:\n  line 40: calls nest too deeply to be followed (call depth)\n" in text
+    assert "Where the analysis stopped:\n  line 40: calls nest too deeply to be followed (call depth)\n" in text
     (stop,) = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "a.py"]).stdout)["bounds"]
     assert (stop["bound"], stop["location"]["row"], stop["why"]) == (
         "call depth", 40, "calls nest too deeply to be followed",
@@ -147,7 +152,7 @@ def test_plan_says_where_in_another_file_the_analysis_stopped(project: Path) -> 
 
 def test_standard_input_has_the_name_it_is_given(project: Path) -> None:
     out = check("-", "--stdin-filename", "piped.py", "--output-format", "concise", stdin=PINNED).stdout
-    assert out.startswith("piped.py:3:6: GPU101")
+    assert out.startswith("piped.py:3:6: warning[GPU101]")
 
 
 def test_a_missing_path_is_an_error(project: Path) -> None:
@@ -171,8 +176,8 @@ def test_unreadable_files_give_one_diagnostic_and_the_run_goes_on(project: Path,
     result = check("--output-format", "concise")
     assert result.exit_code == 1
     assert [line.split(" ")[:2] for line in result.stdout.splitlines()[:-1]] == [
-        [f"broken.py:{place}:", "GPU001"],
-        ["pinned.py:3:6:", "GPU101"],
+        [f"broken.py:{place}:", "error[GPU001]"],
+        ["pinned.py:3:6:", "warning[GPU101]"],
     ]
 
 
@@ -190,7 +195,7 @@ def test_unreadable_files_give_one_diagnostic_and_the_run_goes_on(project: Path,
 def test_a_file_that_cannot_be_read_is_reported_whatever_it_imports(project: Path, text: str, place: str) -> None:
     (project / "other.py").write_text(text)
     done = check("other.py", "--output-format", "concise")
-    assert done.exit_code == 1 and done.stdout.startswith(f"other.py:{place}: GPU001 ")
+    assert done.exit_code == 1 and done.stdout.startswith(f"other.py:{place}: error[GPU001] ")
     assert check("other.py", "--output-format", "concise").stdout == done.stdout
 
 
@@ -237,7 +242,7 @@ def test_findings_in_a_helper_are_shown_only_when_it_is_checked(project: Path) -
     (project / "caller.py").write_text("import tensorflow as tf\nfrom helper import at\n\nat('/gpu:0')\n")
     assert check("caller.py").exit_code == 0
     out = check("caller.py", "helper.py", "--output-format", "concise").stdout
-    assert out.startswith("helper.py:5:10: GPU101")
+    assert out.startswith("helper.py:5:10: warning[GPU101]")
 
 
 def test_a_rule_can_be_explained_by_code_or_name() -> None:
@@ -261,3 +266,46 @@ def test_a_plan_says_what_happens_and_how_sure_that_is(project: Path) -> None:
     notes = json.loads(runner.invoke(main, ["plan", "train.py", "--output-format", "json"]).stdout)["notes"]
     model = next(note for note in notes if note["kind"] == "model")
     assert (model["certainty"], model["scopes"]) == ("may", ["MirroredStrategy scope"])
+
+
+@pytest.mark.parametrize(
+    ("files", "last"),
+    [
+        ({"a.py": "import torch\n", "b.py": "import torch\n"}, "0 of 2 files use TensorFlow."),
+        ({"a.py": "import torch\n"}, "0 of 1 file uses TensorFlow."),
+        (
+            {"a.py": "import tensorflow\n", "b.py": "", "requirements.txt": "tensorflow==2.16.1\n"},
+            "Checked for TensorFlow 2.16 (requirements.txt); 1 of 2 files use it.",
+        ),
+        (
+            {"a.py": "import tensorflow\n", "README.md": "Ported from code for TensorFlow 2.3.\n"},
+            "Checked for TensorFlow 2.21 (the newest known: nothing names one); 1 of 1 file uses it.",
+        ),
+        (
+            {"a.py": "import tensorflow\n", "b/c.py": "import keras\n", "b/gpulint.toml": 'target-tensorflow = "2.10"'},
+            "Checked for TensorFlow 2.10 (b/gpulint.toml, 1 file), 2.21 (the newest known: nothing names one, 1 file); "
+            "2 of 2 files use it.",
+        ),
+    ],
+)
+def test_the_last_line_says_what_was_checked(
+    files: dict[str, str], last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for _ in range(2):  # the second result is a cached one
+        assert check().stdout.splitlines()[-1] == last
+    assert "README" not in check("--output-format", "json-full").stdout
+
+
+def test_withheld_findings_are_counted_as_they_would_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    helper = "import tensorflow as tf\n\ndef optimizer(rate):\n    return tf.keras.optimizers.Adam(lr=rate)\n"
+    (tmp_path / "helper.py").write_text(helper, encoding="utf-8")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text("from helper import optimizer\n\noptimizer(0.1)\n", encoding="utf-8")
+    assert "1 finding of GPU901 is not shown" in check().stdout
+    shown = check("--extend-select", "GPU901", "--output-format", "json").stdout
+    assert [one["code"] for one in json.loads(shown)] == ["GPU901"]

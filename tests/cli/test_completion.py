@@ -71,7 +71,7 @@ def complete(request: pytest.FixtureRequest, tmp_path: Path) -> Complete:
 
 def test_each_shell_completes_with_the_script_it_is_given(complete: Complete) -> None:
     assert complete("pro") == ["probe"]
-    assert complete("check", "--output-format", "json") == ["json", "json-lines"]
+    assert complete("check", "--output-format", "json") == ["json", "json-full", "json-lines"]
     assert complete("check", "--ignore", "GPU1,model-o") == ["GPU1,model-outside-scope"]
 
 
@@ -103,7 +103,7 @@ def test_rules_of_the_project_are_offered_while_they_can_be_read(
     (tmp_path / "gpulint.toml").write_text('rule-paths = ["lint"]\n')
     (tmp_path / "lint").mkdir()
     (tmp_path / "lint" / "small.py").write_text(
-        'from gpulint.api import Rule, Severity\n\n\nclass SmallBatch(Rule):\n    "Batch too small"\n\n'
+        'from gpulint.plugin import Rule, Severity\n\n\nclass SmallBatch(Rule):\n    "Batch too small"\n\n'
         "    code = 'ACM001'\n    name = 'small-batch'\n    severity = Severity.WARNING\n    why = instead = 'x'\n"
     )
     assert offered("rule", "ACM") == ["ACM001"]

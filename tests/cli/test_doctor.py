@@ -38,7 +38,7 @@ def test_json_for_programs_and_the_same_status(tmp_path: Path) -> None:
 def test_a_tensorflow_that_crashes_is_told_of_without_a_traceback(tmp_path: Path) -> None:
     done = doctor(site=tensorflow(tmp_path, "import os\nos.abort()\n"))
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "`import tensorflow` is ended by" in done.stdout
+    assert "`import tensorflow` crashes with" in done.stdout
 
 
 def test_the_report_goes_into_a_file(tmp_path: Path) -> None:

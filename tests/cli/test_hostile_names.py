@@ -69,15 +69,18 @@ def run(project: Path, *arguments: str, status: int = 1) -> tuple[str, str]:
 COUNTED: dict[str, Callable[[str], int]] = {
     "text": lambda text: len(re.findall(r"(?m)^warning\[GPU101\]", text)),
     "full": lambda text: len(re.findall(r"(?m)^warning\[GPU101\]", text)),
-    "concise": lambda text: len(re.findall(r"(?m):5:10: GPU101 ", text)),
-    "grouped": lambda text: len(re.findall(r"(?m)^ +5:10 +GPU101 ", text)),
+    "concise": lambda text: len(re.findall(r"(?m):5:10: warning\[GPU101\] ", text)),
+    "grouped": lambda text: len(re.findall(r"(?m)^ +5:10 +warning\[GPU101\] ", text)),
     "pylint": lambda text: len(re.findall(r"(?m):5: \[GPU101\(", text)),
     "json": lambda text: sum(one["code"] == "GPU101" for one in json.loads(text)),
     "json-lines": lambda text: sum(json.loads(one)["code"] == "GPU101" for one in text.splitlines()),
     "sarif": lambda text: sum(one["ruleId"] == "GPU101" for one in json.loads(text)["runs"][0]["results"]),
     "gitlab": lambda text: sum(one["check_name"] == "hardcoded-device" for one in json.loads(text)),
     "rdjson": lambda text: sum(one["code"]["value"] == "GPU101" for one in json.loads(text)["diagnostics"]),
-    "junit": lambda text: len(ElementTree.fromstring(text).findall(".//testcase[@name='GPU101 5:10']/failure")),
+    "junit": lambda text: sum(
+        case.get("name", "").startswith("GPU101 hardcoded-device") and case.find("failure") is not None
+        for case in ElementTree.fromstring(text).findall(".//testcase[@line='5']")
+    ),
     "github": lambda text: sum("GPU101" in (github_command(one) or ("", {}, ""))[2] for one in text.splitlines()),
     "azure": lambda text: sum(
         (azure_command(one) or ("", {"code": ""}, ""))[1]["code"] == "GPU101" for one in text.splitlines()

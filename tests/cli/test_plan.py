@@ -73,3 +73,44 @@ def test_events_of_other_files_and_cells_say_where_they_are(in_folder: Path) -> 
 def test_a_program_without_events_says_so(in_folder: Path) -> None:
     (in_folder / "empty.py").write_text("import tensorflow as tf\n")
     assert CliRunner().invoke(main, ["plan", "--events", "empty.py"]).stdout == "The program has no event.\n"
+
+
+def test_a_folder_is_shown_file_by_file(in_folder: Path) -> None:
+    (in_folder / "train.py").write_text(PROGRAM)
+    (in_folder / "lib").mkdir()
+    (in_folder / "lib" / "other.py").write_text(PROGRAM.replace("Mirrored", "OneDevice"))
+    (in_folder / "lib" / "silent.py").write_text("x = 1\n")
+    out = CliRunner().invoke(main, ["plan", "."]).stdout
+    alone = [CliRunner().invoke(main, ["plan", name]).stdout for name in ("lib/other.py", "train.py")]
+    assert out == "\n".join(alone)
+    plans = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "lib", "train.py"]).stdout)
+    assert [(one["path"].rpartition("/")[2], len(one["notes"]) > 0) for one in plans] == [
+        ("other.py", True),
+        ("train.py", True),
+    ]
+
+
+def test_a_folder_with_nothing_to_show_says_so(in_folder: Path) -> None:
+    (in_folder / "silent.py").write_text("x = 1\n")
+    assert CliRunner().invoke(main, ["plan", "."]).stdout == "Nothing to show in 1 file.\n"
+    assert json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "."]).stdout) == []
+
+
+def test_a_file_that_cannot_be_parsed_does_not_hide_the_others(in_folder: Path) -> None:
+    (in_folder / "train.py").write_text(PROGRAM)
+    (in_folder / "broken.py").write_text("x = (\n")
+    done = CliRunner().invoke(main, ["plan", "."])
+    assert done.exit_code == 1 and "broken.py:1:5" in done.stderr and "MirroredStrategy" in done.stdout
+
+
+def test_conditions_are_spelled_out(in_folder: Path) -> None:
+    (in_folder / "train.py").write_text(
+        "import argparse\nimport sys\nimport tensorflow as tf\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--a')\nparser.add_argument('--b')\nargs = parser.parse_args()\n"
+        "if args.a and args.b:\n    tf.distribute.MirroredStrategy()\n"
+        "if isinstance(args.a, (list, tuple)):\n    tf.distribute.MirroredStrategy()\n"
+        "if sys.argv[1] == 'x':\n    tf.distribute.MirroredStrategy()\n"
+    )
+    notes = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "train.py"]).stdout)["notes"]
+    because = [one["because"] for one in notes if "MirroredStrategy" in one["text"]]
+    assert because == ["a and b", "isinstance(a, (list, tuple))", "sys.argv[1] == 'x'"]

@@ -41,4 +41,4 @@ def test_findings_are_the_same(
     monkeypatch.chdir(tmp_path / directory)
     for path in (str(program), str(tmp_path / "Pkg")):
         found = check("-n", "--output-format", "concise", path).stdout
-        assert [line.split()[1] for line in found.splitlines()[:-1]] == ["GPU201"]
+        assert [line.split()[1] for line in found.splitlines()[:-1]] == ["error[GPU201]"]

@@ -30,10 +30,10 @@ HIDDEN = """\
 error[gpus-hidden] CUDA_VISIBLE_DEVICES is "-1"
   | card 0: NVIDIA H100 80GB HBM3 GPU-aaaa
   | card 1: NVIDIA H100 80GB HBM3 GPU-bbbb
-  = why: nothing is shown to this process
+  = why: it hides all cards from this process
   = help: unset CUDA_VISIBLE_DEVICES
 
-1 thing stands between TensorFlow and its GPUs.
+1 problem keeps TensorFlow from its GPUs.
 """
 
 
@@ -57,7 +57,7 @@ def test_a_machine_without_a_gpu_is_no_failure() -> None:
     report = MachineReport(NO_HARDWARE, diagnose(NO_HARDWARE))
     text = render("text", report, False)
     assert report.status == 0
-    assert text.endswith("\nTensorFlow has no GPU here, and nothing says that it should.\n")
+    assert text.endswith("\nTensorFlow has no GPU here, and nothing suggests that it should.\n")
 
 
 def test_the_object_for_programs() -> None:

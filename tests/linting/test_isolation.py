@@ -24,7 +24,7 @@ import signal
 
 import gpulint.analysis.project.modules
 import gpulint.analysis.driver.program
-from gpulint.api import Report, Rule, Severity
+from gpulint.plugin import Report, Rule, Severity
 from gpulint.syntax.parse import parse as real_parse
 
 in_worker = multiprocessing.parent_process() is not None
@@ -98,7 +98,7 @@ def only_lost(result: subprocess.CompletedProcess[str], name: str, names: list[s
     lines = result.stdout.splitlines()[:-1]
     assert sorted(line.split(":")[0] for line in lines) == sorted(names), result.stdout + result.stderr
     (lost,) = [line for line in lines if "GPU101" not in line]
-    assert lost.startswith(f"{name}:1:1: GPU001 ") and result.returncode == 1 and result.stderr == ""
+    assert lost.startswith(f"{name}:1:1: error[GPU001] ") and result.returncode == 1 and result.stderr == ""
     return lost
 
 
@@ -118,7 +118,7 @@ def test_a_file_has_limited_time(project: Path, jobs: str) -> None:
 def test_a_file_at_which_nothing_happens_is_given_up(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / NAMES[2]).write_text(f"{PINNED}waits = 1\n")
     result = check("--config", "max-file-seconds = 1")
-    assert "nothing came of it in 10 seconds" in only_lost(result, NAMES[2])
+    assert "there was no result within 10 seconds" in only_lost(result, NAMES[2])
 
 
 @pytest.mark.parametrize("word", ["hoards", "raises_memory_error"])
@@ -136,7 +136,7 @@ def test_what_comes_from_standard_input_is_isolated_too(project: Path) -> None:
 def test_fixes_of_the_others_are_made(project: Path) -> None:
     (project / NAMES[3]).write_text(deadly := f"{PINNED}SIGSEGV = 1\n")
     result = check("--fix", "--unsafe-fixes")
-    assert result.stdout.splitlines()[0].startswith(f"{NAMES[3]}:1:1: GPU001"), result.stdout
+    assert result.stdout.splitlines()[0].startswith(f"{NAMES[3]}:1:1: error[GPU001]"), result.stdout
     assert (project / NAMES[3]).read_text() == deadly
     assert all("gpu:0" not in (project / name).read_text() for name in NAMES[:3])
 
@@ -154,7 +154,7 @@ def test_what_was_found_without_a_module_that_was_given_up_is_not_remembered(pro
     (project / NAMES[0]).write_text(f"from zz import k\n{PINNED}with k():\n    y = tf.zeros(4)\n")
     first, second = check("-v"), check("-v")
     assert first.stdout == second.stdout and "SIGKILL" in first.stdout
-    assert "4 that speak of TensorFlow, 1 analysed in this run" in second.stderr
+    assert "4 that use TensorFlow, 1 analysed in this run" in second.stderr
     (project / "spares_all").touch()
     spared = check()
     assert "GPU001" not in spared.stdout and spared.stdout == check("-n").stdout == check().stdout
@@ -186,4 +186,4 @@ def test_a_file_for_which_nobody_answers_is_reported(project: Path) -> None:
 
     result = Checker(SettingsFinder(), Catalogue(load())).check(NAMES, examine=forgetful)
     assert [one.span.path for one in result.findings] == NAMES[1:]
-    assert all(one.code == "GPU001" and "nobody said" in one.message for one in result.findings)
+    assert all(one.code == "GPU001" and "no process reported a result" in one.message for one in result.findings)

@@ -15,7 +15,7 @@ from tests.checking import findings_of
 RULE = '''
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, events, possible, values
+from gpulint.plugin import Plan, Report, Rule, Severity, events, possible, values
 
 
 class SmallBatch(Rule):
@@ -48,11 +48,11 @@ def test_a_rule_of_the_user_finds_what_it_looks_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("import nowhere_at_all", "does not import"),
+        ("import nowhere_at_all", "cannot be imported"),
         (RULE.replace('"ACM001"', '"GPU101"'), "is taken by"),
         (RULE.replace('code = "ACM001"', ""), "has no `code`"),
         (RULE.replace('"""Batch too small"""', ""), "has no docstring"),
-        (RULE.replace('"small-batch"', '"Small Batch"'), "is no name"),
+        (RULE.replace('"small-batch"', '"Small Batch"'), "is not a rule name"),
         (RULE.replace("on_dataset_batched", "on_dataset_batchd"), "did you mean the method for `DatasetBatched`"),
     ],
 )

@@ -9,9 +9,9 @@ import libcst as cst
 import libcst.matchers as m
 import pytest
 
-from gpulint.api import Plan, Report, Rule, Severity, Site, events
 from gpulint.linting.engine import Checker
 from gpulint.linting.selection import Catalogue
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, events
 from gpulint.settings import SettingsFinder
 from tests.checking import findings_of
 

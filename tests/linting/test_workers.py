@@ -15,7 +15,7 @@ DEADLY = '''
 import os
 import signal
 
-from gpulint.api import Report, Rule, Severity
+from gpulint.plugin import Report, Rule, Severity
 
 
 class Deadly(Rule):
@@ -110,7 +110,7 @@ def test_a_run_with_nothing_but_a_fault_did_not_pass(project: Path) -> None:
 def test_a_rule_that_cannot_be_loaded_is_said_before_any_process_starts(project: Path) -> None:
     (project / "deadly_rules" / "deadly.py").write_text("nonsense(")
     result = check("--jobs", "2")
-    assert result.returncode == 2 and "does not import" in result.stderr
+    assert result.returncode == 2 and "cannot be imported" in result.stderr
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "many", "²"])

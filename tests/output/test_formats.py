@@ -24,6 +24,8 @@ from gpulint.linting.finding import Finding, Related, Severity, Silenced
 from gpulint.linting.result import CheckResult
 from gpulint.output import formats
 from gpulint.output.escapes import encodable, printable_rows
+from gpulint.output.findings_schema import SCHEMAS
+from gpulint.output.style import PLAIN
 from gpulint.output.view import View, render
 from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Edit, Fix
@@ -89,7 +91,7 @@ results = st.builds(
 
 
 def shown(form: str, result: CheckResult, line: str = "with tf.device('é'):  # ##vso[x]y \x1b") -> str:
-    text = render(form, result, View(False, lambda path, row, cell=None: line, lambda: RULES, 1))
+    text = render(form, result, View(PLAIN, lambda path, row, cell=None: line, lambda: RULES, 1))
     text.encode("utf-8")
     lines = text.split("\n")
     assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for one in lines for char in one.replace("\t", "")), form
@@ -184,6 +186,15 @@ def test_junit_has_a_failed_case_for_each_finding(result: CheckResult) -> None:
         assert int(suite.get("failures", "-1")) == len(suite.findall("testcase/failure"))
 
 
+def test_names_of_junit_cases_stay_when_lines_move() -> None:
+    def name(finding: Finding) -> str | None:
+        case = ElementTree.fromstring(shown("junit", CheckResult([finding], files=1))).find(".//testcase")
+        assert case is not None
+        return case.get("name")
+
+    assert name(FOUND) == name(replace(FOUND, span=span("a.py", 99))) == "GPU101 hardcoded-device in f.g [ab]"
+
+
 @given(results)
 @settings(max_examples=25)
 def test_gitlab_and_reviewdog_read_every_finding(result: CheckResult) -> None:
@@ -199,7 +210,7 @@ def test_gitlab_and_reviewdog_read_every_finding(result: CheckResult) -> None:
 
 FOUND = Finding(
     "GPU101", "hardcoded-device", Severity.WARNING, span("a.py"), "pinned", "why", "instead",
-    related=(Related(span("b.py", 5), "the strategy is made here"),), context="f.g", fingerprint="ab", noqa_row=3,
+    related=(Related(span("b.py", 5), "the strategy is created here"),), context="f.g", fingerprint="ab", noqa_row=3,
 )  # fmt: skip
 
 
@@ -211,7 +222,7 @@ def test_every_format_says_what_it_is_and_renders_nothing_at_all() -> None:
 
 def test_an_unknown_format_is_a_key_error() -> None:
     with pytest.raises(KeyError):
-        render("nonsense", CheckResult(), View(False, lambda path, row, cell=None: ""))
+        render("nonsense", CheckResult(), View(PLAIN, lambda path, row, cell=None: ""))
 
 
 def test_sarif_has_all_rules_that_were_on_the_way_and_a_fingerprint_without_rows() -> None:
@@ -223,7 +234,7 @@ def test_sarif_has_all_rules_that_were_on_the_way_and_a_fingerprint_without_rows
     (flow,) = result["codeFlows"]
     steps = [step["location"] for step in flow["threadFlows"][0]["locations"]]
     assert [(one["physicalLocation"]["region"]["startLine"], one["message"]["text"]) for one in steps] == [
-        (5, "the strategy is made here"),
+        (5, "the strategy is created here"),
         (3, "pinned"),
     ]
 
@@ -275,6 +286,21 @@ def test_a_file_name_that_is_no_text_is_checked_and_named(form: str, tmp_path: P
     assert "GPU101" in text or "hardcoded-device" in text
 
 
+@given(results)
+@settings(max_examples=25)
+@pytest.mark.parametrize("form", sorted(SCHEMAS))
+def test_findings_match_their_schema(form: str, result: CheckResult) -> None:
+    jsonschema.validate(json.loads(shown(form, result)), SCHEMAS[form]())
+
+
+@pytest.mark.parametrize("form", sorted(SCHEMAS))
+def test_a_schema_is_printed_and_takes_nothing_else(form: str) -> None:
+    schema = json.loads(CliRunner().invoke(main, ["config", "--schema", form]).stdout)
+    jsonschema.Draft7Validator.check_schema(schema)
+    assert schema == SCHEMAS[form]()
+    assert not jsonschema.Draft7Validator(schema).is_valid([{"code": "GPU101"}])
+
+
 def test_the_documentation_shows_every_format_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parent.parent.parent / "docs" / "output.md").read_text()
     program = re.search(r"```python\n(.*?)```", page, re.DOTALL)
@@ -287,6 +313,12 @@ def test_the_documentation_shows_every_format_as_it_is(tmp_path: Path, monkeypat
         if form == "sarif":
             (result,) = json.loads(example)["runs"][0]["results"]
             assert result | {"ruleIndex": 0} == json.loads(out)["runs"][0]["results"][0] | {"ruleIndex": 0}
+        elif form == "json-full":
+            shown, whole = json.loads(example), json.loads(out)
+            (suppressed,), (silenced,) = shown["suppressed"], whole["suppressed"]
+            assert suppressed.items() <= silenced.items()
+            assert [one["code"] for one in whole["findings"]] == ["GPU101"]
+            assert shown == {**whole, "findings": [], "suppressed": [suppressed]}
         else:
             assert out == example, form
 

@@ -148,4 +148,4 @@ def test_the_schemas_that_are_printed_accept_this_repositorys_own_pyproject() ->
 
 def test_a_key_beside_the_schema_is_an_error() -> None:
     asked = CliRunner().invoke(main, ["config", "--schema", "gpulint.toml", "lint.select"])
-    assert (asked.exit_code, asked.stderr) == (2, "gpulint: --schema is of all settings: name none\n")
+    assert (asked.exit_code, asked.stderr) == (2, "gpulint: --schema covers all settings: name no setting\n")

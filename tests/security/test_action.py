@@ -102,7 +102,7 @@ def test_the_command_and_its_workers_import_nothing_from_the_working_directory(c
     line = [sys.executable, str(script), "check", "--isolated", "-n", "-j2", "--output-format", "concise"]
     done = run(checkout, [*line, "train_0.py", "train_1.py"])
     assert imported(checkout) == ""
-    assert (done.returncode, done.stdout.count(" GPU101 ")) == (1, 2), done.stderr
+    assert (done.returncode, done.stdout.count("[GPU101] ")) == (1, 2), done.stderr
 
 
 def test_the_traps_work(checkout: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_setting_is_taken_or_refused_in_one_line(project: Path, option: Any) -
             "[lint]\nselect = ['\\u0000']".replace("'", '"'),
             "gpulint.toml:2: `lint.select` must be a list of strings with",
         ),
-        ("max-warnings = 1979-05-27", "gpulint.toml:1: `max-warnings` must be a whole number, not datetime.date(1979"),
+        ("max-warnings = 1979-05-27", "gpulint.toml:1: `max-warnings` must be a whole number from 0 on, or -1, not "),
         ("probe.leak = nan", "`probe.leak` must be a number from 0 on, not nan"),
         (
             f"max-file-size = {HUGE}",

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the traps are s
 
 OLD = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
 NEW = OLD + '\nwith tf.device("/gpu:1"):\n    y = tf.zeros(4)\n'
-FOUND = ["train.py:6:6: GPU101"]
+FOUND = ["train.py:6:6: warning[GPU101]"]
 SECONDS = 60
 
 
@@ -135,7 +135,7 @@ def check(*arguments: str) -> tuple[list[str], str]:
     line = ["check", "--since", "HEAD", "--no-cache", "--isolated", "--output-format", "concise", *arguments]
     result = CliRunner().invoke(main, line)
     assert result.exception is None or isinstance(result.exception, SystemExit)
-    return [" ".join(line.split()[:2]) for line in result.stdout.splitlines() if ": GPU" in line], result.stderr
+    return [" ".join(line.split()[:2]) for line in result.stdout.splitlines() if ": warning[GPU" in line], result.stderr
 
 
 def outcome(limits: Limits) -> str:
@@ -236,7 +236,7 @@ def test_git_is_not_taken_from_the_checked_folder(
     monkeypatch.setenv("PATH", entry)
     found, said = check()
     assert (found, said.count("\n")) == ([], 1)
-    assert said.startswith("gpulint: --since: git does not run: ")
+    assert said.startswith("gpulint: --since: git cannot be run: ")
     assert not fired.exists()
 
 
@@ -331,4 +331,4 @@ def test_an_old_version_beyond_all_limits_makes_all_of_a_file_new(repository: Pa
     (repository / "train.py").write_bytes(bytes(100_000_001))
     git(repository, "commit", "-qam", "second")
     (repository / "train.py").write_text(NEW)
-    assert check() == (["train.py:3:6: GPU101", *FOUND], "")
+    assert check() == (["train.py:3:6: warning[GPU101]", *FOUND], "")

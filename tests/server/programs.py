@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,3 +36,17 @@ def written(folder: Path, files: Mapping[str, str]) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     return folder
+
+
+def environment_with_gpulint(folder: Path) -> dict[str, str]:
+    """The environment of an editor that has its home in a folder, and this gpulint on its path."""
+    command = folder / "bin" / "gpulint"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpulint "$@"\n')
+    command.chmod(0o755)
+    return {
+        **os.environ,
+        "HOME": str(folder),
+        "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }

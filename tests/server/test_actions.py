@@ -10,10 +10,10 @@ from gpulint.linting.finding import Finding, Severity
 from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Edit, Fix
 from gpulint.server.actions import Editing, all_fixed, fix_edit, is_asked
-from gpulint.server.analyst import SnapshotResult
 from gpulint.server.buffers import Buffer, Document, Snapshot
 from gpulint.server.folders import Folders
 from gpulint.server.options import Options
+from gpulint.server.session import SnapshotResult
 from gpulint.server.views import View
 from gpulint.settings import SettingsFinder
 

@@ -34,7 +34,7 @@ def at(text: str, words: str, within: int = 0, **others: str) -> list[str]:
     offset = whole.rindex(words) + within
     row, column = whole.count("\n", 0, offset) + 1, offset - whole.rfind("\n", 0, offset)
     found = predicted(text, **others).at(row, column)
-    return found[1] if found is not None else []
+    return list(found.texts) if found is not None else []
 
 
 def hints(text: str, **others: str) -> list[tuple[int, str, str]]:

@@ -148,7 +148,7 @@ def test_a_request_that_fails_is_answered_with_an_error_and_the_server_stays(tmp
 
 def test_a_rule_that_fails_or_prints_takes_nothing_else_away(tmp_path: Path) -> None:
     rule = """
-from gpulint.api import Rule, Severity
+from gpulint.plugin import Rule, Severity
 
 
 class Broken(Rule):

@@ -15,6 +15,11 @@ NEWEST = "2.21"
 OLD = "FROM tensorflow/tensorflow:2.4.0\n"
 
 
+def release_of(directory: Path) -> str | None:
+    named = described(str(directory), NEWEST, SettingsFinder().text)
+    return named.release if named is not None else None
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -33,7 +38,7 @@ OLD = "FROM tensorflow/tensorflow:2.4.0\n"
 )
 def test_an_image(text: str, expected: str | None, tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text(text)
-    assert described(str(tmp_path), NEWEST, SettingsFinder().text) == expected
+    assert release_of(tmp_path) == expected
 
 
 def test_the_image_of_a_service(tmp_path: Path) -> None:
@@ -41,12 +46,12 @@ def test_the_image_of_a_service(tmp_path: Path) -> None:
     (tmp_path / "docker" / "docker-compose.yml").write_text(
         "services:\n  train:\n    image: lab:5000/tf-2.3.0-gpu:latest\n"
     )
-    assert described(str(tmp_path), NEWEST, SettingsFinder().text) == "2.3"
+    assert release_of(tmp_path) == "2.3"
 
 
 def test_a_readme_decides_nothing(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("Ported from code for TensorFlow 2.3.\n\npip install tensorflow==2.3.0\n")
-    assert described(str(tmp_path), NEWEST, SettingsFinder().text) is None
+    assert release_of(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -95,5 +100,5 @@ PIECES += ("FROM ", "image: ", "ARG A=", "$A", "${A}", "\n", "[", "]", "(", ")",
 def test_any_text_names_a_known_release_or_none(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     directory = tmp_path_factory.mktemp("project")
     (directory / "Dockerfile").write_text("FROM tensorflow " + text)
-    release = described(str(directory), NEWEST, SettingsFinder().text)
+    release = release_of(directory)
     assert not release or tuple(map(int, release.split("."))) <= (2, 21)

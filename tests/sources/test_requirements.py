@@ -15,6 +15,11 @@ from tests.checking import codes_in
 NEWEST = "2.21"
 
 
+def release_of(directory: Path) -> str | None:
+    named = pinned(str(directory), NEWEST, SettingsFinder().text)
+    return named.release if named is not None else None
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
@@ -83,16 +88,16 @@ NEWEST = "2.21"
 def test_what_a_file_pins(name: str, text: str, expected: str | None, tmp_path: Path) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(text, encoding="utf-8")
-    assert pinned(str(tmp_path), NEWEST, SettingsFinder().text) == expected
+    assert release_of(tmp_path) == expected
 
 
 def test_a_setup_file_reads_what_it_needs_from_another(tmp_path: Path) -> None:
     (tmp_path / "core").mkdir()
     (tmp_path / "core/needs.txt").write_text("numpy\ntensorflow==2.5.2\n", encoding="utf-8")
     (tmp_path / "setup.py").write_text('with open("core/needs.txt") as f:\n    needs = f.read()\n', encoding="utf-8")
-    assert pinned(str(tmp_path), NEWEST, SettingsFinder().text) == "2.5"
+    assert release_of(tmp_path) == "2.5"
     (tmp_path / "core/needs.txt").unlink()
-    assert pinned(str(tmp_path), NEWEST, SettingsFinder().text) is None
+    assert release_of(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -112,16 +117,14 @@ def test_a_file_that_names_a_release_goes_before_those_that_take_any(
         (tmp_path / name).write_text(text)
     for name, text in others.items():
         (tmp_path / name).write_text(text)
-    assert pinned(str(tmp_path), NEWEST, SettingsFinder().text) == expected
+    assert release_of(tmp_path) == expected
 
 
 @given(st.binary(max_size=60), st.sampled_from(["tensorflow==", "tensorflow = ", "tensorflow", ""]))
 def test_whatever_a_file_holds_is_no_fault(tmp_path_factory: pytest.TempPathFactory, data: bytes, before: str) -> None:
     directory = tmp_path_factory.mktemp("project")
     (directory / "requirements.txt").write_bytes(before.encode() + data)
-    assert pinned(str(directory), NEWEST, SettingsFinder().text) is None or isinstance(
-        pinned(str(directory), NEWEST, SettingsFinder().text), str
-    )
+    assert release_of(directory) is None or isinstance(release_of(directory), str)
 
 
 def test_the_nearest_directory_that_says_something_counts(tmp_path: Path) -> None:

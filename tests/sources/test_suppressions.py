@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from gpulint.sources.suppressions import read
 
-RULES = {"gpu101": "GPU101", "hardcoded-device": "GPU101", "gpu102": "GPU102"}
+
+class TwoRules:
+    def codes(self, word: str) -> tuple[str, ...]:
+        known = {"gpu101": ("GPU101",), "hardcoded-device": ("GPU101",), "gpu102": ("GPU102",)}
+        return {**known, "gpu1": ("GPU101", "GPU102")}.get(word.lower(), ())
+
+    def nearest(self, word: str) -> str | None:
+        return "GPU101" if word == "GPU10l" else None
 
 
-def resolve(word: str) -> str | None:
-    return RULES.get(word.lower())
+RULES = TwoRules()
 
 
 def covered(text: str) -> list[tuple[str, tuple[str, ...] | None, int, int]]:
-    return [(one.kind, one.codes, one.first, one.last) for one in read(text, resolve)[0]]
+    return [(one.kind, one.codes, one.first, one.last) for one in read(text, RULES)[0]]
 
 
 def troubles(text: str) -> list[tuple[str, int]]:
-    return [(one.what, one.row) for one in read(text, resolve)[1]]
+    return [(one.what, one.row) for one in read(text, RULES)[1]]
 
 
 def test_a_trailing_comment_covers_its_whole_statement() -> None:
@@ -59,4 +65,17 @@ def test_comments_that_cannot_work_are_reported() -> None:
 
 
 def test_text_in_strings_is_no_comment() -> None:
-    assert read("x = '# gpulint: ignore[GPU101]'\n", resolve) == ([], [])
+    assert read("x = '# gpulint: ignore[GPU101]'\n", RULES) == ([], [])
+
+
+def test_a_prefix_covers_all_its_rules() -> None:
+    assert covered("x = 1  # gpulint: ignore[GPU1]\n") == [("ignore", ("GPU101", "GPU102"), 1, 1)]
+    assert covered("x = 1  # noqa: GPU1\n") == [("noqa", ("GPU101", "GPU102"), 1, 1)]
+
+
+def test_an_unknown_rule_is_reported_with_the_nearest_one() -> None:
+    text = "x = 1  # gpulint: ignore[GPU10l, nonsense]\n"
+    assert [one.message for one in read(text, RULES)[1]] == [
+        "there is no rule `GPU10l`; did you mean `GPU101`?",
+        "there is no rule `nonsense`",
+    ]

@@ -43,6 +43,12 @@ class Symbol:
     def package(self) -> str:
         """Outermost package of the library, or of what is taken for one, that the named value comes from; "" if there
         is none."""
+        return self.origin.partition(".")[0]
+
+    @property
+    def origin(self) -> str:
+        """Dotted name of a library, or of what is taken for one, from which calls, attributes and items lead to the
+        named value; "" if there is none."""
         name = self
         while name.parts[0] in ("attribute", "call", "item"):
             inner = name.parts[1]
@@ -51,7 +57,7 @@ class Symbol:
             if not isinstance(inner, Symbol):
                 return ""
             name = inner
-        return str(name.parts[1]).partition(".")[0] if name.parts[0] == "external" else ""
+        return str(name.parts[1]) if name.parts[0] == "external" else ""
 
     def __hash__(self) -> int:
         return self.digest

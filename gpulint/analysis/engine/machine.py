@@ -143,6 +143,8 @@ class Machine(ABC):
     ) -> None:
         self.project = project
         self.plan = plan
+        self.events: list[Event] = []
+        plan.events = self.events
         self.library = library(self)
         self.library_state = LibraryState()
         self.state = State()
@@ -186,7 +188,9 @@ class Machine(ABC):
         """Undo the program's changes to shared modules, and clear references that form cycles: functions refer to the
         scopes that contain them, and only the garbage collector could free them."""
         self.state.take_back(0)
-        self.plan.events.clear()
+        self.plan.is_sealed = False
+        self.events.clear()
+        self.plan.events = ()
         self.instances.clear()
         self.filled.clear()
         self.executions.clear()
@@ -209,7 +213,7 @@ class Machine(ABC):
         return Where(self.context, self.path, self.frame.caller, graph_mode, self.assumed, self.requirements)
 
     def emit(self, event: Event) -> None:
-        self.plan.events.append(event)
+        self.events.append(event)
         if type(event) not in (FunctionEntered, FunctionHandedOver):
             self.event_count += 1
             self.operations += type(event) is OpCalled

@@ -53,7 +53,7 @@ class Libraries(LibrarySemantics):
     # ------------------------------------------------------------------------- values
 
     def name(self, dotted: str, package: str = "") -> LibraryName:
-        return LibraryName(canonical(dotted), package or package_of(dotted))
+        return LibraryName(canonical(dotted), package_of(dotted, package))
 
     def call_name(self, function: LibraryName, arguments: Arguments, site: Site) -> Value:
         return library_calls.call_name(self._machine, function, arguments, site)

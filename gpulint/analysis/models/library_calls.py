@@ -36,7 +36,7 @@ from gpulint.analysis.engine import builtins, dynamic_lookup, imports
 from gpulint.analysis.engine.iteration import elements
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.engine.sequences import MAX_ITEMS
-from gpulint.analysis.models.python import dataclass_fields, decorators, loggers, threads
+from gpulint.analysis.models.python import dataclass_fields, decorators, host_random, loggers, threads
 from gpulint.analysis.models.tensorflow import (
     api_removals,
     control_flow_ops,
@@ -89,12 +89,14 @@ def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) 
     """Result of calling the library function or class `name`. Emits the events of the call."""
     stateful_ops.note_op(machine, name, arguments, site)
     generator_sources.record_call(machine, name, site)
+    host_random.function_called(machine, name, site)
     keras_loaders.record_call(machine, name, site)
     host_sync.await_person(machine, name, arguments, site)
     if name in CLEARS_SESSION and machine.plan.has_keras_3:
         machine.state.write(machine.library_state.policy, "global", Constant("float32"))  # measured on Keras 3.15
     if name in WATCHED:
-        machine.emit(events.LibraryCalled(site, machine.where(), name, arguments))
+        is_private = machine.library_state.is_private
+        machine.emit(events.LibraryCalled(site, machine.where(), name, arguments, is_private=is_private))
     if handler := SPECIAL.get(name):
         return handler(machine, arguments, site)
     if name.startswith("builtins."):
@@ -313,7 +315,7 @@ def _loss_function(machine: Machine, name: str, known: Fact, arguments: Argument
 def _variable(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     initial = arguments.of("initial_value", known.params)
     dtype = tensors.named_dtype(arguments.get("dtype")) or tensors.dtype_of(initial)
-    return objects.make_variable(machine, site, dtype)
+    return objects.make_variable(machine, name, dtype, arguments, site)
 
 
 def _config(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:

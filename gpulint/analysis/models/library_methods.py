@@ -139,7 +139,8 @@ def _metric(machine: Machine, receiver: Metric, name: str, arguments: Arguments,
     if name == "result":
         return Tensor(site)
     if name in ("add_weight", "add_variable"):
-        return objects.make_variable(machine, site, tensors.named_dtype(arguments.get("dtype")))
+        dtype = tensors.named_dtype(arguments.get("dtype"))
+        return objects.make_variable(machine, "tensorflow.keras.Variable", dtype, arguments, site)
     return Unknown(("call", ("attribute", receiver.symbol, name), site))
 
 

@@ -214,11 +214,20 @@ class LibraryCalled(Event):
     canonical name.
 
     A method of a tracked library object (`knowledge.OBJECTS`) has the name `class.method` and the object as `receiver`.
+    `is_private`: it belongs to TensorFlow's private copy of Keras 2.
     """
 
     name: str
     arguments: Arguments
     receiver: Object | None = None
+    is_private: bool = False
+
+
+@dataclass(eq=False, repr=False)
+class HostRandomDrawn(Event):
+    """A traced function draws a random number with Python's or NumPy's generator `name`: once, when it is traced."""
+
+    name: str
 
 
 @dataclass(eq=False, repr=False)
@@ -272,7 +281,10 @@ class OptimizerBuilt(Event):
 
 @dataclass(eq=False, repr=False)
 class VariableBuilt(Event):
+    """`tf.Variable(…)`."""
+
     variable: Variable
+    arguments: Arguments
 
 
 @dataclass(eq=False, repr=False)
@@ -300,6 +312,15 @@ class EagerModeSet(Event):
     """`model.run_eagerly = value`."""
 
     model: Model
+    value: Value
+
+
+@dataclass(eq=False, repr=False)
+class AttributeSet(Event):
+    """An attribute of an optimizer is set, or one of a layer or model to a variable or a list of variables."""
+
+    owner: Object
+    name: str
     value: Value
 
 
@@ -521,6 +542,19 @@ class RuntimeInitialised(Event):
     """The first call that initialises the runtime (`state` "yes") or queries the driver ("driver", "maybe")."""
 
     state: str
+
+
+@dataclass(eq=False, repr=False)
+class ProcessStarted(Event):
+    """`multiprocessing` or a pool of processes runs a function of the program in another process.
+
+    `state` and `since` are as in `RuntimeConfigured`. `computes`: the function calls a model or a `tf.function`, or
+    trains.
+    """
+
+    state: str
+    since: Site | None
+    computes: bool
 
 
 @dataclass(eq=False, repr=False)

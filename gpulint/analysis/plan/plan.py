@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,7 @@ class Plan:
 
     path: str
     target: str
-    events: list[Event] = field(default_factory=list)
+    events: Sequence[Event] = ()
     bounds: list[tuple[str, Site]] = field(default_factory=list)
     is_complete: bool = True
     graph_mode: bool = False
@@ -72,9 +72,20 @@ class Plan:
     texts: Callable[[], tuple[str, ...]] = tuple
     """Texts of the file and of the project files that it imports."""
 
+    code: Callable[[], tuple[str, ...]] = tuple
+    """`texts` without comments and docstrings, which decide nothing."""
+
+    is_sealed: bool = False
+    """Whether it is finished: fields of a sealed Plan cannot be set."""
+
     release: Callable[[], None] = lambda: None
     """Undo the program's changes to modules shared with other programs of the project, and drop its events. Call it
     after reading the plan, before another program is run."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "is_sealed" and getattr(self, "is_sealed", False):
+            raise AttributeError(f"`{name}` of a Plan cannot be set: rules only read it")
+        object.__setattr__(self, name, value)
 
     @property
     def has_keras_3(self) -> bool:
@@ -84,8 +95,8 @@ class Plan:
     @property
     def may_run_keras_2(self) -> bool:
         """Whether the program's text indicates that it runs on Keras 2: `tf_keras`, `TF_USE_LEGACY_KERAS`."""
-        return self.mentions("TF_USE_LEGACY_KERAS") or any(
-            "tf_keras" in text and _KERAS_2.search(text) is not None for text in self.texts()
+        return self.mentions("TF_USE_LEGACY_KERAS") or (
+            self.mentions("tf_keras") and any(_KERAS_2.search(text) is not None for text in self.code())
         )
 
     @property
@@ -99,8 +110,8 @@ class Plan:
         return release(self.target)
 
     def mentions(self, word: str) -> bool:
-        """Whether the program's text contains a word anywhere, including strings and comments."""
-        return any(word in text for text in self.texts())
+        """Whether the program's code contains a word anywhere, including strings, but not in a comment or docstring."""
+        return any(word in text for text in self.texts()) and any(word in text for text in self.code())
 
     def may_have_missed(self, *words: str, seen: int = 0) -> bool:
         """Whether an event about these names may be hidden behind a limit: the analysis is incomplete, and the

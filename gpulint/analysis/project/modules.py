@@ -58,8 +58,33 @@ class _Remembered(NamedTuple):
     asked: dict[Lookup, str | None]
 
 
-Outlines: TypeAlias = dict[tuple[str, int], Outline | None]
-"""Outlines keyed by path and hash of the text. Worth keeping where syntax would take too much memory."""
+Text: TypeAlias = tuple[str, int]
+"""Path and hash of a file's text."""
+
+
+class Parsed:
+    """Outlines and syntax of files, which follow from their texts alone: one object can serve many runs.
+
+    Outlines are kept of all files, syntax of those used last: `characters` is the maximum of their total size.
+    """
+
+    def __init__(self, characters: int = 0) -> None:
+        self.outlines: dict[Text, Outline | None] = {}
+        self._characters = characters
+        self._kept = 0
+        self._syntax: dict[Text, tuple[ir.Module, int]] = {}
+
+    def syntax(self, source: Source) -> ir.Module:
+        """The syntax of a file. Raises CannotParse."""
+        key = source.path, hash(source.text)
+        if (known := self._syntax.pop(key, None)) is None:
+            known = parse(source), len(source.text)
+            self._kept += known[1]
+        self._syntax[key] = known
+        while self._kept > self._characters:
+            oldest = next(iter(self._syntax))
+            self._kept -= self._syntax.pop(oldest)[1]
+        return known[0]
 
 
 class Project:
@@ -67,8 +92,8 @@ class Project:
 
     `roots` are the directories that dotted names start from. `read` returns a file's source, or None if it cannot be
     read. `written` maps folders to names in them that are not on disk, for a notebook and the files that it writes.
-    `watched` is entered while a file is parsed. `outlines` may be shared with other projects. Python itself never
-    imports any file of the project.
+    `watched` is entered while a file is parsed. `parsed` may be shared with other projects. Python itself never imports
+    any file of the project.
     """
 
     def __init__(
@@ -77,7 +102,7 @@ class Project:
         read: Callable[[str], Source | None],
         written: Mapping[str, Collection[str]] = MappingProxyType({}),
         watched: Callable[[Source], AbstractContextManager[None]] = lambda source: nullcontext(),
-        outlines: Outlines | None = None,
+        parsed: Parsed | None = None,
     ) -> None:
         self.finder = ModuleFinder([str(root) for root in roots], written)
         self._read = read
@@ -88,7 +113,7 @@ class Project:
         self._released = 0
         """Number of modules run for programs since the garbage collector last ran."""
         self._outlines: dict[str, Outline | None] = {}
-        self._shared: Outlines = outlines if outlines is not None else {}
+        self._parsed = parsed if parsed is not None else Parsed()
         self._words: dict[ir.Node, frozenset[str]] = {}
         self._uses: dict[ir.Node, Uses] = {}
         self._formulas: dict[ir.Node, bool] = {}
@@ -161,7 +186,7 @@ class Project:
             if source is not None:
                 self._kept += len(source.text)
                 with self._watched(source), suppress(CannotParse):
-                    syntax = parse(source)
+                    syntax = self._parsed.syntax(source)
             self._syntax[path] = syntax  # unset if memory ran out
         return self._syntax[path]
 
@@ -173,10 +198,11 @@ class Project:
             first: Outline | None = None
             if source is not None:
                 key = path, hash(source.text)
-                if key not in self._shared:
+                outlines = self._parsed.outlines
+                if key not in outlines:
                     with self._watched(source):
-                        self._shared[key] = outline(source)
-                first = self._shared[key]
+                        outlines[key] = outline(source)
+                first = outlines[key]
             self._outlines[path] = first
         return self._outlines[path]
 

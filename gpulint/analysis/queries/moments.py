@@ -218,8 +218,8 @@ def _is_implied(where: Where, other: Where) -> bool:
 
 
 def has_cluster(event: StrategyBuilt, plan: Plan) -> bool:
-    """Whether a multi-worker strategy has a cluster: it is passed one, or the program mentions `TF_CONFIG` or the
-    resolver that reads this variable."""
+    """Whether the code gives a multi-worker strategy a cluster: it passes one, or names `TF_CONFIG` or the resolver
+    that reads this variable. A launcher can set the variable for programs that do not."""
     given = event.arguments.get("cluster_resolver", 0)
     is_given = event.arguments.open or (given is not None and known(given) is not None)
     return is_given or plan.mentions("TF_CONFIG") or plan.mentions("TFConfigClusterResolver")

@@ -16,6 +16,7 @@ from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import Function, Traced
 from gpulint.analysis.plan import events
 from gpulint.analysis.plan.plan import Plan
+from gpulint.analysis.queries.device_scopes import scopes_that_only_build
 from gpulint.places import Site
 
 MUST, MAY, UNKNOWN = "must", "may", "unknown"
@@ -44,10 +45,13 @@ class Note:
 def notes(plan: Plan) -> list[Note]:
     """All notes of a plan in evaluation order, without duplicates."""
     found: dict[tuple[Any, ...], Note] = {}
+    building = scopes_that_only_build(plan)
     for event in plan.events:
         if (said := described(event)) is None:
             continue
         kind, text, *mentioned = said
+        if isinstance(event, events.DeviceEntered) and event.scope.device is not None and event.site in building:
+            text = f"variables of the layers go to {event.scope.device}, their operations do not"
         certainty, because = _certainty(event.where)
         note = Note(
             event.site,
@@ -119,7 +123,7 @@ def _says_nothing(text: str) -> bool:
 MAX_CONDITIONS = 3
 """Maximum number of conditions of a path that are spelled out."""
 
-_NEGATED = {"==": "!=", ">": "<=", ">=": "<", "is": "is not", "in": "not in", "isinstance": "is not a"}
+_NEGATED = {"==": "!=", ">": "<=", ">=": "<", "is": "is not", "in": "not in"}
 
 
 def _condition(condition: Condition, holds: bool) -> str:
@@ -133,6 +137,8 @@ def _condition(condition: Condition, holds: bool) -> str:
     left = written(subject)
     if operator == "truth":
         return left if holds else f"not {left}"
+    if operator == "isinstance":
+        return f"{'' if holds else 'not '}isinstance({left}, {written(operand)})"
     sign = operator if holds else _NEGATED.get(operator, f"not {operator}")
     return f"{left} {sign} {written(operand)}"
 
@@ -160,7 +166,7 @@ def _written(symbol: Symbol) -> str:
     if head == "parameter":
         return str(rest[-1])
     if head == "external":
-        return str(rest[0])
+        return str(rest[0]).removeprefix("builtins.")
     if head == "constant":
         return repr(rest[-1])
     if head in ("len", "int", "float", "str"):
@@ -178,7 +184,16 @@ def _written(symbol: Symbol) -> str:
         operator, left, right = rest
         return f"{_operand(left, operator)} {operator} {_operand(right, operator, is_right=True)}"
     if head == "item":
-        return f"{written(rest[0])}[…]"
+        return f"{written(rest[0])}[{written(rest[1]) if len(rest) > 1 else '…'}]"
+    if head == "boolean":
+        parts = [written(part) for part in (rest[1], *rest[2])]
+        return f" {rest[0]} ".join(parts) if "…" not in parts else "…"
+    if head == "tuple" and isinstance(rest[0], tuple):
+        return f"({', '.join(map(written, rest[0]))})"
+    if head == "counter":
+        return str(rest[0])
+    if head == "argv":
+        return "sys.argv"
     return "…"
 
 

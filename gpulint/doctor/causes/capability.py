@@ -24,8 +24,8 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
                 "capability-missing",
                 Severity.ERROR,
                 seen,
-                "there are neither kernels for this card nor code that its driver could compile: it is too old for "
-                "this release, whatever TensorFlow's own message says of compiling",
+                "it has neither kernels for this card nor code that the driver could compile: the card is too old "
+                "for this release, even if TensorFlow's own message speaks of compiling",
                 "bazel build //tensorflow/tools/pip_package:wheel --config=cuda_wheel "
                 f"--repo_env=HERMETIC_CUDA_COMPUTE_CAPABILITIES=compute_{capability[0]}{capability[1]}",
             )
@@ -37,7 +37,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
                 Severity.ERROR,
                 f"{seen}; the driver knows CUDA up to {evidence.cuda_driver}",
                 f"the driver must compile the kernels from PTX of CUDA {evidence.build.cuda_version}, and cannot read "
-                "that of a newer CUDA than its own",
+                "PTX of a CUDA newer than its own",
                 "https://www.nvidia.com/drivers",
             )
         else:

@@ -29,7 +29,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "container-without-gpu",
             Severity.ERROR,
             f"this {machine.container} container has no /dev/nvidia*, though {evidence.gpu_expected}",
-            "it was started without GPUs, so the driver cannot be reached from inside",
+            "it was started without GPUs, so processes inside cannot reach the driver",
             _STARTS[machine.container],
             (f"NVIDIA_VISIBLE_DEVICES={asked}",) if asked is not None else (),
         )
@@ -40,7 +40,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "device-files-denied",
             Severity.ERROR,
             f"{', '.join(refused)} cannot be read and written by this user",
-            "CUDA opens these files, and without them it has no device",
+            "CUDA must open these files to use a device",
             "sudo chmod a+rw /dev/nvidia*",
         )
     yield from _capabilities(evidence)
@@ -59,6 +59,6 @@ def _capabilities(evidence: Evidence) -> Iterator[Diagnosis]:
         "container-capabilities",
         Severity.ERROR,
         f"NVIDIA_DRIVER_CAPABILITIES is {given}; {' and '.join(sorted(closed))} cannot be opened",
-        f"without {' and '.join(sorted(missing))} the container gets no part of the driver that TensorFlow needs",
+        f"without {' and '.join(sorted(missing))} the container lacks the parts of the driver that TensorFlow needs",
         "docker run --gpus 'all,\"capabilities=compute,utility\"' IMAGE",
     )

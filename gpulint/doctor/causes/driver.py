@@ -23,22 +23,22 @@ _REFUSALS = (
     (r"\(303\)", "libcuda.so.1, the driver's library, cannot be opened", ""),
     (
         r"SYSTEM_NOT_READY|\(802\)",
-        "the machine's NVSwitch needs the fabric manager, which does not run (jax#24866)",
+        "the machine's NVSwitch needs the fabric manager, which is not running (jax#24866)",
         "sudo systemctl enable --now nvidia-fabricmanager",
     ),
     (
         r"COMPAT_NOT_SUPPORTED|\(804\)",
-        "a package of CUDA's forward compatibility is in use on a card, or beside a kernel module, that has none",
+        "a CUDA forward-compatibility package is in use, but the card or the kernel module does not support it",
         "sudo apt remove 'cuda-compat-*'",
     ),
     (
         r"SYSTEM_DRIVER_MISMATCH|\(803\)",
-        "the kernel runs another version of the driver than its libraries",
+        "the kernel module and the driver's libraries have different versions",
         "sudo reboot",
     ),
     (
         r"UNKNOWN",
-        "most often the module nvidia_uvm is in a bad state, as after a suspend (pytorch#49081)",
+        "usually the module nvidia_uvm is in a bad state, for example after a suspend (pytorch#49081)",
         "sudo modprobe --remove nvidia_uvm && sudo modprobe nvidia_uvm",
     ),
 )
@@ -73,7 +73,7 @@ def _missing(evidence: Evidence) -> Iterator[Diagnosis]:
     else:
         seen, why, fix = "without a driver", "NVIDIA's kernel module is not loaded", _install(evidence)
     if machine.container:
-        why += "; it belongs on the host, not into the container"
+        why += "; install it on the host, not in the container"
     yield Diagnosis("driver-missing", Severity.ERROR, f"NVIDIA GPU {cards} is {seen}", why, fix)
 
 
@@ -85,7 +85,7 @@ def _libraries(evidence: Evidence) -> Iterator[Diagnosis]:
                 "driver-stub",
                 Severity.ERROR,
                 f"libcuda.so.1 is opened from {one.path}",
-                "that file is for linking only and refuses every call (tensorflow#46227)",
+                "that file is a stub for linking, and refuses every call (tensorflow#46227)",
                 "export LD_LIBRARY_PATH="
                 + ":".join(
                     part for part in (machine.variable("LD_LIBRARY_PATH") or "").split(":") if "stubs" not in part
@@ -96,7 +96,7 @@ def _libraries(evidence: Evidence) -> Iterator[Diagnosis]:
                 "driver-library",
                 Severity.ERROR,
                 f"{one.name} cannot be opened, though the kernel runs driver {machine.kernel_driver}",
-                "a part of the driver is missing; without it TensorFlow lists no GPU, and may not say so",
+                "a part of the driver is missing: TensorFlow lists no GPU, possibly without a message",
                 _install(evidence),
                 (one.error, *one.elsewhere),
             )
@@ -123,8 +123,8 @@ def _versions(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "driver-mismatch",
             Severity.ERROR,
-            f"the kernel runs driver {kernel}, its libraries are {library}",
-            "the driver was updated and the old module is still loaded (tensorflow#4349)",
+            f"the kernel module is driver {kernel}, the libraries are {library}",
+            "the driver was updated, but the old kernel module is still loaded (tensorflow#4349)",
             "sudo reboot",
             (evidence.no_cards,) if evidence.no_cards else (),
         )
@@ -146,7 +146,7 @@ def _refuses(evidence: Evidence) -> Iterator[Diagnosis]:
     if not refusal or not evidence.gpu_expected:
         return
     fitting = ((why, fix) for pattern, why, fix in _REFUSALS if re.search(pattern, refusal))
-    why, fix = next(fitting, ("the driver is there and has no device for this process", "nvidia-smi"))
+    why, fix = next(fitting, ("the driver works, but has no device for this process", "nvidia-smi"))
     yield Diagnosis("driver-refuses", Severity.ERROR, f"the driver refuses: {refusal}", why, fix or _install(evidence))
 
 
@@ -164,7 +164,7 @@ def _ends(evidence: Evidence) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 "driver-hangs",
                 Severity.ERROR,
-                f"{what}{step} did not come back in {asked.seconds:.0f} s",
+                f"{what}{step} did not return within {asked.seconds:.0f} s",
                 "the driver hangs; its messages in the kernel's log begin with NVRM",
                 "sudo dmesg | grep NVRM | tail",
             )
@@ -172,7 +172,7 @@ def _ends(evidence: Evidence) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 "driver-crashes",
                 Severity.ERROR,
-                f"{what}{step} was ended by {asked.error}",
+                f"{what}{step} crashed with {asked.error}",
                 "the driver, or a library that it loads, is broken",
                 _install(evidence),
                 tuple(asked.log.splitlines()[-3:]),
@@ -182,6 +182,6 @@ def _ends(evidence: Evidence) -> Iterator[Diagnosis]:
                 "question-failed",
                 Severity.ERROR if what == "listing GPUs" else Severity.WARNING,
                 f"{what}{step} failed: {asked.error.splitlines()[0]}",
-                "without this answer a cause can stay hidden",
+                "without this answer a cause may stay hidden",
                 evidence=tuple(asked.traceback.splitlines()[-3:]),
             )

@@ -19,7 +19,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "unknown-xla-flag",
             Severity.ERROR,
             f"{flag[0]} has a flag that this TensorFlow does not know: {flag[1]}",
-            "TensorFlow ends the process when it reads the variable",
+            "TensorFlow aborts the process when it reads the variable",
             f"unset {flag[0]}",
         )
     allocator = variable("TF_GPU_ALLOCATOR") or ""
@@ -28,7 +28,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "gpu-allocator",
             Severity.ERROR,
             f"TF_GPU_ALLOCATOR is {allocator}",
-            "TensorFlow knows cuda_malloc_async and refuses others when it makes its first GPU",
+            "TensorFlow accepts only cuda_malloc_async, and raises when it creates its first GPU",
             "unset TF_GPU_ALLOCATOR",
         )
     backend = (variable("KERAS_BACKEND") or "tensorflow").lower()
@@ -37,7 +37,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "keras-backend",
             Severity.WARNING,
             f"KERAS_BACKEND is {backend}",
-            f"models of Keras 3 run on {backend} and its GPUs, not on TensorFlow's",
+            f"Keras 3 models run on {backend} and its GPUs, not on TensorFlow's",
             "export KERAS_BACKEND=tensorflow",
             tuple(f"{name}={value}" for name in ("JAX_PLATFORMS",) if (value := variable(name))),
         )
@@ -56,6 +56,6 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "log-level",
             Severity.INFO,
             f"TF_CPP_MIN_LOG_LEVEL is {level}",
-            "it hides TensorFlow's warnings of why a GPU is not used",
+            "it hides the warnings in which TensorFlow says why it does not use a GPU",
             "unset TF_CPP_MIN_LOG_LEVEL",
         )

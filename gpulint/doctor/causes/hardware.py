@@ -16,7 +16,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "wsl-driver",
             Severity.ERROR,
             f"WSL has /dev/dxg, but the driver shows no card ({evidence.no_cards or 'no answer'})",
-            "the driver of Windows serves WSL, too; under Linux none must be installed",
+            "WSL uses the Windows driver; do not install one under Linux",
             "wsl.exe --update",
         )
         return
@@ -26,8 +26,8 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "no-gpu",
             Severity.ERROR,
-            f"no NVIDIA GPU is to be seen, though {evidence.gpu_expected}",
-            "neither the PCI bus, nor the driver, nor its device files show one",
+            f"no NVIDIA GPU is visible, though {evidence.gpu_expected}",
+            "neither the PCI bus, the driver nor its device files show one",
             "lspci -d 10de:" if machine.system == "Linux" else "",
         )
     else:
@@ -35,5 +35,5 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "no-gpu",
             Severity.INFO,
             "this machine has no NVIDIA GPU",
-            "TensorFlow runs on the CPU, and nothing is wrong with that",
+            "TensorFlow runs on the CPU, as expected",
         )

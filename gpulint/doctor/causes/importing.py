@@ -31,7 +31,7 @@ _TEXTS = (
     _Text(
         r"cannot import name '_message' from 'google\.protobuf\.pyext'",
         "protobuf",
-        "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION asks for an implementation that this protobuf does not have",
+        "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION names an implementation that this protobuf does not have",
         fix="unset PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION",
     ),
     _Text(
@@ -41,14 +41,14 @@ _TEXTS = (
         r"|which is not compatible with the installed version.*protobuf"
         r"|compiled against version \S+ of the Protocol Buffer runtime",
         "protobuf",
-        "TensorFlow's messages were generated for another protobuf than the one that is installed",
+        "TensorFlow was built for another version of protobuf than the installed one",
         "protobuf",
     ),
     _Text(
         r"numpy\.dtype size changed|_ARRAY_API not found|compiled using NumPy 1\.x|module 'numpy' has no attribute"
         r"|numpy\.(_core|core)\.(umath|multiarray) failed to import",
         "numpy",
-        "TensorFlow, or a package that it imports, was built for another NumPy than the one that is installed",
+        "TensorFlow, or a package that it imports, was built for another NumPy than the installed one",
         "numpy",
     ),
     _Text(
@@ -60,7 +60,7 @@ _TEXTS = (
     _Text(
         r"DLL load failed",
         "visual-c",
-        "Windows does not find a library that TensorFlow needs, most often Microsoft's C++ runtime",
+        "Windows cannot find a library that TensorFlow needs, usually Microsoft's C++ runtime",
         fix="winget install Microsoft.VCRedist.2015+.x64",
     ),
     _Text(
@@ -79,8 +79,8 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "import-hangs",
             Severity.ERROR,
-            f"`import tensorflow` did not come back in {asked.seconds:.0f} s",
-            "a slow file system, or a library that hangs while it is loaded",
+            f"`import tensorflow` did not return within {asked.seconds:.0f} s",
+            "the file system is slow, or a library hangs while it is loaded",
             f"gpulint doctor --timeout {max(300, round(5 * asked.seconds))}",
             _tail(asked.log),
         )
@@ -104,17 +104,17 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "instruction-set",
             Severity.ERROR,
-            "`import tensorflow` is ended by SIGILL",
-            "since 1.6 the wheels need a processor with AVX (tensorflow#17411), and this one, or what a virtual "
-            "machine or emulator shows of it, has not all that this wheel uses",
+            "`import tensorflow` crashes with SIGILL",
+            "since 1.6 the wheels need a processor with AVX (tensorflow#17411); this one, or the part that a virtual "
+            "machine or emulator exposes, lacks instructions that this wheel uses",
             "grep --only-matching --max-count=1 --word-regexp avx /proc/cpuinfo",
         )
     elif asked.ended == "crashed":
         yield Diagnosis(
             "import-crashes",
             Severity.ERROR,
-            f"`import tensorflow` is ended by {asked.error}",
-            "a library that it loads is broken, or does not fit another one",
+            f"`import tensorflow` crashes with {asked.error}",
+            "a library that it loads is broken, or incompatible with another one",
             pip_install(evidence, with_cuda(evidence), force=True),
             _tail(asked.log),
         )
@@ -123,7 +123,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "import-fails",
             Severity.ERROR,
             f"`import tensorflow` fails: {_short(asked.error)}",
-            "TensorFlow, or a package that it needs, is not installed as it should be",
+            "TensorFlow, or a package that it needs, is not installed correctly",
             pip_install(evidence, with_cuda(evidence), force=True),
             _tail(asked.traceback),
         )

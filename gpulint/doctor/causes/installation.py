@@ -21,7 +21,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "no-tensorflow",
             Severity.ERROR,
             f"Python {interpreter.version} in {interpreter.executable} has no TensorFlow",
-            "nothing can be said of GPUs; another interpreter is examined with --python PATH",
+            "its GPUs cannot be examined; --python PATH examines another interpreter",
             pip_install(evidence, with_cuda(evidence)),
         )
         return
@@ -48,7 +48,7 @@ def _in_the_way(evidence: Evidence) -> Iterator[Diagnosis]:
             "tensorflow-shadowed",
             Severity.ERROR,
             f"`import tensorflow` finds {path}, which is not TensorFlow",
-            "a file or directory of this name stands before the installed package on Python's path",
+            "a file or directory of this name precedes the installed package on Python's path",
             shlex.join(["mv", path, os.path.join(parent, f"my_{name}")]),
         )
     elif interpreter.kind == "namespace":
@@ -56,7 +56,7 @@ def _in_the_way(evidence: Evidence) -> Iterator[Diagnosis]:
             "tensorflow-leftover",
             Severity.ERROR,
             f"{path} is a directory without `__init__.py`",
-            "it is left over from a TensorFlow that was removed or not installed to its end",
+            "it is left over from a TensorFlow that was removed or only partly installed",
             pip_install(evidence, with_cuda(evidence), force=True),
         )
 
@@ -92,7 +92,7 @@ def _without_cuda(evidence: Evidence) -> Iterator[Diagnosis]:
             "windows-wheel",
             Severity.ERROR,
             f"TensorFlow {version} for Windows",
-            "since 2.11 TensorFlow has no GPU on native Windows (tensorflow#58729); under WSL 2 it has",
+            "since 2.11 TensorFlow does not support GPUs on native Windows (tensorflow#58729), only under WSL 2",
             "wsl --install",
         )
     elif machine.system == "Linux" and machine.architecture == "aarch64":
@@ -100,7 +100,7 @@ def _without_cuda(evidence: Evidence) -> Iterator[Diagnosis]:
             "cpu-wheel",
             Severity.ERROR,
             f"TensorFlow {version} for aarch64 was built without CUDA",
-            "the wheels on PyPI for this processor have none; NVIDIA's container has",
+            "the wheels on PyPI for this processor have no CUDA; NVIDIA's container has",
             "docker run --gpus all -it nvcr.io/nvidia/tensorflow:25.02-tf2-py3",
         )
     elif machine.system == "Linux":
@@ -110,7 +110,7 @@ def _without_cuda(evidence: Evidence) -> Iterator[Diagnosis]:
             "cpu-wheel",
             Severity.ERROR,
             f"{' and '.join(sorted(names))} {version} was built without CUDA",
-            "it runs everything on the CPU, whatever the machine has",
+            "it runs everything on the CPU, even if the machine has GPUs",
             removal + pip_install(evidence, with_cuda(evidence)),
         )
 
@@ -129,5 +129,5 @@ def _macos(evidence: Evidence) -> Iterator[Diagnosis]:
             "macos",
             Severity.INFO,
             "TensorFlow for macOS was built without CUDA",
-            "it runs on the CPU; CUDA has left macOS, and TensorFlow's wheels for it, long ago",
+            "it runs on the CPU; neither CUDA nor TensorFlow's wheels support macOS any longer",
         )

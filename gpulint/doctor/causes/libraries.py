@@ -35,7 +35,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "nccl-missing",
             Severity.WARNING,
             f"{cuda.NCCL} cannot be opened, and there are {len(evidence.cards)} cards",
-            "MirroredStrategy reduces gradients with it, and without it through the host",
+            "MirroredStrategy reduces gradients with it; without it, they go through the host",
             pip_install(evidence, _requirement(evidence, cuda.NCCL)),
         )
     yield from _wheels(evidence)
@@ -52,8 +52,8 @@ def _closed(evidence: Evidence, closed: Sequence[Library]) -> Iterator[Diagnosis
         yield Diagnosis(
             "library-broken",
             Severity.ERROR,
-            f"{_names(broken)} is there and cannot be loaded",
-            "the file is damaged, or a library that it needs itself is missing",
+            f"{_names(broken)} exists, but cannot be loaded",
+            "the file is damaged, or a library that it depends on is missing",
             _repair(evidence, broken[0]),
             tuple(one.error for one in broken),
         )
@@ -62,7 +62,7 @@ def _closed(evidence: Evidence, closed: Sequence[Library]) -> Iterator[Diagnosis
             "wheels-not-found",
             Severity.ERROR,
             f"{_names(in_wheels)} cannot be opened, though NVIDIA's wheels with them are installed",
-            "they lie where this TensorFlow does not look (tensorflow#63362)",
+            "they are in a directory that this TensorFlow does not search (tensorflow#63362)",
             _library_path(evidence, [_wheel_path(evidence, one) for one in in_wheels]),
             (*(_wheel_path(evidence, one) for one in in_wheels), *_looked(in_wheels[0])),
         )
@@ -70,8 +70,8 @@ def _closed(evidence: Evidence, closed: Sequence[Library]) -> Iterator[Diagnosis
         yield Diagnosis(
             "library-elsewhere",
             Severity.ERROR,
-            f"{_names(elsewhere)} cannot be opened, though there are files of that name",
-            "they lie where the loader does not look, or cannot be loaded from there",
+            f"{_names(elsewhere)} cannot be opened, though files of that name exist",
+            "they are in a directory that the loader does not search, or cannot be loaded from there",
             _library_path(evidence, [one.elsewhere[0] for one in elsewhere]),
             (*(f"{one.elsewhere[0]}: {one.error}" for one in elsewhere), *_looked(elsewhere[0])),
         )
@@ -174,7 +174,7 @@ def _wheels(evidence: Evidence) -> Iterator[Diagnosis]:
     yield Diagnosis(
         "wheel-version",
         Severity.ERROR if serious else Severity.WARNING,
-        "; ".join(f"{has.name} {has.version}, TensorFlow asks for {required.specifier}" for has, required in wrong),
+        "; ".join(f"{has.name} {has.version}, TensorFlow requires {required.specifier}" for has, required in wrong),
         "TensorFlow was built against other versions"
         + ("; cuDNN must be at least as new as that (tensorflow#60913)" if serious else "")
         + (f"; torch {torch.version} has pinned its own" if torch else ""),

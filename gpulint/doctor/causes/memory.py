@@ -24,7 +24,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
                 Severity.ERROR,
                 f"card {one.index} ({one.name}) is "
                 + ("closed to CUDA" if one.prohibited else f"exclusively used by process {one.processes[0]}"),
-                "its compute mode keeps other processes away",
+                "its compute mode excludes other processes",
                 f"sudo nvidia-smi -i {one.index} -c DEFAULT",
             )
     for row in evidence.memory:
@@ -37,10 +37,10 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "memory-held",
             Severity.ERROR if full else Severity.WARNING,
-            f"{used / (1 << 30):.1f} of {row.total / (1 << 30):.1f} GiB of {row.name} at {row.bus} are held by others",
-            "too little is left for TensorFlow"
+            f"{used / (1 << 30):.1f} of {row.total / (1 << 30):.1f} GiB of {row.name} at {row.bus} are in use",
+            "too little memory is left for TensorFlow"
             if full
-            else "TensorFlow takes nearly all that is free when it starts, unless its memory grows",
+            else "TensorFlow takes nearly all free memory when it starts, unless memory growth is on",
             f"ps -o pid,user,etime,args -p {','.join(map(str, pids))}"
             if full and pids
             else "export TF_FORCE_GPU_ALLOW_GROWTH=true"

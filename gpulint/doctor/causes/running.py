@@ -13,7 +13,7 @@ from gpulint.linting.finding import Severity
 _REASONS = (
     (
         r"out of memory|OUT_OF_MEMORY|RESOURCE_EXHAUSTED|OOM when|ALLOC_FAILED",
-        "its memory is taken: a TensorFlow without memory growth takes nearly all of a card (tensorflow#9400)",
+        "its memory is taken: without memory growth, a TensorFlow process takes nearly all of a card (tensorflow#9400)",
         "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv",
     ),
     (
@@ -23,7 +23,7 @@ _REASONS = (
     ),
     (
         r"DEVICES_UNAVAILABLE|busy or unavailable|exclusive",
-        "another process has the card for itself",
+        "another process uses the card exclusively",
         "sudo nvidia-smi -c DEFAULT",
     ),
     (
@@ -40,7 +40,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
     asked = evidence.asked_tensorflow
     if asked.ended == "answered" or not evidence.gpus or asked.step in ("", "import", "build", "list"):
         return
-    what = "making TensorFlow's devices" if asked.step == "create" else f"the first {asked.step}"
+    what = "creating TensorFlow's devices" if asked.step == "create" else f"the first {asked.step}"
     if asked.ended == "timeout":
         native = all(
             one.capability and runs_natively(one.capability, evidence.build.capabilities) for one in evidence.gpus
@@ -48,20 +48,20 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "gpu-hangs",
             Severity.ERROR,
-            f"{what} did not come back in {asked.seconds:.0f} s",
+            f"{what} did not return within {asked.seconds:.0f} s",
             "the driver or the card hangs" if native else "the driver compiles kernels for this card, or hangs",
             "sudo dmesg | grep NVRM | tail" if native else "gpulint doctor --timeout 1800",
         )
         return
     said = f"{asked.error}\n{asked.log}"
-    why, fix = "the driver, the card or a library of CUDA's does not work", "nvidia-smi -q"
+    why, fix = "the driver, the card or a CUDA library does not work", "nvidia-smi -q"
     for pattern, reason, command in _REASONS:
         if re.search(pattern, asked.error) or (asked.ended == "crashed" and re.search(pattern, said)):
             why, fix = reason, command
             break
     if fix == "install":
         fix = pip_install(evidence, with_cuda(evidence))
-    ended = f"was ended by {asked.error}" if asked.ended == "crashed" else f"failed: {asked.error.splitlines()[0]}"
+    ended = f"crashed with {asked.error}" if asked.ended == "crashed" else f"failed: {asked.error.splitlines()[0]}"
     yield Diagnosis("gpu-fails", Severity.ERROR, f"{what} {ended}", why, fix, _errors(asked.log))
 
 

@@ -25,7 +25,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "no-gpu-listed",
             Severity.ERROR,
             f"TensorFlow lists no GPU, though {evidence.gpu_expected}",
-            "nothing that was looked at explains it; TensorFlow's own messages may",
+            "no check explains it; TensorFlow's own messages may",
             "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_MAX_VLOG_LEVEL=1 "
             f"{evidence.python} -c \"import tensorflow; tensorflow.config.list_physical_devices('GPU')\"",
             tuple(evidence.asked_tensorflow.log.splitlines()[-5:]),
@@ -38,7 +38,7 @@ def _ignored(evidence: Evidence, text: str) -> Diagnosis:
         "gpu-ignored",
         Severity.WARNING if evidence.gpus else Severity.ERROR,
         text.partition(". You can adjust")[0],
-        "a card much smaller than the best one would slow down a strategy over both, so TensorFlow leaves it out"
+        "a card much smaller than the best one would slow a strategy over both down, so TensorFlow skips it"
         if cores
         else "this TensorFlow has no kernels for a card of this capability",
         f"export TF_MIN_GPU_MULTIPROCESSOR_COUNT={cores[1]}" if cores else "",
@@ -52,7 +52,7 @@ def _instances(evidence: Evidence) -> Iterator[Diagnosis]:
                 "mig-without-instance",
                 Severity.ERROR,
                 f"card {one.index} ({one.name}) is in MIG mode and has no instance",
-                "CUDA computes on instances only, so the card cannot be used",
+                "CUDA computes only on instances, so the card cannot be used",
                 f"sudo nvidia-smi -i {one.index} -mig 0",
             )
     instances = [uuid for one in evidence.cards for uuid in one.instances]
@@ -60,9 +60,9 @@ def _instances(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "mig",
             Severity.WARNING,
-            f"the cards are cut into {len(instances)} instances (MIG)",
-            "a process computes on one instance only, so a strategy over several is not possible; CUDA takes the first "
-            "unless it is told which",
+            f"the cards are split into {len(instances)} MIG instances",
+            "a process can use only one instance, so a strategy over several is impossible; by default CUDA takes the "
+            "first",
             f"export CUDA_VISIBLE_DEVICES={instances[0]}",
             tuple(instances),
         )
@@ -83,6 +83,6 @@ def _unlisted(evidence: Evidence) -> Iterator[Diagnosis]:
             "gpu-unlisted",
             Severity.WARNING,
             "the driver shows " + ", ".join(f"{one.name} at {one.bus}" for one in missing) + ", TensorFlow does not",
-            "the card may have failed, be reserved, or be forbidden to this process",
+            "the card may have failed, be reserved, or be inaccessible to this process",
             f"nvidia-smi -q -i {missing[0].index}",
         )

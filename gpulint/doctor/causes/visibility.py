@@ -37,11 +37,11 @@ def _hidden(evidence: Evidence) -> Iterator[Diagnosis]:
     reason = "is empty" if not value.strip() else f'is "{value}"'
     cards = evidence.cards or evidence.machine.bus_cards
     if not value.strip() or entry.startswith("-"):
-        why = "nothing is shown to this process" if not shown else f"everything behind {entry} is hidden"
+        why = "it hides all cards from this process" if not shown else f"everything after {entry} is hidden"
     elif entry in entries[:shown]:
-        why = f"{entry} is named twice, and CUDA then shows nothing"
+        why = f"{entry} is listed twice, and CUDA then hides all cards"
     else:
-        why = f"there is no card {entry} among {len(cards)}, and CUDA stops there: it and all behind it are hidden"
+        why = f"there is no card {entry} among {len(cards)}, and CUDA stops there: it and all after it are hidden"
     whole = not shown or entry in entries[:shown]
     yield Diagnosis(
         "gpus-hidden",
@@ -78,7 +78,7 @@ def _order(evidence: Evidence) -> Iterator[Diagnosis]:
             "device-order",
             Severity.WARNING,
             ", ".join(f"GPU:{place} is card {number} of nvidia-smi" for place, number in pairs),
-            "CUDA puts the fastest card first: numbers in CUDA_VISIBLE_DEVICES are not those of nvidia-smi",
+            "CUDA numbers the fastest card first: CUDA_VISIBLE_DEVICES and nvidia-smi use different numbers",
             "export CUDA_DEVICE_ORDER=PCI_BUS_ID",
             tuple(f"GPU:{place}: {evidence.gpus[place].card} {evidence.gpus[place].bus}" for place, _ in pairs),
         )

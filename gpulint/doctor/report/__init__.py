@@ -32,9 +32,9 @@ class MachineReport:
         errors = sum(one.severity is Severity.ERROR for one in self.diagnoses)
         gpus, computed = len(self.evidence.gpus), len(self.evidence.computed)
         if errors:
-            return f"{errors} {'thing stands' if errors == 1 else 'things stand'} between TensorFlow and its GPUs"
+            return f"{errors} {'problem keeps' if errors == 1 else 'problems keep'} TensorFlow from its GPUs"
         if not gpus:
-            return "TensorFlow has no GPU here, and nothing says that it should"
+            return "TensorFlow has no GPU here, and nothing suggests that it should"
         noun = "GPU" if gpus == 1 else "GPUs"
         return f"TensorFlow {'computes on' if computed == gpus else 'lists'} {gpus} {noun}"
 

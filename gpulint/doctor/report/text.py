@@ -17,7 +17,7 @@ from gpulint.output.escapes import printable
 WIDTH = 120
 MAX_EVIDENCE = 6
 
-_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold blue"}
+_STYLES = {Severity.ERROR: "bold bright_red", Severity.WARNING: "bold bright_yellow", Severity.INFO: "bold bright_cyan"}
 
 
 def render(report: MachineReport, color: bool) -> str:
@@ -71,12 +71,12 @@ def _diagnosis(console: Console, one: Diagnosis) -> None:
     style = _STYLES[one.severity]
     console.print(f"[{style}]{one.severity.value}\\[{one.id}][/] [bold]{_safe(one.seen)}[/]")
     for text in one.evidence[:MAX_EVIDENCE]:
-        console.print(f"  [blue]|[/] {_safe(text)}")
+        console.print(f"  [bold bright_blue]|[/] {_safe(text)}")
     if len(one.evidence) > MAX_EVIDENCE:
-        console.print(f"  [blue]|[/] … and {len(one.evidence) - MAX_EVIDENCE} more")
-    console.print(f"  [blue]= why:[/] {_safe(one.why)}")
+        console.print(f"  [bold bright_blue]|[/] … and {len(one.evidence) - MAX_EVIDENCE} more")
+    console.print(f"  [bold bright_blue]= why:[/] {_safe(one.why)}")
     if one.fix:
-        console.print(f"  [blue]= help:[/] {_safe(one.fix)}")
+        console.print(f"  [bold bright_blue]= help:[/] {_safe(one.fix)}")
 
 
 def _safe(text: str) -> str:

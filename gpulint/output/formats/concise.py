@@ -1,20 +1,21 @@
-"""`path:row:column: CODE message`, a line each."""
+"""`path:row:column: severity[CODE] message`, a line each."""
 
 from __future__ import annotations
 
 from gpulint.linting.finding import Finding
 from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import first_on_line, printable
+from gpulint.output.severity import head
 from gpulint.output.summary import footer
 from gpulint.output.view import View, position
 
 
 def render(result: CheckResult, view: View) -> str:
     """One line for each finding, then the footer."""
-    return "\n".join([*(_line(one, view) for one in result.findings), footer(result, view)]) + "\n"
+    return "".join(f"{_line(one, view)}\n" for one in result.findings) + footer(result, view, is_short=True)
 
 
 def _line(finding: Finding, view: View) -> str:
     span = finding.span
-    mark = " [*]" if view.can_fix(finding) else ""
-    return f"{first_on_line(span.path)}:{position(span)}: {finding.code}{mark} {printable(finding.message)}"
+    path = view.style.paint(first_on_line(span.path), "1")
+    return f"{path}:{position(span)}: {head(finding, view)[0]} {printable(finding.message)}"

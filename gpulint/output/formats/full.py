@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gpulint.linting.finding import Finding
+from gpulint.linting.finding import Finding, SuppressedBy
 from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import first_on_line, printable
 from gpulint.output.formats import text
@@ -13,22 +13,25 @@ from gpulint.output.site import url
 from gpulint.output.summary import footer
 from gpulint.output.view import View, position
 
+_SUPPRESSED = {
+    SuppressedBy.DIRECTIVE: "silenced",
+    SuppressedBy.EXPLANATION: "not reported because of the comment",
+}
+
 
 def render(result: CheckResult, view: View) -> str:
     """All findings, the silenced ones with the reasons in their comments, then the footer."""
     blocks = [_block(one, view) for one in by_cost(result.findings)]
     silenced = [
         f"{first_on_line(finding.span.path)}:{position(finding.span)}: {finding.code} "
-        f"{printable(finding.message)}, silenced{f': {printable(reason)}' if reason else ''}"
-        for finding, reason in ((one.finding, one.reason) for one in result.suppressed)
+        f"{printable(finding.message)}, {_SUPPRESSED[by]}{f': {printable(reason)}' if reason else ''}"
+        for finding, reason, by in result.suppressed
     ]
-    return "\n".join([*blocks, *silenced, *([""] if silenced else []), footer(result, view)]) + "\n"
+    return "\n".join([*blocks, *silenced, *([""] if silenced else []), footer(result, view)])
 
 
 def _block(finding: Finding, view: View) -> str:
-    lines = text.block(finding, view, rows=sys.maxsize).rstrip("\n").split("\n")
-    margin = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
-    if page := url(finding.code, finding.name):
-        lines.append(f"{margin}= page: {page}")
-    lines.append(f"{margin}= fingerprint: {finding.fingerprint}")
-    return "\n".join(lines) + "\n"
+    more = {"page": url(finding.code, finding.name), "fingerprint": finding.fingerprint}
+    start = f"{'':>{text.margin(finding)}} "
+    lines = [f"{start}{view.style.paint(f'= {name}:', text.FRAME)} {value}\n" for name, value in more.items() if value]
+    return text.block(finding, view, rows=sys.maxsize) + "".join(lines)

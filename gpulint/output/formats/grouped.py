@@ -7,6 +7,7 @@ from itertools import groupby
 from gpulint.linting.finding import Finding
 from gpulint.linting.result import CheckResult
 from gpulint.output.escapes import first_on_line, printable
+from gpulint.output.severity import head
 from gpulint.output.summary import footer
 from gpulint.output.view import View, position
 
@@ -16,14 +17,14 @@ def render(result: CheckResult, view: View) -> str:
     blocks = [
         _block(path, list(findings), view) for path, findings in groupby(result.findings, key=lambda one: one.span.path)
     ]
-    return "\n".join([*blocks, footer(result, view)]) + "\n"
+    return "\n".join([*blocks, footer(result, view)])
 
 
 def _block(path: str, findings: list[Finding], view: View) -> str:
     places = [position(one.span) for one in findings]
     width = max(map(len, places))
     lines = [
-        f"  {place:<{width}}  {one.code}{' [*]' if view.can_fix(one) else ''} {printable(one.message)}"
+        f"  {place:<{width}}  {head(one, view)[0]} {printable(one.message)}"
         for place, one in zip(places, findings, strict=True)
     ]
-    return "\n".join([f"{first_on_line(path)}:", *lines]) + "\n"
+    return "\n".join([f"{view.style.paint(first_on_line(path), '1')}:", *lines]) + "\n"

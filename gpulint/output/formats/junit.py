@@ -9,6 +9,7 @@ from gpulint.linting.finding import Finding
 from gpulint.linting.result import CheckResult
 from gpulint.output import xml
 from gpulint.output.escapes import first_on_line, printable
+from gpulint.output.summary import number
 from gpulint.output.view import View, position
 
 
@@ -29,21 +30,25 @@ def render(result: CheckResult, view: View) -> str:
         case = ElementTree.SubElement(run, "testcase", classname="gpulint", name=message)
         ElementTree.SubElement(case, "error", message=message).text = trace
     if not result.errors:
-        ElementTree.SubElement(run, "testcase", classname="gpulint", name=f"{result.files} files checked")
+        ElementTree.SubElement(run, "testcase", classname="gpulint", name=f"{number(result.files, 'file')} checked")
     return xml.document(root)
 
 
 def _suite(root: ElementTree.Element, path: str, findings: list[Finding], view: View) -> None:
-    number = str(len(findings))
-    suite = ElementTree.SubElement(root, "testsuite", name=path, tests=number, failures=number, errors="0")
+    total = str(len(findings))
+    suite = ElementTree.SubElement(root, "testsuite", name=path, tests=total, failures=total, errors="0")
     for one in findings:
         place = position(one.span)
         row = str(view.in_file(one.span).row)
-        case = ElementTree.SubElement(
-            suite, "testcase", classname=path, name=f"{one.code} {place}", file=path, line=row
-        )
+        case = ElementTree.SubElement(suite, "testcase", classname=path, name=_name(one), file=path, line=row)
         lines = [f"{first_on_line(path)}:{place}: {one.code} {printable(one.message)}"]
         lines += [f"why: {printable(one.why)}"] if one.why else []
         lines += [f"help: {printable(one.instead)}"] if one.instead else []
         failure = ElementTree.SubElement(case, "failure", type=one.severity.value, message=one.message)
         failure.text = "\n".join(lines)
+
+
+def _name(finding: Finding) -> str:
+    """The name of a test case, which stays the same when lines move: CI systems keep a history by name."""
+    where = f" in {finding.context}" if finding.context else ""
+    return f"{finding.code} {finding.name}{where} [{finding.fingerprint[:8]}]"

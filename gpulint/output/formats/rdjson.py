@@ -25,7 +25,7 @@ def render(result: CheckResult, view: View) -> str:
 
 def _diagnostic(finding: Finding, view: View) -> dict[str, Any]:
     diagnostic: dict[str, Any] = {
-        "message": finding.message,
+        "message": "\n".join(_lines(finding)),
         "location": {"path": finding.span.path, "range": _range(finding.span, view)},
         "severity": finding.severity.value.upper(),
         "code": {"value": finding.code},
@@ -39,6 +39,11 @@ def _diagnostic(finding: Finding, view: View) -> dict[str, Any]:
             if edit.span.path == finding.span.path
         ]
     return diagnostic
+
+
+def _lines(finding: Finding) -> list[str]:
+    why = [f"why: {finding.why}"] if finding.why else []
+    return [finding.message, *why, *([f"help: {finding.instead}"] if finding.instead else [])]
 
 
 def _range(span: Span, view: View) -> dict[str, dict[str, int]]:

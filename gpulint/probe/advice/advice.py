@@ -18,6 +18,7 @@ CAUSES = (
     "retracing",
     "recompiling",
     "host-reads",
+    "slow-python",
     "checkpoints",
     "copies",
     "straggler",

@@ -24,6 +24,7 @@ _CAUSES = {
     "retracing": "training waits for functions that are traced again",
     "recompiling": "training waits for XLA to compile",
     "host-reads": "training waits for Python to read tensors",
+    "slow-python": "training waits for Python between its steps",
     "checkpoints": "training waits for files to be written",
     "copies": "training waits for copies between devices",
     "straggler": "workers wait for one of them",
@@ -65,24 +66,26 @@ def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
         at = capture.error_at
         line = f" at {os.path.basename(at.path)}:{at.row}" if at is not None else ""
         return f"{failed.device or 'A device'} has no memory left{size}{line}."
-    if capture.members:
-        return None if time is not None else f"{len(capture.members)} workers; no training step was seen."
+    who = _capital(str(capture.end.get("worker") or "the program"))
     if capture.end.get("reason") in ("timeout", "hang") and retried(capture):
         return f"A device has no memory left: TensorFlow retried, and was stopped ({capture.end['reason']})."
     if capture.end.get("reason") in ("timeout", "hang"):
-        return f"The program was stopped ({capture.end['reason']})."
+        return f"{who} was stopped ({capture.end['reason']})."
     if capture.end.get("signal"):
-        return f"The program was ended by signal {signal_name(capture.end['signal'])}."
+        return f"{who} was ended by signal {signal_name(capture.end['signal'])}."
     if capture.error:
         kind = capture.error.partition(":")[0]
-        return f"The program failed with {kind}." if kind.isidentifier() else "The program failed."
+        return f"{who} failed with {kind}." if kind.isidentifier() else f"{who} failed."
     if capture.end.get("status"):
-        return f"The program failed with status {capture.end['status']}."
+        return f"{who} failed with status {capture.end['status']}."
     if capture.process and not capture.tensorflow:
         return "The program did not import TensorFlow."
     if time is None and retried(capture):
         return "A device has no memory left: allocations fail and are retried."
-    return None if time is not None else "No training was seen."
+    if time is not None:
+        return None
+    workers = len(capture.members)
+    return f"{_counted(workers, 'worker')}; no training step was seen." if workers else "No training was seen."
 
 
 def _where(capture: Capture, time: TimeSpent) -> str:

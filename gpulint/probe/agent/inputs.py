@@ -72,7 +72,14 @@ class Inputs:
         """Iterators read inside functions, by identity."""
         self._idle: weakref.WeakSet[Any] = weakref.WeakSet()
         """Iterators that nobody has read."""
-        self._note_opened = guarded("waits for input", fault, self._idle.add)
+        self._owners: dict[int, Place | None] = {}
+        """The line that reads or opened an iterator, by identity: it may be deleted anywhere."""
+        self.ended = 0
+        """Iterators that have been deleted, without the placeholders of functions, which have no pipeline."""
+        self.ended_at: Place | None = None
+        """The line of the last of them."""
+        self._fault = fault
+        self._note_opened = guarded("waits for input", fault, self._open)
         self._captured: dict[str, weakref.WeakSet[Any]] = {}
         """Function → iterators that it reads and does not get."""
         self._tried: Counter[str] = Counter()
@@ -81,8 +88,8 @@ class Inputs:
         self._note = guarded("waits for input", fault, self._advanced)
         self._look = guarded("buffers", fault, self._look_at_buffers)
         self._end = guarded("waits for input", fault, self._died)
-        self.began = guarded("waits for input", fault, self._began)
-        self.ended = guarded("waits for input", fault, self._ended)
+        self.function_began = guarded("waits for input", fault, self._began)
+        self.function_ended = guarded("waits for input", fault, self._ended)
 
     def watch(self, internals: Internals) -> None:
         """Installs the timers."""
@@ -105,6 +112,7 @@ class Inputs:
             loop = self._loops.get(iterator)
             if loop is None:
                 loop = self._loops[iterator] = _Loop(self._places.here(2))
+                self._owners[id(iterator)] = loop.place
                 self._idle.discard(iterator)
                 states.begin_pass(loop.place)
             entered = states.enter(INPUT, loop.place, NEXT)
@@ -136,12 +144,14 @@ class Inputs:
         def opened(dataset: Any) -> Any:
             if not states.is_here or states.state in (INPUT, TRACE):
                 return iterate(dataset)
-            states.enter(INPUT, self._places.here(2), OPEN)
+            place = self._places.here(2)
+            entered = states.enter(INPUT, place, OPEN)
             try:
                 iterator = iterate(dataset)
             finally:
-                states.leave()
-            self._note_opened(iterator)
+                if entered:
+                    states.leave()
+            self._note_opened(iterator, place)
             return iterator
 
         return opened
@@ -153,17 +163,37 @@ class Inputs:
         def finished(iterator: Any) -> None:
             if before is not None:
                 before(iterator)
-            entered = states.is_here and states.state != TRACE and states.enter(INPUT, self._places.here(2), CLOSE)
-            try:
-                self._end(iterator)
-            finally:
-                if entered:
-                    states.leave()
+            ended = self.ended
+            own = states.state != TRACE and states.enter(OWN)
+            self._end(iterator)
+            if own:
+                states.leave()
+            entered = self.ended != ended and states.state != TRACE and states.enter(INPUT, self.ended_at, CLOSE)
+            self._release(iterator)
+            if entered:
+                states.leave()
 
         return finished
 
+    def _release(self, iterator: Any) -> None:
+        """What TensorFlow waits for meanwhile is none of gpulint's own time."""
+        try:
+            if self._internals is not None:
+                self._internals.release(iterator)
+        except Exception as error:
+            self._fault("waits for input", error)
+
+    def _open(self, iterator: Any, place: Place | None) -> None:
+        self._idle.add(iterator)
+        inner = self._internals.owned_iterators(iterator) if self._internals is not None else []
+        for one in (iterator, *inner):
+            self._owners[id(one)] = place
+
     def _died(self, iterator: Any) -> None:
         """An iterator is about to be deleted, as at the end of an epoch."""
+        if id(iterator) in self._owners:
+            self.ended_at = self._owners.pop(id(iterator))
+            self.ended += 1
         if self._internals is None:
             return
         one, loop = self._inside.pop(id(iterator), None), self._loops.get(iterator)
@@ -172,7 +202,6 @@ class Inputs:
             self._note_stages(one.place, one.model)
         elif loop is not None and loop.taken:
             self._note_stages(loop.place, self._internals.iterator_model(iterator))
-        self._internals.release(iterator)
 
     def _note_stages(self, place: Place | None, model: IteratorModel | None) -> None:
         """The stages of a pipeline that has ended."""
@@ -196,6 +225,7 @@ class Inputs:
         one = self._inside.get(id(iterator))
         if one is None or one.iterator() is not iterator:
             one = self._inside[id(iterator)] = _Inside(iterator, place)
+            self._owners[id(iterator)] = place
             self._idle.discard(iterator)
         return one
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulint.probe.agent.environment import Environment
+from gpulint.probe.agent.garbage import Garbage
 from gpulint.probe.agent.gradients import Gradients
 from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import Holders
@@ -53,8 +54,9 @@ class Observers:
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
         self._pipelines = Pipelines(writer, places, hooks, fault)
         self._inputs = Inputs(places, hooks, fault, states, self._pipelines, holders)
+        self._garbage = Garbage(states, self._inputs)
         self._models.on_ended = guarded("waits for input", fault, self._inputs.settle)
-        self.function_began, self.function_ended = self._inputs.began, self._inputs.ended
+        self.function_began, self.function_ended = self._inputs.function_began, self._inputs.function_ended
         self.function_traced = self._inputs.traced
 
     @property
@@ -76,6 +78,7 @@ class Observers:
             (READS, lambda: self._reads.watch(internals)),
             (PEER_WAITS, lambda: self._local_input.watch(internals)),
             (WAITS, lambda: self._inputs.watch(internals)),
+            ("garbage collection", self._garbage.watch),
             ("pipelines", lambda: self._pipelines.watch(tensorflow.data.Dataset, internals)),
             (WAITS, lambda: self._inputs.generators.watch(tensorflow.data.Dataset)),
             ("saves", lambda: self._saves.watch(tensorflow, OF_TENSORFLOW)),
@@ -92,6 +95,7 @@ class Observers:
 
     def close(self) -> None:
         """The watching is over."""
+        self._garbage.forget()
         self._inputs.close()
 
     def write(self) -> None:

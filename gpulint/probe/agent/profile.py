@@ -78,9 +78,13 @@ class Profile:
         self._spans: list[tuple[str, float, float]] = []
         self.places: Places = dict
         """Called when the window has ended."""
+        self.refused: Callable[[], str] = lambda: ""
+        """Why there is to be no profile, "" if there is. Called when it would begin."""
         self.on_begin: Callable[[], None] = lambda: None
         self.on_end: Callable[[], None] = lambda: None
         """Called when the window has begun, and before it ends."""
+        self.on_log: Callable[[bool], None] = lambda own: None
+        """Called before the profiler logs that it starts: for the window (True), or for the program."""
 
     def watch(self, profiler: Any, hooks: Hooks) -> None:
         """`profiler` is `tf.profiler.experimental`. Raises AttributeError if it lacks a needed function."""
@@ -164,7 +168,11 @@ class Profile:
             if not self._is_due or self._start is None or self._mark is None:
                 return
             self._is_due = False
+            if reason := self.refused():
+                self._lost(reason)
+                return
             running = getattr(self._module, _SESSION, None)
+            self.on_log(True)
             try:
                 self._start(self._directory)
             except Exception as error:
@@ -187,6 +195,7 @@ class Profile:
         @functools.wraps(start)
         def started(*arguments: Any, **keywords: Any) -> Any:
             self.end()
+            self.on_log(False)
             return start(*arguments, **keywords)
 
         return started

@@ -48,7 +48,8 @@ class Retraces:
     def __init__(self, places: Places, fault: Guard) -> None:
         self._places = places
         self.note = guarded("retraces", fault, self._count)
-        """To be called with the type and the options of each trace that is about to be made."""
+        """To be called with the type and the options of each trace that is about to be made. Returns whether it is
+        traced again, None if that failed."""
         self.seen = Tally("retraces")
         self._types: weakref.WeakKeyDictionary[Any, dict[Any, list[Leaves]]] = weakref.WeakKeyDictionary()
         """Lock of a function object → scope of its traces → their types. A function that creates variables is traced
@@ -57,11 +58,11 @@ class Retraces:
         """Code of traced functions."""
         self._examples: dict[tuple[Any, ...], str] = {}
 
-    def _count(self, function_type: Any, options: Any) -> None:
+    def _count(self, function_type: Any, options: Any) -> bool:
         function = inspect.unwrap(options.python_function)
         code = getattr(function, "__code__", None)
         if options.lock is None or code is None:
-            return
+            return False
         scopes = self._types.get(options.lock)
         is_new = scopes is None
         scopes = self._types.setdefault(options.lock, {}) if scopes is None else scopes
@@ -81,6 +82,7 @@ class Retraces:
             for kind, argument, example in causes:
                 key = (place, options.name, own, kind, argument)
                 self.seen.count(place, options.name, own, kind, argument, self._examples.setdefault(key, example))
+        return bool(causes)
 
 
 def compared(known: list[Leaves], leaves: Leaves) -> Iterator[tuple[str, str, str]]:

@@ -109,6 +109,8 @@ class States:
         self._slow: list[float] = []
         self.is_counting = False
         """Whether the first step has ended."""
+        self._is_adding_up = False
+        """Whether a step or a segment is being ended: a garbage collection meanwhile changes no state."""
         self._begin(threading.get_ident())
 
     def _begin(self, thread: int) -> None:
@@ -166,7 +168,7 @@ class States:
 
     def enter(self, state: int, place: Place | None = None, detail: str = "") -> bool:
         """This thread begins something. Returns whether `leave` is to be called: not in other threads."""
-        if threading.get_ident() != self._thread:
+        if threading.get_ident() != self._thread or self._is_adding_up:
             return False
         now = time.perf_counter()
         self._account(self._stack[-1], now)
@@ -185,6 +187,8 @@ class States:
     def _account(self, work: _Work, now: float) -> None:
         """The time since the last change of state was spent on some work."""
         seconds = now - self._since
+        if seconds < 0:  # a garbage collection came between
+            return
         if not work.fresh:
             self._touched.append(work)
         work.fresh += seconds
@@ -222,6 +226,13 @@ class States:
             if self.is_counting:
                 return  # the steps of one thread count
             self._begin(thread.ident or 0)
+        self._is_adding_up = True
+        try:
+            self._end_step(eager)
+        finally:
+            self._is_adding_up = False
+
+    def _end_step(self, eager: int) -> None:
         now = time.perf_counter()
         self._account(self._stack[-1], now)
         if self.is_counting:
@@ -293,7 +304,10 @@ class States:
 
     def close(self) -> None:
         """Ends the segment now: what came after the last step is a segment of its own."""
-        if self.is_counting:
+        if not self.is_counting:
+            return
+        self._is_adding_up = True
+        try:
             now = time.perf_counter()
             self._account(self._stack[-1], now)
             self._cut()
@@ -301,6 +315,8 @@ class States:
             self._last = now
             self._cut()
             self._due = 0.0
+        finally:
+            self._is_adding_up = False
 
     @property
     def depth(self) -> int:

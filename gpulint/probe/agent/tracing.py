@@ -64,6 +64,10 @@ class Tracings:
         self._traced = 0
         self._inner = 0.0
         """Seconds of traces inside the one that is being made."""
+        self._again = False
+        """Whether a function is being traced that has been traced before."""
+        self._traced_again: dict[str, bool] = {}
+        """Function → whether its last trace was one of these, or inside one."""
         self.on_traced: Callable[[bool], None] | None = None
         """If set, called after each trace in the training thread, and after each first run (True)."""
         self._at: tuple[float, float, int] = 0.0, 0.0, 0
@@ -81,26 +85,27 @@ class Tracings:
         def created(function_type: Any, context: Any, graph: Any, options: Any, *rest: Any) -> Any:
             if states.is_here and states.state == INPUT:  # TensorFlow's own, for the iterator of a strategy
                 return create(function_type, context, graph, options, *rest)
-            self.retraces.note(function_type, options)
+            again = self.retraces.note(function_type, options)
             name = str(getattr(options, "name", ""))
             place = self._places.of_function(getattr(options, "python_function", None)) or self._places.here()
             if not states.enter(TRACE, place, name):
                 return create(function_type, context, graph, options, *rest)
-            around, self._inner = self._inner, 0.0
+            around, self._inner = (self._inner, self._again), 0.0
+            self._again = self._traced_again[name] = bool(again) or self._again
             began = time.perf_counter()
             try:
                 return create(function_type, context, graph, options, *rest)
             finally:
                 seconds = states.leave() - began
                 self._note(name, place, seconds - self._inner)
-                self._inner = around + seconds
+                self._inner, self._again = around[0] + seconds, around[1]
 
         hooks.replace(compilation, "_create_concrete_function", created)
 
     def _made(self, name: str, place: Place | None, seconds: float) -> None:
         self._traced += 1
         self._made_at[name] = place
-        self._add(name, place, GRAPH, seconds, [])
+        self._add(name, place, GRAPH, seconds, again=self._again)
         if self.on_traced is not None:
             self.on_traced(False)
 
@@ -113,7 +118,7 @@ class Tracings:
         self._traced += 1
         if seconds:
             kind = XLA if name in self.containing else GRAPH
-            self._add(name, place, kind, seconds, [], int(kind == XLA))
+            self._add(name, place, kind, seconds, count=int(kind == XLA), again=self._traced_again.get(name, False))
             if self.on_traced is not None:
                 self.on_traced(True)
 
@@ -121,12 +126,22 @@ class Tracings:
         return median(recent) if (recent := self._usual.get(name)) else 0.0
 
     def _add(
-        self, name: str, place: Place | None, kind: str, seconds: float, causes: list[str], count: int = 1
+        self,
+        name: str,
+        place: Place | None,
+        kind: str,
+        seconds: float,
+        causes: Iterable[str] = (),
+        count: int = 1,
+        again: bool = True,
     ) -> None:
         with self._lock:
             known = self._known.setdefault((name, place, kind), _Known())
             known.count += count
             known.seconds += seconds
+            if again:
+                known.again += count
+                known.again_seconds += seconds
             known.causes = list(dict.fromkeys([*known.causes, *causes]))[:CAUSES]
             known.is_fresh = True
 
@@ -173,18 +188,20 @@ class Tracings:
                 if known.is_fresh:
                     known.is_fresh = False
                     at = writer.numbered(place)
-                    rows.append([*at, name, kind, known.count, round(known.seconds, 6), known.causes])
+                    again = known.again, round(known.again_seconds, 6)
+                    rows.append([*at, name, kind, known.count, round(known.seconds, 6), known.causes, *again])
         if rows:
             writer.write("traced", rows=rows)
 
 
 class _Known:
-    """Traces or compilations of a function."""
+    """Traces or compilations of a function; `again`: those that only a change of its arguments made necessary."""
 
-    __slots__ = ("causes", "count", "is_fresh", "seconds")
+    __slots__ = ("again", "again_seconds", "causes", "count", "is_fresh", "seconds")
 
     def __init__(self) -> None:
         self.count, self.seconds = 0, 0.0
+        self.again, self.again_seconds = 0, 0.0
         self.causes: list[str] = []
         self.is_fresh = True
 

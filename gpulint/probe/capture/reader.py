@@ -465,8 +465,10 @@ def _inside(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 
 def _traced(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    for file, row, name, kind, times, seconds, causes in record["rows"]:
-        capture.traced[name, _place(files, file, row), kind] = Traced(times, seconds, tuple(causes))
+    for file, row, name, kind, times, seconds, causes, *more in record["rows"]:
+        again, again_seconds = more or (times - 1, seconds * (times - 1) / max(times, 1))  # of early captures
+        traced = Traced(times, seconds, tuple(causes), again, again_seconds)
+        capture.traced[name, _place(files, file, row), kind] = traced
 
 
 def _eager(capture: Capture, record: dict[str, Any], files: _Files) -> None:

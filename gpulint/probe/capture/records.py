@@ -425,11 +425,14 @@ class Inside(NamedTuple):
 
 class Traced(NamedTuple):
     """Traces (`kind` "trace") or compilations by XLA ("xla") of a function, in the whole run. `causes`: what changed
-    since the one before."""
+    since the one before; `again`: how many of them a change of the arguments or another function object made
+    necessary, and `again_seconds` their time."""
 
     times: int
     seconds: float
     causes: tuple[str, ...]
+    again: int
+    again_seconds: float
 
 
 class OwnCost(NamedTuple):

@@ -98,7 +98,7 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
         code="GPU201",
         where=uneven[0].where,
         evidence=(*(f"{one.name} ({one.bytes:,} bytes) only on {one.device}" for one in uneven[:SHOWN]), *reached),
-        fix="build it inside `with strategy.scope():`",
+        fix="create it inside `with strategy.scope():`",
     )
 
 

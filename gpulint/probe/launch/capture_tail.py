@@ -29,6 +29,8 @@ class CaptureTail:
         """Resident bytes of the program and its children."""
         self.holds_log = False
         """Whether the agent turned the placement log on, which the program did not ask for."""
+        self.holds_profiler = False
+        """Whether what the profiler logs about itself is the agent's doing."""
         self.pid = 0
         """The watched process, 0 before it has started."""
         self.watches = False
@@ -81,3 +83,5 @@ class CaptureTail:
             self.holds_log &= "False" in record["arguments"].values()
         elif kind == "logging":
             self.holds_log = True
+        elif kind == "profiling":
+            self.holds_profiler = record["own"]

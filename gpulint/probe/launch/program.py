@@ -164,7 +164,14 @@ class _Run:
         self._channels = tuple(summaries)
         self._waits, self._wakes = os.pipe()
         self._streams = [
-            Stream(channel, summary, ended=self._waits, holds_log=holds_log, line=progress)
+            Stream(
+                channel,
+                summary,
+                ended=self._waits,
+                holds_log=holds_log,
+                mutes=lambda: tail.holds_profiler,
+                line=progress,
+            )
             for channel, summary in summaries.items()
         ]
         self._logs = [LogRecords(stream.summary, recorder) for stream in self._streams]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from gpulint.probe.launch.channel import Channel, write_all
 from gpulint.probe.launch.progress import ProgressLine
+from gpulint.probe.placement_log.grammar import PROFILER
 from gpulint.probe.placement_log.summary import Summary
 
 _CHUNK = 1 << 16
@@ -22,6 +23,9 @@ _BLOCK = 4096
 _PATIENCE = 0.1
 """Seconds after which an unfinished line that may still be placement log is passed on: it may be a prompt, or a line
 that grows dot by dot."""
+
+_SURE = 5.0
+"""The same after whole blocks: the program was in the middle of writing, and the rest of the line comes next."""
 
 _REST = 0.02
 """Seconds to wait after a read of placement log only: a step writes several lines, and each would wake us."""
@@ -49,10 +53,11 @@ class Stream:
         *,
         ended: int,
         holds_log: Callable[[], bool],
+        mutes: Callable[[], bool] = lambda: False,
         line: ProgressLine | None,
     ) -> None:
         """`ended` is a descriptor that becomes readable, or reaches its end, once the program has ended. `holds_log`
-        says whether placement log is to be held back from now on."""
+        says whether placement log is to be held back from now on, `mutes` whether only what the profiler logs is."""
         self.summary = summary
         self.fault = ""
         """Our failure, "" if none."""
@@ -67,7 +72,7 @@ class Stream:
         """When it was passed on."""
         self._channel = channel
         self._ended = ended
-        self._asks_to_hold = holds_log
+        self._asks_to_hold, self._mutes = holds_log, mutes
         self._holds_log = False
         self._line = line if channel.is_terminal else None
         self._parses = True
@@ -122,7 +127,7 @@ class Stream:
                     time.sleep(_REST)
             elif left is not None and not ready:
                 break
-            if self._held and time.monotonic() >= self._gives_up_at:
+            elif self._held and time.monotonic() >= self._gives_up_at:
                 self._write(self.summary.flush())
         self._write(self._rest())
 
@@ -150,14 +155,16 @@ class Stream:
             return data
         held = self._held
         if not held or b"\n" in data:
-            self._gives_up_at = time.monotonic() + _PATIENCE
+            self._gives_up_at = time.monotonic() + (_PATIENCE if len(data) % _BLOCK else _SURE)
         try:
             holds_log = self._asks_to_hold()
             if holds_log and not self._holds_log:
                 self.summary.flush()  # already shown
             self._holds_log = holds_log
             parsed = self.summary.feed(data)
-            return parsed.text if holds_log else held + data
+            if holds_log:
+                return parsed.text
+            return _without_profiler(held + data) if self._mutes() else held + data
         except Exception as error:  # a parser error must not cost output
             return self._stop_parsing(error, held + data)
 
@@ -199,3 +206,11 @@ class Stream:
                     write_all(target, text)
         finally:
             self.blocked = False
+
+
+def _without_profiler(data: bytes) -> bytes:
+    """The data without the whole lines that the profiler logs about itself, each of which is written at once."""
+    if b".cc:" not in data:
+        return data
+    lines = data.splitlines(keepends=True)
+    return b"".join(line for line in lines if not (line.endswith(b"\n") and PROFILER.match(line)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from statistics import median
 from typing import NamedTuple
@@ -58,7 +58,8 @@ class PartAt:
 
 class StepTime(NamedTuple):
     """A training step, from the end of the one before (`number` counts from 1); `ended` is seconds since the epoch.
-    `longest` is the work that took longest, of the slowest steps only."""
+    `parts` are empty in captures that gpulint wrote before it recorded states; `longest` is the work that took
+    longest, of the slowest steps only."""
 
     number: int
     ended: float
@@ -88,7 +89,8 @@ class DeviceTime(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
-    """Traces ("trace") or compilations ("xla") of a function; `causes` are the shapes and values that changed."""
+    """Traces ("trace") or compilations ("xla") of a function; `causes` are the shapes and values that changed, `again`
+    and `again_seconds` the number and the time of those that the changes made necessary."""
 
     function: str
     where: Where | None
@@ -96,6 +98,8 @@ class Tracing:
     count: int
     seconds: float
     causes: tuple[str, ...]
+    again: int
+    again_seconds: float
 
 
 class InputStage(NamedTuple):
@@ -149,6 +153,8 @@ class TimeSpent:
     """The busiest first; empty if no Python of the program feeds the training."""
     pipeline: tuple[PipelineStage, ...] = ()
     """The slowest first; empty where tf.data does not measure: in TensorFlow before 2.21, or if autotuning is off."""
+    worker: str = ""
+    """The worker of a cluster whose steps these are, "" if there is one process."""
 
     def seconds_of(self, part: str) -> float:
         """Seconds of a part, 0 if it took none."""
@@ -156,7 +162,10 @@ class TimeSpent:
 
 
 def time_spent(capture: Capture) -> TimeSpent | None:
-    """None if fewer than two training steps were seen."""
+    """None if fewer than two training steps were seen. Workers of a cluster take all steps together: their time is that
+    of the first one that took most, with the devices of all."""
+    if capture.members:
+        return _of_cluster(capture)
     time = training_time(capture)
     if time is None or time.seconds <= 0:
         return None
@@ -176,7 +185,7 @@ def time_spent(capture: Capture) -> TimeSpent | None:
                 number,
                 one.ended,
                 one.lasted,
-                {part.name: part.seconds for part in parts_of(one.seconds, one.lasted)},
+                {part.name: part.seconds for part in parts_of(one.seconds, one.lasted)} if one.seconds else {},
                 tuple(PartAt(work.state, work.where, work.seconds, work.times, work.detail) for work in one.work),
             )
             for number, one in enumerate(time.steps, 2)
@@ -190,6 +199,17 @@ def time_spent(capture: Capture) -> TimeSpent | None:
         input_stages=tuple(_input_stages(capture)),
         pipeline=tuple(sorted(_pipeline(capture), key=lambda one: -one.total)),
     )
+
+
+def _of_cluster(capture: Capture) -> TimeSpent | None:
+    times = {task: time for task, one in capture.trainers if (time := time_spent(one)) is not None}
+    if not times:
+        return None
+    task, time = max(times.items(), key=lambda one: one[1].steps)
+    devices = [
+        device._replace(device=f"{each.prefix}{device.device}") for each, one in times.items() for device in one.devices
+    ]
+    return replace(time, devices=tuple(devices), worker=task.name)
 
 
 def parts_of(spent: Mapping[str, float], seconds: float) -> tuple[Part, ...]:
@@ -284,7 +304,7 @@ def _launch_cost(capture: Capture, time: TrainingTime, operations: float | None)
 def _tracings(capture: Capture) -> Iterator[Tracing]:
     for (name, where, kind), one in sorted(capture.traced.items(), key=lambda item: -item[1].seconds):
         causes = tuple(in_words(causes_of(name, capture))) if kind == "trace" else one.causes
-        yield Tracing(name, where, kind, one.times, one.seconds, causes)
+        yield Tracing(name, where, kind, one.times, one.seconds, causes, one.again, one.again_seconds)
 
 
 def _pipeline(capture: Capture) -> Iterator[PipelineStage]:

@@ -158,6 +158,7 @@ def _overhead(capture: Capture) -> dict[str, Any] | None:
 def _time(time: TimeSpent) -> dict[str, Any]:
     """The parts add up to `seconds`. `by_line`: what lines of the program spent in a part; `count` times."""
     return {
+        "worker": time.worker or None,
         "seconds": time.seconds,
         "steps": time.steps,
         "step": {"median": time.step_median, "p95": time.step_p95},
@@ -190,6 +191,8 @@ def _time(time: TimeSpent) -> dict[str, Any]:
                 "count": one.count,
                 "seconds": one.seconds,
                 "causes": list(one.causes),
+                "again": one.again,
+                "again_seconds": one.again_seconds,
             }
             for one in time.tracings
         ],

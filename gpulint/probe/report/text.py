@@ -191,7 +191,8 @@ def _cells(shares: Sequence[tuple[str, float]], width: int) -> Iterator[tuple[st
 
 def _spread(time: TimeSpent) -> str:
     """Median and slow steps; the slowest with what it did."""
-    text = f"median {duration(time.step_median)}, 95th percentile {duration(time.step_p95)}"
+    text = f"{time.worker}: " if time.worker else ""
+    text += f"median {duration(time.step_median)}, 95th percentile {duration(time.step_p95)}"
     slowest = max(time.each, key=lambda one: one.seconds, default=None)
     if slowest is None or slowest.seconds < 2 * time.step_median:
         return text
@@ -236,7 +237,7 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
     told: dict[str, list[str]] = {}
     aside = ("card ", "CPU:") if report.capture.simulated else ("card ",)
     for curve in curves(report.capture):
-        if curve.subject == CPU and HOST in held:
+        if (curve.subject == CPU and HOST in held) or not curve.peak:
             continue
         if curve.unit == "bytes" and not curve.subject.startswith(aside) and report.capture.tensorflow:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""

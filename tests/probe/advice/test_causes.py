@@ -22,6 +22,7 @@ from gpulint.probe.capture.records import (
     Function,
     Node,
     Pace,
+    Split,
     Steps,
     Strategy,
     Task,
@@ -87,10 +88,24 @@ def test_the_advice_for_input_fits_its_source(seen: Capture, where: Where, fix: 
     assert one.evidence == "100 of 100 steps waited for it, 90.0 ms each."
 
 
-def test_opening_and_closing_pipelines_is_no_reason_for_larger_batches() -> None:
-    closing = PartAt("input", HERE, 5.0, 4, "end of a pipeline")
-    time = spent({"input": 5.1, "launch": 5.0}, 100, [closing, input_at(HERE, 0.1)])
-    assert not advise(capture(data=Counter({Data(HERE, "arrays", 0, 32): 1})), (), time)
+@pytest.mark.parametrize("kind", ["arrays", "dataset", None])
+def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None) -> None:
+    lines = [
+        PartAt("input", HERE, 3.0, 4, "iter"),
+        PartAt("input", HERE, 2.0, 9, "end of a pipeline"),
+        input_at(HERE, 0.1),
+    ]
+    time = spent({"input": 5.1, "launch": 5.0}, 100, lines)
+    (one,) = advise(capture(data=Counter({Data(HERE, kind, 0, 32): 1} if kind else {})), (), time)
+    assert (one.cause, one.where, one.seconds) == ("input-bound", HERE, pytest.approx(5.0))
+    assert one.text == "each epoch opens the pipeline again"
+    assert one.evidence == "It was opened 4 times; opening and closing took 1.2 s each time."
+    assert "`repeat()`" in one.fix or "`dataset.repeat()`" in one.fix
+
+
+def test_a_pipeline_that_is_only_closed_is_no_advice() -> None:
+    time = spent({"input": 5.0, "launch": 5.0}, 100, [PartAt("input", HERE, 5.0, 1, "end of a pipeline")])
+    assert not advise(capture(), (), time)
 
 
 def test_the_rule_about_loaders_gives_its_code() -> None:
@@ -111,8 +126,6 @@ def test_a_finding_about_the_pipeline_gives_its_code_and_line() -> None:
     one = first(WAITING, seen, *both)
     assert (one.code, one.where, one.text) == ("GPU404", THERE, "Python is called for each element")
     assert "num_parallel_calls" in one.fix
-    missing = first(WAITING, seen, finding("GPU401", THERE))
-    assert missing.code is None, "prefetch is what TensorFlow does by itself"
 
 
 def test_a_loop_of_fits_is_to_become_one() -> None:
@@ -135,9 +148,18 @@ def test_the_pipeline_of_the_line_that_waits_is_blamed() -> None:
         HERE: [(Transformation("BatchDataset", THERE), Transformation("MapDataset", THERE))],
         other: [(Transformation("FlatMapDataset", other), Transformation("TensorDataset", other))],
     }
-    found = (finding("GPU404", other, "a generator gives single elements"), finding("GPU402", THERE, "sequential"))
+    found = (finding("GPU404", other, "a generator yields single elements"), finding("GPU402", THERE, "sequential"))
     one = first(WAITING, capture(pipelines=pipelines), *found)
     assert (one.code, one.where) == ("GPU402", THERE)
+
+
+def test_a_loop_over_a_distributed_dataset_without_a_slow_stage_waits_for_python() -> None:
+    handed_out = Counter({Split(HERE, (8, 8, 8, 8)): 100})
+    one = first(WAITING, capture(splits=handed_out))
+    assert (one.where, one.text) == (HERE, "Python hands each element out to 4 replicas")
+    assert "`tf.function`" in one.fix
+    slow = capture(splits=handed_out, executions=built(("MapDataset", THERE)))
+    assert first(WAITING, slow).where == THERE
 
 
 def test_two_loops_that_wait_are_two_pieces_of_advice() -> None:
@@ -215,31 +237,42 @@ def test_a_few_large_eager_operations_are_no_advice() -> None:
 TRACED = PartAt("trace", HERE, 8.0, 9, "train")
 
 
+def tracing(name: str, kind: str, count: int, seconds: float, again: int, *causes: str) -> Tracing:
+    """Traces or compilations that take equally long each."""
+    return Tracing(name, THERE, kind, count, seconds, causes, again, seconds * again / count)
+
+
 def test_all_traces_but_the_first_are_lost_time() -> None:
-    tracing = Tracing("train", THERE, "trace", 10, 5.0, ("shape of `x`",))
-    time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[tracing])
+    retraced = tracing("train", "trace", 10, 5.0, 9, "shape of `x`")
+    time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[retraced])
     one = first(time, capture())
     assert (one.cause, one.where, one.seconds) == ("retracing", THERE, 4.5)
     assert one.text == "`train` is traced 10 times"
-    assert one.evidence.endswith("each time: shape of `x`.")
+    assert one.evidence.endswith("each: shape of `x`.")
     assert "input_signature" in one.fix
-    once = Tracing("train", THERE, "trace", 1, 5.0, ())
-    assert not advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[once]))
-    before_the_first_step = spent({"launch": 5.0}, tracings=[tracing])
+    before_the_first_step = spent({"launch": 5.0}, tracings=[retraced])
     assert not advise(capture(), (), before_the_first_step)
+
+
+def test_several_functions_that_are_traced_once_each_lose_nothing() -> None:
+    """Keras has one for training and one for evaluation, of the same name."""
+    once = tracing("train", "trace", 2, 5.0, 0)
+    assert not advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[once]))
+    compiled = tracing("train", "xla", 2, 5.0, 0)
+    assert not advise(capture(), (), spent({"trace": 5.0, "launch": 15.0}, by_line=[TRACED], tracings=[compiled]))
 
 
 @pytest.mark.parametrize("name", ["Dataset_map_decode", "_remote_next_func"])
 def test_functions_that_a_pipeline_calls_are_not_retraced_by_the_program(name: str) -> None:
-    tracing = Tracing(name, THERE, "trace", 10, 5.0, ())
     traced = PartAt("trace", HERE, 8.0, 9, name)
-    found = advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, by_line=[traced], tracings=[tracing]))
+    tracings = [tracing(name, "trace", 10, 5.0, 9)]
+    found = advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, by_line=[traced], tracings=tracings))
     assert not [one for one in found if one.cause == "retracing"]
 
 
 def test_the_fix_of_retracing_fits_what_changes() -> None:
-    tracing = Tracing("train", THERE, "trace", 10, 5.0, ())
-    time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[tracing])
+    tracings = [tracing("train", "trace", 10, 5.0, 9)]
+    time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=tracings)
     made = {("train", THERE): Function("train", THERE, 10, False, "CPU:0", 10)}
     assert first(time, capture(functions=made)).fix == "Create the function once, before the loop."
     assert "Pad" in first(time, capture(data=Counter({Data(THERE, "dataset", 0, 0): 1}))).fix
@@ -247,10 +280,10 @@ def test_the_fix_of_retracing_fits_what_changes() -> None:
 
 
 def test_compilations_are_told_from_traces() -> None:
-    again = Tracing("train", THERE, "xla", 4, 8.0, ())
+    again = tracing("train", "xla", 4, 8.0, 3)
     one = first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[again]), capture())
     assert (one.cause, one.where, one.seconds) == ("recompiling", THERE, 6.0)
-    once = Tracing("train", THERE, "xla", 1, 8.0, ())
+    once = tracing("train", "xla", 1, 8.0, 0)
     assert (
         first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[once]), capture()).cause == "recompiling"
     )
@@ -264,6 +297,22 @@ def test_a_read_is_blamed_by_what_it_costs() -> None:
     assert (one.cause, one.code, one.where, one.seconds) == ("host-reads", "GPU501", THERE, 4.0)
     free = PartAt("python", THERE, 0.001, 100, "read")
     assert not advise(capture(), (finding("GPU501", THERE),), spent({"python": 1.0, "launch": 9.0}, by_line=[free]))
+
+
+def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:
+    lines = [
+        PartAt("python", THERE, 4.0, 100, "Plot.on_train_batch_end"),
+        PartAt("python", HERE, 3.0, 80, "code"),
+        PartAt("python", None, 3.0, 80, "callback"),
+    ]
+    time = spent({"python": 10.0, "launch": 10.0}, by_line=lines)
+    callback, line = advise(capture(), (), time)
+    assert (callback.cause, callback.where, callback.seconds) == ("slow-python", THERE, 4.0)
+    assert callback.text == "steps wait for `Plot.on_train_batch_end`"
+    assert callback.evidence == "It takes 40.0 ms of a step of 200 ms."
+    assert (line.cause, line.where, line.seconds) == ("slow-python", HERE, 3.0)
+    of_fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
+    assert [one.where for one in advise(of_fit, (), time)] == [THERE], "the Python of `fit` is Keras's"
 
 
 def test_checkpoints_and_summaries_are_advised_apart() -> None:

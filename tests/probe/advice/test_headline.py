@@ -8,8 +8,8 @@ import pytest
 
 from gpulint.probe.advice.advice import CAUSES, Advice
 from gpulint.probe.advice.headline import headline
-from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import Where
+from gpulint.probe.capture.contents import Capture, Member
+from gpulint.probe.capture.records import Task, Where
 from gpulint.probe.measures.time_spent import PARTS, TimeSpent
 from tests.probe.advice.times import spent
 
@@ -70,6 +70,13 @@ WAITING = {"input": 90.0, "launch": 9.2, "gpu": 0.8}
         (run(end={"reason": "timeout"}), None, [], "The program was stopped (timeout)."),
         (run(error="ValueError: no"), None, [], "The program failed with ValueError."),
         (run(end={"status": 3}), None, [], "The program failed with status 3."),
+        (
+            run(end={"signal": 9, "worker": "worker 1"}),
+            spent(WAITING),
+            ["input-bound"],
+            "Worker 1 was ended by signal 9 (SIGKILL).",
+        ),
+        (run(members=(Member(Task("worker", 0), None),)), None, [], "1 worker; no training step was seen."),
         (Capture(process={"pid": 1}), None, [], "The program did not import TensorFlow."),
         (
             run(error=OOM, error_at=Where("/p/train.py", 7)),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from gpulint.probe.agent.inputs import _Call, _Inside
-from gpulint.probe.agent.states import INPUT, LAUNCH, PYTHON, TRACE, States
+from gpulint.probe.agent.garbage import GARBAGE, Garbage
+from gpulint.probe.agent.inputs import CLOSE, Inputs, _Call, _Inside
+from gpulint.probe.agent.states import INPUT, LAUNCH, PYTHON, STATES, TRACE, States
 from gpulint.probe.agent.writer import Writer
 from gpulint.probe.capture.reader import read
 from gpulint.probe.measures.time_spent import time_spent
@@ -149,3 +153,66 @@ def test_a_first_run_has_no_known_wait() -> None:
     one = inside((0, 0.9), (1, 1.9))
     one.calls[0].is_first = True
     assert waits(one.settle(2, [100_000], False)) == [0]
+
+
+class Pipelines:
+    """Stands for the iterators that a program has deleted."""
+
+    ended = 0
+    ended_at: tuple[str, int] | None = None
+
+
+class Cycle:
+    """Is deleted by the garbage collector alone."""
+
+    def __init__(self, on_delete: Callable[[], None]) -> None:
+        self.itself, self.on_delete = self, on_delete
+
+    def __del__(self) -> None:
+        time.sleep(0.02)
+        self.on_delete()
+
+
+@pytest.mark.parametrize("ends_pipeline", [False, True])
+@pytest.mark.parametrize("state", [LAUNCH, TRACE])
+def test_a_garbage_collection_is_told_from_what_it_interrupts(state: int, ends_pipeline: bool, tmp_path: Path) -> None:
+    states, pipelines = States(), Pipelines()
+    garbage = Garbage(states, cast("Inputs", pipelines))
+
+    def ended() -> None:
+        pipelines.ended += ends_pipeline
+        pipelines.ended_at = LINE
+
+    garbage.watch()
+    try:
+        gc.collect()
+        states.stepped(0)
+        states.enter(state, LINE, "step")
+        Cycle(ended)
+        gc.collect()
+        states.leave()
+        states.stepped(0)
+        states.close()
+    finally:
+        garbage.forget()
+    (row,) = [one for one in records(states, tmp_path / "run.jsonl") if one["kind"] == "time" and one["steps"]]
+    work = {(one[2], one[3]): one[4] for one in cast("list[list[Any]]", row["work"])}
+    kind = ("input", CLOSE) if ends_pipeline else (STATES[PYTHON if state == LAUNCH else state], GARBAGE)
+    assert work[kind] >= 0.02
+    assert work[STATES[state], "step"] < 0.02
+    seconds = cast("dict[str, float]", row["seconds"])
+    assert sum(seconds.values()) == pytest.approx(cast("float", row["ended"]) - cast("float", row["began"]), abs=1e-4)
+
+
+def test_a_garbage_collection_while_a_step_is_added_up_changes_no_state() -> None:
+    states = States()
+    states._is_adding_up = True
+    assert not states.enter(PYTHON)
+
+
+def test_what_a_collection_interrupted_has_no_negative_time() -> None:
+    states = States()
+    states.stepped(0)
+    before = states.since
+    states._account(states._stack[-1], before - 1.0)
+    assert states.since == before

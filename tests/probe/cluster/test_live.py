@@ -74,6 +74,10 @@ def test_two_workers_train_together_and_the_late_one_is_named(tmp_path: Path) ->
     assert next((one[0], one[2]) for one in said(report, "replica-balance")) == ("pass", "136 bytes")
     ((late, subject, _),) = said(report, "straggler")
     assert (late, subject) == ("warn", "straggler: worker 1")
+    first = report["advice"][0]
+    assert (first["cause"], first["text"]) == ("straggler", "the others wait for worker 1")
+    assert first["row"] == PROGRAM.splitlines().index("        time.sleep(0.05)") + 1
+    assert report["time"]["worker"] == "worker 0"
     ((waits, subject, _),) = said(report, "peer-wait")
     assert (waits, subject) == ("warn", "worker 0 waits for worker 1")
     assert not [one for one in said(report, "input-wait") if one[0] == "warn"]

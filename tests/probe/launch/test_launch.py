@@ -88,6 +88,45 @@ class TestOutput:
         assert logs["stdout"].placed == {("MatMul", "CPU:1"): 100_000} and logs["stdout"].lines == 200_000
         assert logs["stderr"].ran == {("MatMul", "CPU:0"): 10_000} and logs["stderr"].torn == 0
 
+    def test_a_line_that_continues_in_the_next_block_is_waited_for(self, tmp_path: Path) -> None:
+        source = f"""if True:
+            import os, time
+            {turning_the_log_on(tmp_path)}
+            log = {PLACED!r}.encode()
+            os.write(1, b"x" * 4075 + chr(10).encode() + log[:20])
+            time.sleep(0.5)
+            os.write(1, log[20:])
+        """
+        assert Launched(tmp_path, source).finish()[0] == b"x" * 4075 + b"\n"
+
+    def test_a_line_whose_rest_is_there_is_not_passed_on_because_the_reader_is_slow(self, tmp_path: Path) -> None:
+        source = f"""if True:
+            import os, time
+            {turning_the_log_on(tmp_path)}
+            log = {PLACED!r}.encode()
+            os.write(1, b"x" * 60_000)
+            time.sleep(0.3)
+            os.write(1, b"x" * 10_000 + chr(10).encode() + log[:20])  # more than the pipe to the reader holds
+            time.sleep(0.3)
+            os.write(1, log[20:])
+            open({str(tmp_path / "written")!r}, "w").close()
+        """
+        launched = Launched(tmp_path, source)
+        until((tmp_path / "written").exists)
+        assert launched.finish()[0] == b"x" * 70_000 + b"\n"
+
+    @pytest.mark.parametrize("own", [True, False])
+    def test_what_the_profiler_of_the_probe_logs_is_not_the_programs(self, tmp_path: Path, own: bool) -> None:
+        line = "I0000 00:00:1795723973.344465   13866 profiler_session.cc:117] Profiler session initializing.\n"
+        record = json.dumps({"kind": "profiling", "t": 0, "own": own})
+        source = f"""if True:
+            import os
+            open({str(tmp_path / "run.jsonl")!r}, "a").write({record!r} + chr(10))
+            os.write(2, ("one" + chr(10) + {line!r} + {RAN!r} + "two").encode())
+        """
+        said = Launched(tmp_path, source).finish()[1].decode()
+        assert said == f"one\n{'' if own else line}{RAN}two"
+
     @pytest.mark.parametrize("command", [["-u"], []])
     def test_the_programs_own_placement_log_comes_out(self, tmp_path: Path, command: list[str]) -> None:
         source = f"import sys; sys.stdout.write('a\\n' + {PLACED!r} + {PLACED[:20]!r}); sys.stderr.write({RAN!r})"

@@ -7,8 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import EagerCost, Inside, Retrace, Segment, Stage, TakenStep, Traced, Where, Work
+from gpulint.probe.capture.contents import Capture, Member
+from gpulint.probe.capture.records import (
+    EagerCost,
+    Inside,
+    Retrace,
+    Segment,
+    Stage,
+    TakenStep,
+    Task,
+    Traced,
+    Where,
+    Work,
+)
 from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from tests.probe.agent.test_agent import DEVICES, probed, row_of
 
@@ -111,7 +122,10 @@ def test_passes_over_a_dataset_are_epochs_where_they_train() -> None:
 
 
 def test_tracings_are_listed_longest_first() -> None:
-    traced = {("step", LINE, "trace"): Traced(3, 1.0, ()), ("step", LINE, "xla"): Traced(2, 5.0, ("(4,)",))}
+    traced: dict[tuple[str, Where | None, str], Traced] = {
+        ("step", LINE, "trace"): Traced(3, 1.0, (), 2, 0.7),
+        ("step", LINE, "xla"): Traced(2, 5.0, ("(4,)",), 1, 2.5),
+    }
     retraces = Counter({Retrace(LINE, "step", True, "value", "n", "1 → 2"): 2})
     time = time_spent(Capture(segments=[segment(0, 1, 1, launch=1.0)], traced=traced, retraces=retraces))
     assert time is not None
@@ -123,6 +137,22 @@ def test_tracings_are_listed_longest_first() -> None:
 
 def test_without_steps_nothing_is_said() -> None:
     assert time_spent(Capture()) is None
+    assert time_spent(Capture(members=(Member(Task("worker", 0), None),))) is None
+
+
+def test_steps_of_early_captures_have_no_parts() -> None:
+    capture = Capture(segments=[segment(0, 4, 2, launch=4.0)], steps_taken=[TakenStep(2, {}, 0)])
+    time = time_spent(capture)
+    assert time is not None
+    assert [one.parts for one in time.each] == [{}]
+
+
+def test_the_time_of_a_cluster_is_that_of_the_worker_that_took_most_steps() -> None:
+    captures = [Capture(segments=[segment(0, 4, steps, launch=4.0)]) for steps in (3, 4, 4)]
+    members = [Member(Task("worker", index), one) for index, one in enumerate(captures)]
+    time = time_spent(Capture(members=(*members, Member(Task("evaluator", 0), captures[1]))))
+    assert time is not None
+    assert (time.worker, time.steps, time.seconds) == ("worker 1", 4, 4.0)
 
 
 # ------------------------------------------------------------------------------------ real programs
@@ -250,7 +280,6 @@ model.fit(tf.data.Dataset.range(8 * 20).map(read).batch(8), epochs=2, verbose=0)
     )
     time = of_program(tmp_path, text)
     assert time.seconds_of("input") > 0.6 * 38 * 0.08
-    assert time.seconds_of("input") > 0.5 * time.seconds
     assert at(time, "input", text, "# fits") > 0.5 * 38 * 0.08
     own = [one.function for one in time.tracings if one.function.startswith("_")]
     assert own == []  # the functions of TensorFlow's iterators, which it traces in each epoch
@@ -285,3 +314,37 @@ for i in range(30):
     assert compiled.where is not None
     assert compiled.where.row == row_of(text, "# compiled")
     assert any(one.detail == "read" for one in time.by_line)
+
+
+@pytest.mark.tensorflow
+def test_epochs_with_an_evaluation_open_and_close_pipelines_and_retrace_nothing(tmp_path: Path) -> None:
+    text = (
+        DEVICES
+        + """
+import gc
+import numpy as np
+
+with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+    model = tf.keras.Sequential([tf.keras.layers.Input((8,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+data = tf.data.Dataset.from_tensor_slices((np.zeros((512, 8), "float32"), np.zeros((512, 1), "float32")))
+data = data.shuffle(512).batch(32)
+
+
+class Collect(tf.keras.callbacks.Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        gc.collect()
+
+
+model.fit(data, epochs=3, validation_data=data, callbacks=[Collect()], verbose=0)  # fits
+"""
+    )
+    time = of_program(tmp_path, text)
+    traced = [one for one in time.tracings if one.kind == "trace" and one.function == "multi_step_on_iterator"]
+    assert [(one.count, one.again) for one in traced] == [(2, 0)]  # one for training, one for evaluation
+    waits = {
+        (one.where.row if one.where else None, one.detail): one.count for one in time.by_line if one.name == "input"
+    }
+    row = row_of(text, "# fits")
+    assert waits[row, "iter"] >= 5
+    assert {at for at, _ in waits} == {row}, "pipelines are closed where they were read, wherever they are deleted"

@@ -163,7 +163,7 @@ def spent(places: list[Where], hostile: str) -> TimeSpent:
         devices=(DeviceTime("GPU:0", 0.008, 34.0, "tracer"), DeviceTime("GPU:1", None, None, "nvml")),
         operations_per_step=900.0,
         launch_cost=5e-6,
-        tracings=(Tracing(hostile, places[2], "xla", 3, 0.9, (hostile,)),),
+        tracings=(Tracing(hostile, places[2], "xla", 3, 0.9, (hostile,), 2, 0.6),),
         why_unknown="",
     )
 
@@ -377,7 +377,11 @@ def test_a_curve_is_read_with_the_keyboard_and_the_pointer(browser: Any, hostile
         figure = seen.page.locator("#memory figure:has(svg[data-reads])").first
         figure.locator("svg").focus()
         seen.page.keyboard.press("End")
-        assert figure.locator("output").text_content() == "90.0 s: in use 89 MiB, peak of the phase 178 MiB"
+        values, _, who = (figure.locator("output").text_content() or "").partition("; at the peak: ")
+        assert values == "90.0 s: in use 89 MiB, peak of the phase 178 MiB"
+        assert "activations" in who
+        seen.page.keyboard.press("Home")
+        assert "at the peak" not in (figure.locator("output").text_content() or "")
         figure.locator("svg").hover()
         assert "s: in use" in (figure.locator("output").text_content() or "")
         assert seen.complaints == []

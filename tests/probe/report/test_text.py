@@ -27,7 +27,7 @@ ADVICE = (
         "input-bound",
         "GPU404",
         PIPELINE,
-        "Python is called for each element, one after the other",
+        "Python runs for every element, one at a time",
         "61 of 61 steps waited for it, 79.8 ms each.",
         "Give `map` `num_parallel_calls=tf.data.AUTOTUNE`, or use TensorFlow operations.",
         4.87,
@@ -82,7 +82,7 @@ def test_the_answer_comes_first() -> None:
     assert lines[4].startswith("  step 84.3 ms  ████████████████████████████████████████████████████████▓")
     assert lines[5] == "                input 79.8 ms (94.7 %) · launch 2.0 ms (2.4 %) · Python 1.0 ms (1.2 %)"
     first = lines.index("What to change first") + 1
-    assert lines[first].startswith("  1  slow_input.py:6 Python is called for each element, one after the other")
+    assert lines[first].startswith("  1  slow_input.py:6 Python runs for every element, one at a time")
     assert lines[first].endswith("up to 18 × faster")
     assert "GPU404" in " ".join(lines[first : first + 3])
     second = next(line for line in lines if line.startswith("  2  "))

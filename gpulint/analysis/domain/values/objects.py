@@ -78,13 +78,20 @@ class Loss(Object):
 
 
 class Variable(Object):
-    """A `tf.Variable`. `counts_steps`: it is an optimizer's `iterations`. `is_handed_out`: unknown code has a reference
-    to it."""
+    """A `tf.Variable`, or a variable of Keras (`library`). `counts_steps`: it is an optimizer's `iterations`.
+    `is_handed_out`: unknown code has a reference to it."""
 
     __slots__ = ("counts_steps", "dtype", "is_handed_out")
 
-    def __init__(self, site: Site, where: Where, dtype: str | None = None, counts_steps: bool = False) -> None:
-        super().__init__(site, where, "tensorflow.Variable")
+    def __init__(
+        self,
+        site: Site,
+        where: Where,
+        dtype: str | None = None,
+        counts_steps: bool = False,
+        library: str = "tensorflow.Variable",
+    ) -> None:
+        super().__init__(site, where, library)
         self.dtype = dtype
         self.counts_steps = counts_steps
         self.is_handed_out = False

@@ -11,7 +11,7 @@ from gpulint.analysis.domain.values.objects import Layer, Model, Optimizer
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.plan.events import RemovedNameUsed
 from gpulint.knowledge import LEGACY_OPTIMIZERS
-from gpulint.knowledge.names import PRIVATE, public_name
+from gpulint.knowledge.names import FIRST, PRIVATE, public_name
 from gpulint.knowledge.releases import release
 from gpulint.knowledge.removed import (
     PROPERTIES,
@@ -104,7 +104,7 @@ def check_method(machine: Machine, receiver: Value, name: str, site: Site) -> No
                 return
             if _may_be_private(machine, receiver, library):
                 return
-            exact = isinstance(receiver, Object) and receiver.cls is None
+            exact = isinstance(receiver, Dataset) or (isinstance(receiver, Object) and receiver.cls is None)
             machine.emit(RemovedNameUsed(site, machine.where(), f"{library}.{name}", gone, None, True, exact))
             return
 
@@ -162,7 +162,7 @@ def arguments(machine: Machine, receiver: Object, function: str, given: Argument
 
 def check_arguments(machine: Machine, function: LibraryName, given: Arguments, site: Site) -> None:
     """Record keyword arguments that a called function or class of the library no longer accepts."""
-    if is_of_keras_2(function.package) or function.name.startswith(LEGACY_OPTIMIZERS):
+    if is_of_keras_2(function.package) or function.package == FIRST or function.name.startswith(LEGACY_OPTIMIZERS):
         return
     for name, gone in _refused(function.name, given):
         if name != REFUSED_BY_OPTIMIZERS[0]:
@@ -188,6 +188,8 @@ def unknown_method(machine: Machine, called: Symbol, name: str, site: Site) -> N
     """Record a method call of an unknown value if only a removed class member has the name, or if the value is an item
     of an attribute that only a library class has."""
     gone = UNMISTAKABLE.get(name) or _OF_ITEMS.get((_container_of(symbol(called.parts[1])), name))
+    if called.origin.startswith(f"{FIRST}."):
+        return
     if gone is not None and called.package in _OWN and not _may_be_private(machine, None, gone):
         machine.emit(
             RemovedNameUsed(site, machine.where(), f"{gone}.{name}", method_since(gone, name) or "", None, True)

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpulint.analysis.domain.context import Object, Strategy
+from gpulint.analysis.domain.traversal import leaves
 from gpulint.analysis.domain.values.base import Union, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Bound, Partial
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.domain.values.object_facts import ObjectFact
-from gpulint.analysis.domain.values.objects import Model, Optimizer, ScopeManager, Tape, Variable
+from gpulint.analysis.domain.values.objects import Layer, Model, Optimizer, ScopeManager, Tape, Variable
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow.device_scopes import ENTERED
 from gpulint.analysis.models.tensorflow.objects import optimizer_built, variables_built
@@ -85,6 +86,12 @@ def store_attribute(machine: Machine, receiver: Object, name: str, value: Value,
         machine.state.write(receiver.facts, ObjectFact.OPTIMIZER, value)
     if isinstance(receiver, Model) and isinstance(value, Variable):
         variables_built(machine, receiver)
+    if isinstance(receiver, Optimizer) or (isinstance(receiver, (Layer, Model)) and _holds_variable(value)):
+        machine.emit(events.AttributeSet(site, machine.where(), receiver, name, machine.choose(value)))
     if isinstance(receiver, Model) and name == "run_eagerly":
         machine.emit(events.EagerModeSet(site, machine.where(), receiver, machine.choose(value)))
     escape(machine, value, "stored", site)
+
+
+def _holds_variable(value: Value) -> bool:
+    return any(isinstance(one, Variable) for one in leaves(value))

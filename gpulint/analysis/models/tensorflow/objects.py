@@ -142,9 +142,13 @@ def make_metric(machine: Machine, site: Site, library: str, cls: UserClass | Non
     return _announced(machine, Metric(site, machine.where(), library, cls), events.MetricBuilt)
 
 
-def make_variable(machine: Machine, site: Site, dtype: str | None) -> Variable:
+def make_variable(machine: Machine, name: str, dtype: str | None, arguments: Arguments, site: Site) -> Variable:
+    """Variable that the function `name` creates."""
     device_runtime.initialise(machine, "yes", site)
-    return _announced(machine, Variable(site, machine.where(), dtype), events.VariableBuilt)
+    made = Variable(site, machine.where(), dtype, library=name)
+    made.blame, made.seen = blame(machine, site)
+    machine.emit(events.VariableBuilt(site, machine.where(), made, arguments))
+    return made
 
 
 M = TypeVar("M", bound=Object)

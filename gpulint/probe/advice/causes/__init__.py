@@ -17,6 +17,7 @@ from gpulint.probe.advice.causes import (
     precision,
     recompiling,
     retracing,
+    slow_python,
     straggler,
 )
 
@@ -30,6 +31,7 @@ CAUSES: tuple[Cause, ...] = (
     retracing.candidates,
     recompiling.candidates,
     host_reads.candidates,
+    slow_python.candidates,
     checkpoints.candidates,
     copies.candidates,
     straggler.candidates,

@@ -12,7 +12,7 @@ from gpulint.probe.advice.causes.eager_step import CODE
 from gpulint.probe.advice.causes.retracing import OF_PIPELINES
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
 from gpulint.probe.advice.pipelines import CACHE, GENERATOR, INTERLEAVE, MAP, stages
-from gpulint.probe.agent.inputs import NEXT
+from gpulint.probe.agent.inputs import CLOSE, NEXT, OPEN
 from gpulint.probe.agent.models import ARRAYS, DATASET, LOADER
 from gpulint.probe.agent.models import GENERATOR as KERAS_GENERATOR
 from gpulint.probe.capture.records import Data, Where
@@ -39,17 +39,36 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         if one.name == "input":
             lines[one.where].append(one)
     for where, waits in lines.items():
-        seconds, count = sum(one.seconds for one in waits), sum(one.count for one in waits)
         if (calls := sum(number for one, number in observed.capture.data.items() if one.where == where)) >= MANY:
-            yield _rebuilt(observed, where, calls, seconds)
+            yield _rebuilt(observed, where, calls, sum(one.seconds for one in waits))
             continue
-        if any((one.where, one.kind) == (where, ARRAYS) for one in observed.capture.data):
-            waits = [one for one in waits if one.detail == NEXT]  # larger batches do not open pipelines faster
-            seconds, count = sum(one.seconds for one in waits), sum(one.count for one in waits)
-        steps = observed.time.steps
-        evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / max(count, 1))} each."
-        at, text, fix, code = _stage(observed, where)
-        yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
+        for_elements = [one for one in waits if one.detail == NEXT]
+        seconds, count = sum(one.seconds for one in for_elements), sum(one.count for one in for_elements)
+        if count:
+            steps = observed.time.steps
+            evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / count)} each."
+            at, text, fix, code = _stage(observed, where)
+            yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
+        if opened := sum(one.count for one in waits if one.detail == OPEN):
+            between = sum(one.seconds for one in waits if one.detail in (OPEN, CLOSE))
+            yield _reopened(observed, where, opened, between)
+
+
+def _reopened(observed: Observed, where: Where | None, opened: int, seconds: float) -> Candidate:
+    """Each epoch begins with a new pipeline, and ends with the wait for what the old one is still doing."""
+    is_fit = any(one.where == where for one in observed.capture.data)
+    fix = "Iterate over `dataset.repeat()` once, and count the steps of an epoch."
+    if is_fit:
+        fix = "Give `fit` a dataset that ends in `repeat()`, with `steps_per_epoch`: one pipeline serves all epochs."
+    return Candidate(
+        "input-bound",
+        where,
+        "each epoch opens the pipeline again",
+        f"It was opened {opened:,} {'time' if opened == 1 else 'times'}; opening and closing took "
+        f"{duration(seconds / opened)} each time.",
+        fix,
+        {"input": seconds},
+    )
 
 
 def _rebuilt(observed: Observed, where: Where | None, calls: int, waited: float) -> Candidate:
@@ -107,6 +126,10 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
         for kind, method in ((MAP, "map"), (INTERLEAVE, "interleave")):
             if kind in by_kind:
                 return by_kind[kind], f"`{method}` prepares one element after the other", f"Give it `{PARALLEL}`.", None
+    replicas = max((len(one.sizes) for one in observed.capture.splits if one.where == where), default=0)
+    if replicas > 1:
+        text = f"Python hands each element out to {replicas} replicas"
+        return where, text, "Iterate over the dataset inside a `tf.function`, or give the step its iterator.", None
     is_fit = any(one.where == where and one.kind == DATASET for one in observed.capture.data)
     fix = "Do less for each element, or prepare the data beforehand."
     if not any(stage.kind == CACHE for pipeline in pipelines for stage in pipeline):

@@ -23,9 +23,9 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         name = "its step" if is_fit else f"`{one.function}`"
         evidence = f"Compiling took {duration(one.seconds)}, the whole training {duration(time.seconds)}."
         without = "`jit_compile=False` in `compile`" if is_fit else "`jit_compile=False`"
-        if one.count > 1:
+        if one.again:
             changed = f": {', '.join(one.causes)}" if one.causes else ""
-            text = f"XLA compiles {name} {one.count:,} times{changed}"
+            text = f"XLA compiles {name} {one.again + 1:,} times{changed}"
             fix = f"Pad the batches to a few shapes, or pass {without}."
             finding = finding_at(observed, (CHANGING,), one.where)
             code = finding.code if finding is not None else None

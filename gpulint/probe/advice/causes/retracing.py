@@ -20,24 +20,24 @@ RULES = ("GPU505", "GPU504", "GPU408")
 
 
 def candidates(observed: Observed) -> Iterator[Candidate]:
-    """Each line whose functions are traced more than once; the first trace is needed."""
+    """Each line whose functions are traced again; the first trace of each is needed."""
     by_line: dict[Where | None, list[Tracing]] = defaultdict(list)
     for one in observed.time.tracings:
         if one.kind == "trace" and lost_to(observed.time, one) and not one.function.startswith(OF_PIPELINES):
             by_line[one.where].append(one)
     for where, found in by_line.items():
-        most = max(found, key=lambda one: one.seconds)
+        most = max(found, key=lambda one: one.again_seconds)
         finding = finding_at(observed, RULES, where)
         is_fit = any(each.where == where for each in observed.capture.data)
         changed = min((cause.rpartition("×: ")[2] for one in found for cause in one.causes), key=len, default="")
         traced = "`fit` traces its step" if is_fit else f"`{most.function}` is traced"
-        text = f"{traced} {most.count:,} times"
-        seconds, why = sum(one.seconds for one in found), f": {changed}" if changed else ""
+        text = f"{traced} {most.again + 1:,} times"
+        seconds, why = sum(one.again_seconds for one in found), f": {changed}" if changed else ""
         yield Candidate(
             "retracing",
             place_of(finding) if finding is not None else where,
             text,
-            f"Tracing took {duration(seconds)}, {duration(seconds / most.count)} each time{why}.",
+            f"All but the first time took {duration(seconds)}, {duration(seconds / most.again)} each{why}.",
             sentence(finding.instead) if finding is not None else _fix(observed, most, is_fit),
             {"trace": sum(lost_to(observed.time, one) for one in found)},
             finding.code if finding is not None else None,
@@ -51,14 +51,15 @@ def _fix(observed: Observed, one: Tracing, is_fit: bool) -> str:
     made = sum(each.made for each in functions if (each.name, each.where) == (one.function, one.where))
     if is_fit:
         return "Pad the batches to a few lengths (`padded_batch`, `bucket_by_sequence_length`)."
-    if made > 1 and made >= one.count / 2:
+    if made > 1 and made >= one.again / 2:
         return "Create the function once, before the loop."
     return "Pass tensors of one shape, or give it an `input_signature` with `None` for what varies."
 
 
 def lost_to(time: TimeSpent, one: Tracing) -> float:
-    """Seconds of a function's traces but the first. Those before the end of the first step are not part of the time."""
+    """Seconds of a function's traces but the first ones. Those before the end of the first step are not part of the
+    time."""
     found = [each for each in time.by_line if (each.name, each.detail) == ("trace", one.function)]
     here = [each for each in found if each.where == one.where]
     within = sum(each.seconds for each in here or found)
-    return min(one.seconds * (one.count - 1) / one.count, within)
+    return min(one.again_seconds, within)

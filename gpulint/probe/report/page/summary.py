@@ -53,7 +53,8 @@ def step_bar(spent: TimeSpent, on_gpu: bool) -> Iterator[Child]:
     each = spent.seconds / spent.steps if spent.steps else 0.0
     texts = [(part.name, f"{percent(part.share)} · {duration(part.share * each)}") for part in parts]
     said = "; ".join(f"{name} {text}" for name, text in texts)
-    aside = f"a step of {duration(each)}, mean of {spent.steps:,}; median {duration(spent.step_median)}, "
+    whose = f"{spent.worker}, " if spent.worker else ""
+    aside = f"a step of {whose}{duration(each)}, mean of {spent.steps:,}; median {duration(spent.step_median)}, "
     yield bar([(part.name, part.share) for part in parts], f"Where the time of a step goes: {said}")
     yield legend(texts, on_gpu, f"{aside}95th percentile {duration(spent.step_p95)}")
 

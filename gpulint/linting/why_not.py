@@ -1,0 +1,209 @@
+"""Why a rule does not report a place: the condition of the rule that decided, or what silenced the report."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from gpulint.analysis import Plan
+from gpulint.analysis.queries.moments import hides_all_gpus
+from gpulint.linting.deep_stack import on_deep_stack
+from gpulint.linting.dispatch import reports_of
+from gpulint.linting.engine import Checker
+from gpulint.linting.finding import SuppressedBy
+from gpulint.linting.result import CheckResult
+from gpulint.linting.rule import Rule
+from gpulint.linting.selection import Selection
+from gpulint.places import Site
+from gpulint.sources.source import Source
+from gpulint.syntax.spans import spans
+
+MAX_NODES = 1_000_000
+"""Maximum number of nodes of the file whose places are computed."""
+
+
+class Asked(NamedTuple):
+    """The question: a rule, and a row of a Python file that was checked."""
+
+    rule: type[Rule]
+    path: str
+    row: int
+
+
+def why_not(asked: Asked, checker: Checker, selection: Selection, result: CheckResult) -> list[str]:
+    """Lines that answer why a check with this result has no finding of the rule on the row. `selection` is that of the
+    file. Raises CannotParse if the file does not parse."""
+    rule, path = asked.rule, asked.path
+    here = [one for one in result.findings if _is_at(one.span.path, one.span.row, one.span.end_row, asked)]
+    if found := next((one for one in here if one.code == rule.code), None):
+        return [f"{rule.code} is reported there: {found.message}"]
+    for one in result.suppressed:
+        span = one.finding.span
+        if one.finding.code == rule.code and _is_at(span.path, span.row, span.end_row, asked):
+            what = "an explanation" if one.by is SuppressedBy.EXPLANATION else "a suppression comment"
+            return [f"{what} suppresses it" + (f": {one.reason}" if one.reason else "")]
+    if (reason := _off(rule, path, selection)) is not None:
+        return [reason]
+    source = checker.load(path).main
+    plan = checker.plan(source)
+    try:
+        return on_deep_stack(lambda: list(_of_program(asked, plan, source, checker, selection, result)))
+    finally:
+        plan.release()
+
+
+def _is_at(path: str, first: int, last: int, asked: Asked) -> bool:
+    return os.path.abspath(path) == os.path.abspath(asked.path) and first <= asked.row <= last
+
+
+def _off(rule: type[Rule], path: str, selection: Selection) -> str | None:
+    """Why the rule does not check the file at all, None if it does."""
+    if rule.code not in selection.codes:
+        return f"{rule.code} is off: " + ("it is not selected" if rule.on_by_default else "it is off by default")
+    if rule.code in selection.ignored_in(os.path.abspath(path)):
+        return f"`per-file-ignores` turns {rule.code} off in this file"
+    if rule not in selection.rules_of(path):
+        return f"{rule.code} skips test files, and this one is named like a test"
+    return None
+
+
+def _of_program(
+    asked: Asked, plan: Plan, source: Source, checker: Checker, selection: Selection, result: CheckResult
+) -> Iterator[str]:
+    rule = asked.rule
+    rows = spans(source, range(min(MAX_NODES, len(source.text))))
+    sites = {Site(source.path, node) for node, span in rows.items() if span.row <= asked.row <= span.end_row}
+    events = [event for event in plan.events if event.site in sites]
+    if rule.is_performance and hides_all_gpus(plan):
+        yield f"{rule.code} is about speed and memory, and the program hides all GPUs"
+        return
+    trace = _Trace(rule, sites)
+    reports = trace.during(lambda: reports_of(plan, [rule], checker.files.read))
+    if any(one.report.site in sites for one in reports):
+        yield from _withdrawn(asked, selection, result, checker)
+        return
+    if (decided := trace.decision()) is not None:
+        yield f"{rule.code} considered it and left it out: {decided}"
+        return
+    kinds = sorted({*rule.subscriptions(), *trace.kinds})
+    if not plan.events:
+        yield "the program does nothing with TensorFlow"
+    elif not events:
+        yield "the analysis saw nothing happen on this row: it is not reached, or has no meaning for GPUs"
+    else:
+        yield f"on this row: {', '.join(sorted({type(event).__name__ for event in events}))}"
+        if all(event.where.graph_mode for event in events) and not rule.in_graph_mode:
+            yield f"it runs in TensorFlow 1's graph mode, which {rule.code} leaves out"
+    if kinds:
+        yield f"{rule.code} looks at {', '.join(kinds)}"
+    for limit in sorted({limit for limit, _ in plan.bounds}):
+        yield f"the program was not followed to its end: limit of {limit}"
+
+
+def _withdrawn(asked: Asked, selection: Selection, result: CheckResult, checker: Checker) -> Iterator[str]:
+    """Why a report of the rule was dropped after all."""
+    rule = asked.rule
+    if rule.code in result.withheld:
+        yield (
+            f"{rule.code} depends on the TensorFlow release, and nothing names that of this project "
+            f"(`--extend-select {rule.code}` shows it)"
+        )
+        return
+    for one in result.findings:
+        if one.code in rule.yields_to and _is_at(one.span.path, one.span.row, one.span.end_row, asked):
+            yield f"{one.code} is reported there instead"
+            return
+    if rule.once_a_file:
+        for one in result.findings:
+            if one.code == rule.code and os.path.abspath(one.span.path) == os.path.abspath(asked.path):
+                yield f"it is one of the places of the finding on row {one.span.row}"
+                return
+    words = rule.needed_names()
+    text = checker.load(asked.path).main.text
+    if words is not None and not any(word.strip(".(") in text for word in words):
+        yield f"gpulint analyses a program for {rule.code} only if it has one of: {', '.join(sorted(words))}"
+        return
+    yield f"{rule.code} reports it for unknown callers only: the calls in other checked files do not cause it"
+
+
+class _Trace:
+    """Records which lines of a rule run while it looks at one of the sites, and the kinds of events that it reads."""
+
+    def __init__(self, rule: type[Rule], sites: set[Site]) -> None:
+        self.kinds: set[str] = set()
+        self._sites = sites
+        self._file = inspect.getsourcefile(rule) or ""
+        with open(self._file, encoding="utf-8") as file:
+            self._text = file.read()
+        self._tree = ast.parse(self._text)
+        self._headers = {
+            node.lineno for node in ast.walk(self._tree) if isinstance(node, (ast.For, ast.While, ast.FunctionDef))
+        }
+        """Lines of loop headers, on which names still have the values of the iteration before."""
+        self._lines: dict[CodeType, int] = {}
+        """The last line of each function that ran with one of the sites, the latest function last."""
+
+    def during(self, run: Callable[[], list[Any]]) -> list[Any]:
+        before = sys.gettrace()
+        sys.settrace(self._called)
+        try:
+            return run()
+        finally:
+            sys.settrace(before)
+
+    def _called(self, frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_code is Rule.all.__code__:
+            self.kinds.update(kind.__name__ for kind in frame.f_locals["kinds"])
+        return self._line if frame.f_code.co_filename == self._file else None
+
+    def _line(self, frame: FrameType, event: str, argument: object) -> Any:
+        if (
+            event == "line"
+            and frame.f_lineno not in self._headers
+            and any(self._is_about(value) for value in list(frame.f_locals.values()))
+        ):
+            self._lines.pop(frame.f_code, None)
+            self._lines[frame.f_code] = frame.f_lineno
+        return self._line
+
+    def _is_about(self, value: object) -> bool:
+        if isinstance(value, Site):
+            return value in self._sites
+        if isinstance(value, tuple) and len(value) < 10:
+            return any(self._is_about(part) for part in value)
+        return getattr(value, "site", None) in self._sites
+
+    def decision(self) -> str | None:
+        """The condition of the rule that decided last, None if it never looked at the sites."""
+        for line in reversed(self._lines.values()):
+            if (found := _condition(self._tree, line)) is not None:
+                test, holds = found
+                shown = " ".join((ast.get_source_segment(self._text, test) or "").split())
+                where = f"{os.path.basename(self._file)}:{test.lineno}"
+                return f"`{shown}` is {'true' if holds else 'false'} ({where})"
+        return None
+
+
+def _condition(tree: ast.AST, line: int) -> tuple[ast.expr, bool] | None:
+    """The condition on a line, which was false if nothing ran after it, or else the one above the line, which held."""
+    found: tuple[ast.expr, bool] | None = None
+    for node in ast.walk(tree):  # outer nodes first
+        if isinstance(node, ast.If):
+            if node.test.lineno <= line <= (node.test.end_lineno or node.test.lineno):
+                found = node.test, False
+            elif any(one.lineno <= line <= (one.end_lineno or one.lineno) for one in node.body):
+                found = node.test, True
+        elif isinstance(node, ast.comprehension) and node.ifs:
+            if node.ifs[0].lineno <= line <= (node.ifs[-1].end_lineno or line):
+                found = node.ifs[-1], False
+        elif isinstance(node, ast.Return) and node.value is not None:
+            if node.lineno <= line <= (node.end_lineno or node.lineno) and isinstance(
+                node.value, (ast.BoolOp, ast.Compare, ast.UnaryOp)
+            ):
+                found = node.value, False
+    return found

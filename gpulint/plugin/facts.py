@@ -1,0 +1,24 @@
+"""Tables about TensorFlow and its releases. Not covered by `VERSION`."""
+
+from __future__ import annotations
+
+from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
+from gpulint.knowledge.devices import DeviceName, parse_device
+from gpulint.knowledge.releases import release
+from gpulint.knowledge.watched import CLEARS_SESSION, LOADS_MODEL, RUNS_EAGERLY, SAVES_MODEL, SETS_FLOATX
+
+__all__ = [
+    "CLEARS_SESSION",
+    "FIRST_WITH_VARIABLES",
+    "LEGACY_OPTIMIZERS",
+    "LOADS_MODEL",
+    "RUNS_EAGERLY",
+    "SAVES_MODEL",
+    "SETS_FLOATX",
+    "DeviceName",
+    "fact",
+    "has_gpu_kernel",
+    "parse_device",
+    "release",
+    "removed",
+]

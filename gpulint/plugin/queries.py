@@ -1,0 +1,92 @@
+"""Questions to a Plan: how events are reached, which loops train, which pipelines training reads."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.context import callers
+from gpulint.analysis.domain.store import alternatives
+from gpulint.analysis.domain.traversal import datasets_in, iterated_sources, leaves
+from gpulint.analysis.domain.values.base import known, symbol_of
+from gpulint.analysis.queries import pipelines
+from gpulint.analysis.queries.device_scopes import scopes_that_only_build
+from gpulint.analysis.queries.moments import (
+    blamed,
+    chain,
+    computes_in,
+    computes_in_loop,
+    converts,
+    has_cluster,
+    is_run_by_program,
+    is_test,
+    left_on,
+    makers,
+    may_train,
+    may_train_or_evaluate,
+    switched,
+    trained_models,
+    trains,
+    way,
+    way_to_start,
+)
+from gpulint.analysis.queries.training_loops import (
+    are_few,
+    every_step,
+    fitting_loops,
+    goes_over_data,
+    has_compiled_way,
+    in_every_turn,
+    is_endless,
+    is_rare,
+    is_sought,
+    is_unguarded,
+    loop_around,
+    rounds,
+    step_loops,
+    updates,
+    with_step,
+)
+from gpulint.analysis.queries.version_checks import is_version_checked
+
+__all__ = [
+    "alternatives",
+    "are_few",
+    "blamed",
+    "callers",
+    "chain",
+    "computes_in",
+    "computes_in_loop",
+    "converts",
+    "datasets_in",
+    "every_step",
+    "fitting_loops",
+    "goes_over_data",
+    "has_cluster",
+    "has_compiled_way",
+    "in_every_turn",
+    "is_endless",
+    "is_rare",
+    "is_run_by_program",
+    "is_sought",
+    "is_test",
+    "is_unguarded",
+    "is_version_checked",
+    "iterated_sources",
+    "known",
+    "leaves",
+    "left_on",
+    "loop_around",
+    "makers",
+    "may_train",
+    "may_train_or_evaluate",
+    "pipelines",
+    "rounds",
+    "scopes_that_only_build",
+    "step_loops",
+    "switched",
+    "symbol_of",
+    "trained_models",
+    "trains",
+    "updates",
+    "way",
+    "way_to_start",
+    "with_step",
+]

@@ -1,0 +1,61 @@
+"""How values and conditions depend on what is not known. Not covered by `VERSION`."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.identifiers import words
+from gpulint.analysis.domain.path_conditions import (
+    EVERYWHERE,
+    Condition,
+    Literal,
+    Path,
+    compatible,
+    is_complete,
+    length_of,
+    literal_of,
+    mentions,
+    words_of,
+)
+from gpulint.analysis.domain.symbolic import COUNTER, Symbol, constants_in
+from gpulint.analysis.domain.symbolic_patterns import (
+    changing_number,
+    differ_in_numbers,
+    is_array,
+    is_batch,
+    is_drawn,
+    is_given,
+    is_next_batch,
+    is_observed,
+    is_single,
+    is_small_part,
+    round_trip,
+    varies,
+)
+
+__all__ = [
+    "COUNTER",
+    "EVERYWHERE",
+    "Condition",
+    "Literal",
+    "Path",
+    "Symbol",
+    "changing_number",
+    "compatible",
+    "constants_in",
+    "differ_in_numbers",
+    "is_array",
+    "is_batch",
+    "is_complete",
+    "is_drawn",
+    "is_given",
+    "is_next_batch",
+    "is_observed",
+    "is_single",
+    "is_small_part",
+    "length_of",
+    "literal_of",
+    "mentions",
+    "round_trip",
+    "varies",
+    "words",
+    "words_of",
+]

@@ -1,0 +1,170 @@
+"""GPU509."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
+from gpulint.plugin.queries import (
+    are_few,
+    callers,
+    chain,
+    fitting_loops,
+    has_compiled_way,
+    in_every_turn,
+    is_rare,
+    leaves,
+    rounds,
+    updates,
+)
+from gpulint.plugin.symbols import is_array, is_drawn, is_observed, words
+from gpulint.plugin.words import MODEL_WORDS
+
+
+class EagerInference(Rule):
+    """Model called eagerly in a loop
+
+    ## What it does
+    Finds `model(x)` in each iteration of an eager loop: evaluation, sampling, an agent that acts.
+
+    ## Why is this bad
+    Python dispatches the operations of each layer one by one, and the GPU waits for the next one. Measured: 4.5 times
+    the time of a `tf.function` for three dense layers, 13 times for a small residual network or Transformer
+    (`benchmarks/experiments/eager_inference.py`).
+
+    ## Example
+    ```python
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    error = tf.keras.metrics.MeanSquaredError()
+    for x, y in tf.data.Dataset.from_tensor_slices((tf.zeros((640, 4)), tf.zeros((640, 1)))).batch(64):
+        error.update_state(y, model(x, training=False))
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    error = tf.keras.metrics.MeanSquaredError()
+
+
+    @tf.function
+    def test_step(x, y):
+        error.update_state(y, model(x, training=False))
+
+
+    for x, y in tf.data.Dataset.from_tensor_slices((tf.zeros((640, 4)), tf.zeros((640, 1)))).batch(64):
+        test_step(x, y)
+    ```
+
+    ## What is not reported
+    Calls in a `tf.function`, in a method that Keras calls, in a training step (GPU508), under a condition that only
+    some iterations meet, in loops of at most ten iterations, and in loops over epochs, trials and the like; models that
+    are created in the loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is
+    built; inputs of which it is unknown whether they are data, unless the loop reads a tensor.
+
+    ## At run time
+    The log of eager operations.
+    """
+
+    code = "GPU509"
+    name = "eager-inference"
+    severity = Severity.WARNING
+    is_performance = True
+    any_of_names = frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset"})
+    all_of_name_sets = (MODEL_WORDS,)
+    yields_to = ("GPU508",)
+    why = "Python dispatches the operations of each layer one by one"
+    instead = "call it in a function with `@tf.function`, and `reduce_retracing=True` if the shape of its input changes"
+
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        called = [event for event in self.all(events.ModelCalled) if _is_eager_call(event)]
+        if not called:
+            return
+        learning = {
+            loop.site
+            for taken in self.all(events.GradientTaken)
+            if taken.where.context.traced is None
+            for loop in taken.where.context.loops[-1:]
+        }
+        reading = {loop.site for read in self.all(events.TensorRead) for loop in read.where.context.loops}
+        much = fitting_loops(plan) | {
+            loop.site
+            for step in (*updates(plan), *self.all(events.TracedCalled))
+            for loop in step.where.context.loops[:-1]
+        }
+        found: dict[Site, dict[Site, events.ModelCalled]] = {}
+        for event in called:
+            loop = _loop(event)
+            if loop is None or loop.site in learning or loop.site in much:
+                continue
+            if any(words(name) & _LONG for name in loop.names):
+                continue
+            if are_few(around for around in event.where.context.loops if around.site not in much):
+                continue
+            if is_rare(event.where, loop) or not in_every_turn(event, loop, called):
+                continue
+            if _is_of_loop(event.model, loop) or has_compiled_way(event.where, plan):
+                continue
+            given = [
+                leaf for one in event.arguments.all() for value in possible(one, event.where) for leaf in leaves(value)
+            ]
+            if any(isinstance(one, values.Tensor) and one.symbolic for one in given):
+                continue
+            if not any(map(_is_data, given)) and loop.site not in reading:
+                continue
+            found.setdefault(loop.site, {}).setdefault(event.site, event)
+        for loop_site, calls in found.items():
+            first, *others = calls.values()
+            yield Report(
+                first.site,
+                "a model is called eagerly in each iteration of a loop",
+                confidence=confidence(first.where),
+                related=(
+                    (loop_site, "the loop"),
+                    *((other.site, "a model is called eagerly here, too") for other in others),
+                    *chain(first.where),
+                ),
+            )
+
+
+def _is_eager_call(event: events.ModelCalled) -> bool:
+    context = event.where.context
+    if event.how != "call" or context.may_be_traced or context.replica is not None or not context.loops:
+        return False
+    cls = event.model.cls
+    forward = cls.find("call") if cls is not None else None
+    if forward is not None and not isinstance(forward[0], values.Function):
+        return False
+    return all(caller.function not in _OF_KERAS for caller in callers(event.where.caller))
+
+
+_OF_KERAS = frozenset({"__call__", "call", "compute_loss", "predict_step", "test_step", "train_step"})
+"""Methods that Keras calls, in its own `tf.function` where it trains or evaluates."""
+
+
+def _loop(event: events.ModelCalled) -> Loop | None:
+    """The innermost loop with several iterations around a call."""
+    around = reversed(event.where.context.loops)
+    return next((loop for loop in around if rounds(loop) != 1 and not loop.is_batches), None)
+
+
+_LONG = frozenset({"epoch", "epochs", "ep", "fold", "run", "seed", "trial"})
+"""Words in the name of a loop variable that say that an iteration is much work."""
+
+
+def _is_of_loop(model: values.Model, loop: Loop) -> bool:
+    """Whether each iteration has a model of its own."""
+    iterated = leaves(loop.iterable) if loop.iterable is not None else ()
+    return any(around.site == loop.site for around in model.where.context.loops) or any(
+        one is model for one in iterated
+    )
+
+
+def _is_data(value: values.Value) -> bool:
+    """Whether a value certainly is not symbolic: part of a dataset, an array, an observation."""
+    if isinstance(value, values.Tensor):
+        return value.from_data
+    return is_array(value) or is_observed(value) or is_drawn(value)

@@ -1,0 +1,82 @@
+"""GPU510."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin.queries import callers, chain, is_run_by_program
+from gpulint.plugin.symbols import words
+
+
+class FrozenRandom(Rule):
+    """Random number drawn at tracing
+
+    ## What it does
+    Finds `np.random.…` and `random.…` in a function that `tf.function` or a dataset's `map` traces.
+
+    ## Why is this bad
+    Python draws the number once, while TensorFlow records the operations. Every step, or every element of the dataset,
+    then gets the same number: noise that never changes, images that are all flipped or none (measured on TensorFlow
+    2.21).
+
+    ## Example
+    ```python
+    import numpy as np
+    import tensorflow as tf
+
+
+    def augment(x):
+        return x + np.random.normal()
+
+
+    dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).map(augment).batch(64)
+    ```
+
+    ## Use instead
+    ```python
+    import tensorflow as tf
+
+
+    def augment(x):
+        return x + tf.random.normal(())
+
+
+    dataset = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).map(augment).batch(64)
+    ```
+
+    ## What is not reported
+    Functions that `tf.py_function` or `tf.numpy_function` calls; functions that build or initialise something; a
+    `tf.function` that the program calls outside loops only; seeds.
+
+    ## At run time
+    The number of times that the line runs.
+    """
+
+    code = "GPU510"
+    name = "frozen-random"
+    severity = Severity.WARNING
+    any_of_names = frozenset(
+        {"beta", "binomial", "choice", "choices", "gauss", "integers", "normal", "permutation", "rand", "randint"}
+        | {"randn", "random", "random_sample", "randrange", "sample", "shuffle", "standard_normal", "uniform"}
+    )
+    all_of_name_sets = (frozenset({"function", ".filter", ".flat_map", ".interleave", ".map"}),)
+    why = "Python draws the number once, when the function is traced: every call gets the same one"
+    instead = "draw it with `tf.random`, or pass it to the function as a tensor"
+
+    def on_host_random_drawn(self, event: events.HostRandomDrawn, plan: Plan) -> Iterator[Report]:
+        context = event.where.context
+        repeats = context.mapped is not None or context.loops or not is_run_by_program(event.where)
+        if not repeats or any(words(caller.function) & _ONCE for caller in callers(event.where.caller)):
+            return
+        traced = context.mapped or context.traced
+        yield Report(
+            event.site,
+            f"`{event.name.replace('numpy.', 'np.', 1)}` in a traced function",
+            confidence=confidence(event.where),
+            related=(*(((traced, "the function is traced here"),) if traced is not None else ()), *chain(event.where)),
+        )
+
+
+_ONCE = frozenset({"build", "create", "init", "initialise", "initialize", "make", "reset", "setup"})
+"""Words in the names of functions that prepare something once."""

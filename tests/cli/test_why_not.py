@@ -1,0 +1,87 @@
+"""`check --why-not CODE FILE:ROW` names what decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_check import check
+
+PROGRAM = """import tensorflow as tf
+
+strategy = tf.distribute.{strategy}
+data = tf.data.Dataset.from_tensor_slices((tf.zeros((1024, 4)), tf.zeros((1024, 1))))
+data = data.batch({size}){comment}
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+model.fit(data)
+x = 1
+"""
+
+MIRRORED = "MirroredStrategy()"
+ONE = 'OneDeviceStrategy("GPU:0")'
+
+
+def why_not(code: str, row: int, strategy: str = MIRRORED, size: int = 32, comment: str = "", *options: str) -> str:
+    Path("train.py").write_text(PROGRAM.format(strategy=strategy, size=size, comment=comment), encoding="utf-8")
+    done = check(*options, "--why-not", code, f"train.py:{row}", "train.py")
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_finding_is_there() -> None:
+    assert "GPU209 is reported there" in why_not("GPU209", 5)
+    assert "GPU209 is reported there" in why_not("batch-not-scaled", 5)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "size", "condition"), [(MIRRORED, 4, "size.value < TOY"), (ONE, 32, "strategy.is_multi_replica")]
+)
+def test_a_condition_of_the_rule(strategy: str, size: int, condition: str) -> None:
+    said = why_not("GPU209", 5, strategy, size)
+    assert said.startswith("train.py:5: GPU209 considered it and left it out: `")
+    assert condition in said and "` is true (batch_not_scaled.py:" in said
+
+
+@pytest.mark.parametrize(
+    ("comment", "said"),
+    [
+        ("  # the global batch", "an explanation suppresses it: the global batch"),
+        ("  # gpulint: ignore[GPU209] demo", "a suppression comment suppresses it: demo"),
+    ],
+)
+def test_a_comment(comment: str, said: str) -> None:
+    assert said in why_not("GPU209", 5, comment=comment)
+
+
+def test_the_settings() -> None:
+    assert "GPU002 is off: it is off by default" in why_not("GPU002", 5)
+    assert "GPU209 is off: it is not selected" in why_not("GPU209", 5, MIRRORED, 32, "", "--ignore", "GPU209")
+    ignored = ("--per-file-ignores", "train.py:GPU209")
+    assert "`per-file-ignores` turns GPU209 off" in why_not("GPU209", 5, MIRRORED, 32, "", *ignored)
+
+
+def test_nothing_happens_there() -> None:
+    assert "the analysis saw nothing happen on this row" in why_not("GPU209", 10)
+    said = why_not("GPU102", 3)
+    assert "on this row: " in said and "StrategyBuilt" in said
+
+
+def test_the_release_is_not_known() -> None:
+    Path("train.py").write_text("import tensorflow as tf\n\ntf.keras.optimizers.Adam(lr=0.1)\n", encoding="utf-8")
+    said = check("--why-not", "GPU901", "train.py:3", "train.py").stdout
+    assert "GPU901 depends on the TensorFlow release" in said
+
+
+@pytest.mark.parametrize(("code", "place"), [("GPU999", "train.py:3"), ("GPU209", "train.py"), ("GPU209", "no.py:1")])
+def test_a_question_that_makes_no_sense(code: str, place: str) -> None:
+    Path("train.py").write_text("", encoding="utf-8")
+    done = check("--why-not", code, place)
+    assert done.exit_code == 2 and "--why-not: " in done.stderr

@@ -1,0 +1,82 @@
+"""The analysis is a process of its own: what a file does to it costs that file a finding, and the editor no wait."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.server.editor import Editor, edit
+from tests.server.programs import FREE, PINNED, written
+
+RULE = '''
+import os
+import signal
+import time
+
+from gpulint.plugin import Rule, Severity
+
+
+class Deadly(Rule):
+    """Does what a program's names say."""
+
+    code, name, severity = "DIE001", "deadly", Severity.WARNING
+    why = instead = "none"
+
+    def on_end(self, plan):
+        if "dies" in plan.referenced:
+            os.kill(os.getpid(), signal.SIGTERM)
+        if "dies_once" in plan.referenced and not os.path.exists(MARK):
+            open(MARK, "w").close()
+            os.kill(os.getpid(), signal.SIGTERM)
+        while "hangs" in plan.referenced:
+            time.sleep(1)
+        return ()
+'''
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    rule = RULE.replace("MARK", repr(str(tmp_path / "died")))
+    return written(tmp_path, {"rules/deadly.py": rule, "a.py": PINNED, "gpulint.toml": 'rule-paths = ["rules"]\n'})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="how a process died is said by its signal")
+def test_a_file_that_kills_the_analysis_is_not_checked_until_it_changes(project: Path) -> None:
+    async def test(editor: Editor) -> None:
+        uri = editor.open(project / "a.py", PINNED + "dies\n")
+        (found,) = await editor.diagnostics(uri)
+        assert found.code == "GPU001" and "died of SIGTERM; it was not checked" in found.message
+        other = editor.open(project / "b.py", PINNED)
+        assert [one.code for one in await editor.diagnostics(other)] == ["GPU101"]
+        editor.type(uri, PINNED)
+        assert [one.code for one in await editor.diagnostics(uri)] == ["GPU101"]
+
+    edit(test, project, arguments=("--trust",))
+
+
+def test_a_process_that_dies_once_is_restarted(project: Path) -> None:
+    async def test(editor: Editor) -> None:
+        uri = editor.open(project / "a.py", PINNED + "dies_once\n")
+        assert [one.code for one in await editor.diagnostics(uri)] == ["GPU101"]
+        assert (project / "died").exists()
+
+    edit(test, project, arguments=("--trust",))
+
+
+def test_while_a_check_hangs_hovering_answers_and_the_next_edit_ends_it(project: Path) -> None:
+    async def test(editor: Editor) -> None:
+        uri = editor.open(project / "a.py")
+        await editor.diagnostics(uri)
+        before = await editor.hover(uri, "tf.ones", 3)
+        assert before is not None and "runs on `/GPU:0`" in before
+        editor.type(uri, f"# a row\n{PINNED}hangs\n")
+        began = time.monotonic()
+        assert await editor.hover(uri, "tf.ones", 3) == before
+        assert time.monotonic() - began < 2
+        version = editor.type(uri, FREE)
+        assert await editor.diagnostics(uri, version) == []
+
+    edit(test, project, arguments=("--trust",))
