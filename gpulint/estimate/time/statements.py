@@ -64,7 +64,7 @@ def method(launch: float) -> str:
     """How the bounds were computed."""
     return (
         f"Time: lower bounds from the peaks of data sheets; the host needs {CALL * 1e6:.0f} µs for a step and "
-        f"{launch * 1e6:.1f} µs for each operation that it launches (8.6 to 12 µs measured beside an H200)."
+        f"{launch * 1e6:.1f} µs for each operation that it launches (8.6 to 13 µs measured beside an H200)."
     )
 
 
