@@ -2,48 +2,73 @@
 
 For programs and notebooks: `gpulint.check_source`, `gpulint.check_paths` and `gpulint.plan` are the commands `check`
 and `plan` as functions; `gpulint.expect` states expectations about devices, `gpulint.watch` watches a block,
-`gpulint.KerasCallback` watches a `fit`. Each is imported at first use.
+`gpulint.KerasCallback` watches a `fit`. Each is imported at first use. Importing gpulint changes nothing in the
+process.
 """
 
-from __future__ import annotations
-
-import os
-import sys
-
-# With `python -m gpulint` the working directory comes first on the path: modules of a project that is only to be read
-# must not shadow the standard library, or the packages that gpulint is built on.
-if sys.argv[:1] == ["-m"] and not getattr(sys.flags, "safe_path", False):
-    if sys.path[:1] == [os.getcwd()] and os.path.dirname(os.path.dirname(os.path.abspath(__file__))) != sys.path[0]:
-        del sys.path[0]
-
+# `python -m gpulint` imports this module while the working directory is first on the path, so it imports nothing that
+# is not loaded already: not even `typing` and `__future__`, which a file of that name there would replace.
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
-from gpulint._version import __version__ as __version__
+from gpulint._version import __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpulint import expect as expect
-    from gpulint.library import PlanView as PlanView
-    from gpulint.library import check_paths as check_paths
-    from gpulint.library import check_source as check_source
-    from gpulint.library import plan as plan
-    from gpulint.linting.finding import Finding as Finding
-    from gpulint.linting.finding import Severity as Severity
-    from gpulint.linting.result import CheckResult as CheckResult
-    from gpulint.probe.watching.keras_callback import KerasCallback as KerasCallback
-    from gpulint.probe.watching.watch import Broken as Broken
-    from gpulint.probe.watching.watch import Watch as Watch
-    from gpulint.probe.watching.watch import watch as watch
-    from gpulint.settings import Settings as Settings
+    from typing import Any
+
+    from gpulint import expect
+    from gpulint.discovery import MissingPath
+    from gpulint.library import PlanBound, PlanCall, PlanNote, PlanView, check_paths, check_source, plan
+    from gpulint.linting.finding import Finding, Related, Severity
+    from gpulint.linting.result import CheckResult
+    from gpulint.places import Span
+    from gpulint.probe.watching.keras_callback import KerasCallback
+    from gpulint.probe.watching.watch import Broken, Watch, watch
+    from gpulint.settings import LintSettings, ProbeSettings, Settings, SettingsError
+
+__all__ = [
+    "Broken",
+    "CheckResult",
+    "Finding",
+    "KerasCallback",
+    "LintSettings",
+    "MissingPath",
+    "PlanBound",
+    "PlanCall",
+    "PlanNote",
+    "PlanView",
+    "ProbeSettings",
+    "Related",
+    "Settings",
+    "SettingsError",
+    "Severity",
+    "Span",
+    "Watch",
+    "__version__",
+    "check_paths",
+    "check_source",
+    "expect",
+    "plan",
+    "watch",
+]
 
 _HOMES = {
     "Broken": "gpulint.probe.watching.watch",
     "CheckResult": "gpulint.linting.result",
     "Finding": "gpulint.linting.finding",
     "KerasCallback": "gpulint.probe.watching.keras_callback",
+    "LintSettings": "gpulint.settings",
+    "MissingPath": "gpulint.discovery",
+    "PlanBound": "gpulint.library",
+    "PlanCall": "gpulint.library",
+    "PlanNote": "gpulint.library",
     "PlanView": "gpulint.library",
+    "ProbeSettings": "gpulint.settings",
+    "Related": "gpulint.linting.finding",
     "Settings": "gpulint.settings",
+    "SettingsError": "gpulint.settings",
     "Severity": "gpulint.linting.finding",
+    "Span": "gpulint.places",
     "Watch": "gpulint.probe.watching.watch",
     "check_paths": "gpulint.library",
     "check_source": "gpulint.library",
@@ -53,9 +78,13 @@ _HOMES = {
 """Public name → its module."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name == "expect":
         return import_module("gpulint.expect")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -13,7 +13,7 @@ from gpulint.linting.pack import load
 from gpulint.linting.result import CheckResult
 from gpulint.linting.rule import Rule
 from gpulint.linting.selection import Catalogue
-from gpulint.settings import Settings, SettingsFinder
+from gpulint.settings import LintSettings, Settings, SettingsFinder
 
 PACK = load(installed=False)
 
@@ -32,7 +32,7 @@ def findings_in(text: str, directory: Path, pack: Sequence[type[Rule]] = PACK) -
     """The findings of all rules in one program, which must parse."""
     path = directory / "program.py"
     path.write_text(text, encoding="utf-8")
-    finder = SettingsFinder(Settings(root=str(directory), select=("ALL",)))
+    finder = SettingsFinder(Settings(root=str(directory), lint=LintSettings(select=("ALL",))))
     found = findings_of(Checker(finder, Catalogue(pack)).check([str(path)]))
     assert not any(one.code == SYNTAX_ERROR for one in found), found
     return found

@@ -28,7 +28,7 @@ from gpulint.output.style import PLAIN
 from gpulint.output.view import View, render
 from gpulint.probe.placement_log.parser import PlacementLogParser
 from gpulint.rewriting.text import edited
-from gpulint.settings import Settings, SettingsFinder
+from gpulint.settings import LintSettings, Settings, SettingsFinder
 from tests.checking import findings_of
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -206,7 +206,7 @@ def catalogue() -> Catalogue:
 
 def check(path: str, data: bytes) -> tuple[CheckResult, Checker]:
     """What a file of all rules comes to."""
-    settings = Settings(root="/nowhere", select=("ALL",))
+    settings = Settings(root="/nowhere", lint=LintSettings(select=("ALL",)))
     checker = Checker(SettingsFinder(settings), catalogue())
     return checker.check([path], {path: data}), checker
 

@@ -28,7 +28,7 @@ from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.linting.engine import Checker
 from gpulint.linting.selection import Catalogue
 from gpulint.places import Site
-from gpulint.settings import Settings, SettingsFinder
+from gpulint.settings import LintSettings, Settings, SettingsFinder
 from gpulint.sources.decoding import decode
 from gpulint.sources.source import Source
 from gpulint.syntax.spans import spans
@@ -166,7 +166,7 @@ def test_program(case: Case, tmp_path: Path) -> None:
         if (match := EXPECT.search(line))
         for code in match["codes"].split(",")
     }
-    finder = SettingsFinder(Settings(root=str(tmp_path), select=("ALL",), target_tensorflow=TARGET))
+    finder = SettingsFinder(Settings(root=str(tmp_path), lint=LintSettings(select=("ALL",)), target_tensorflow=TARGET))
     findings = findings_of(Checker(finder, Catalogue(PACK)).check([str(tmp_path / name) for name in case.files]))
     found = {(str(Path(one.span.path).relative_to(tmp_path)), one.span.row, one.code) for one in findings}
     assert found == expected

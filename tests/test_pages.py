@@ -72,7 +72,7 @@ def test_every_setting_is_told_of_with_an_example_that_loads() -> None:
         assert option.help in sections[option.full]
         assert example(option) in sections[option.full]
         loaded = apply(Settings(), tomllib.loads(example(option))["tool"]["gpulint"])
-        changed = {one.full for one in OPTIONS if getattr(loaded, one.field) != getattr(Settings(), one.field)}
+        changed = {one.full for one in OPTIONS if one.value(loaded) != one.value(Settings())}
         assert changed == ({option.full} if option.full in EXAMPLES else set())
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import gpulint
 from gpulint.linting.rule import Rule
-from gpulint.settings import Settings
+from gpulint.settings import LintSettings, Settings
 from tests.checking import PACK, codes_in, codes_of
 
 SECTIONS = ("What it does", "Why is this bad", "Example", "Use instead")
@@ -31,7 +31,7 @@ def test_a_page_has_all_sections(rule: type[Rule]) -> None:
 @pytest.mark.parametrize("rule", PACK, ids=lambda rule: rule.code)
 def test_the_example_shows_the_rule_and_the_remedy_is_silent(rule: type[Rule], tmp_path: Path) -> None:
     example, instead = SECTION.findall(rule.__doc__ or "")
-    settings = Settings(root=str(tmp_path), select=("ALL",))
+    settings = Settings(root=str(tmp_path), lint=LintSettings(select=("ALL",)))
     program = _program_of(example, tmp_path)
     result = gpulint.check_source(program, str(tmp_path / "program.py"), settings)
     assert codes_of(result) == {rule.code}

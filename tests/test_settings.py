@@ -9,7 +9,15 @@ import pytest
 
 from gpulint.output.settings_text import shown
 from gpulint.probe.measures import leaks, memory
-from gpulint.settings import Settings, SettingsError, SettingsFinder, load, parse_override
+from gpulint.settings import (
+    LintSettings,
+    ProbeSettings,
+    Settings,
+    SettingsError,
+    SettingsFinder,
+    load,
+    parse_override,
+)
 
 
 def write(path: Path, text: str) -> Path:
@@ -25,9 +33,13 @@ def test_the_nearest_file_wins_alone(tmp_path: Path) -> None:
     )
     write(tmp_path / "inner" / "gpulint.toml", '[lint]\nselect = ["GPU2"]')
     finder = SettingsFinder()
-    assert finder.of_file(str(tmp_path / "a.py")).ignore == ("GPU1",)
+    assert finder.of_file(str(tmp_path / "a.py")).lint.ignore == ("GPU1",)
     inner = finder.of_file(str(tmp_path / "inner" / "b.py"))
-    assert (inner.select, inner.ignore, inner.target_tensorflow) == (("GPU2",), (), Settings().target_tensorflow)
+    assert (inner.lint.select, inner.lint.ignore, inner.target_tensorflow) == (
+        ("GPU2",),
+        (),
+        Settings().target_tensorflow,
+    )
 
 
 def test_a_pyproject_without_the_table_is_passed_over(tmp_path: Path) -> None:
@@ -41,7 +53,7 @@ def test_extend_builds_on_another_file(tmp_path: Path) -> None:
     path = write(tmp_path / "sub" / "gpulint.toml", 'extend = "../base.toml"\n[lint]\nignore = ["GPU102"]')
     settings = load(str(path))
     assert settings is not None
-    assert (settings.target_tensorflow, settings.ignore) == ("2.18", ("GPU102",))
+    assert (settings.target_tensorflow, settings.lint.ignore) == ("2.18", ("GPU102",))
 
 
 def test_a_circle_of_extends_is_an_error(tmp_path: Path) -> None:
@@ -141,17 +153,17 @@ retrace = "off"
 """
     settings = load(str(write(tmp_path / "gpulint.toml", text)))
     assert settings is not None
-    assert settings.probe_expect == ("ops.on_gpu >= 90%",)
-    assert (settings.probe_timeout, settings.probe_leak, settings.probe_strict) == (30, 0.1, True)
-    assert (settings.probe_without_gpu, settings.probe_level) == ("skip", (("retrace", "off"),))
-    assert settings.probe_hang_after == Settings().probe_hang_after
+    assert settings.probe.expect == ("ops.on_gpu >= 90%",)
+    assert (settings.probe.timeout, settings.probe.leak, settings.probe.strict) == (30, 0.1, True)
+    assert (settings.probe.without_gpu, settings.probe.level) == ("skip", (("retrace", "off"),))
+    assert settings.probe.hang_after == Settings().probe.hang_after
 
 
 def test_expectations_may_be_a_table_by_metric(tmp_path: Path) -> None:
     text = '[probe.expect]\n"ops.on_gpu" = ">= 90%"\nsteps = "== 3"'
     settings = load(str(write(tmp_path / "gpulint.toml", text)))
     assert settings is not None
-    assert settings.probe_expect == ("ops.on_gpu >= 90%", "steps == 3")
+    assert settings.probe.expect == ("ops.on_gpu >= 90%", "steps == 3")
 
 
 def test_a_key_that_another_tool_has_too_is_found_in_gpulints_table(tmp_path: Path) -> None:
@@ -162,7 +174,7 @@ def test_a_key_that_another_tool_has_too_is_found_in_gpulints_table(tmp_path: Pa
 
 def test_thresholds_are_by_default_those_of_the_detectors() -> None:
     settings = Settings()
-    assert (settings.probe_leak, settings.probe_imbalance, settings.probe_headroom) == (
+    assert (settings.probe.leak, settings.probe.imbalance, settings.probe.headroom) == (
         leaks.LEAK,
         memory.UNEVEN,
         memory.TIGHT,
@@ -171,10 +183,8 @@ def test_thresholds_are_by_default_those_of_the_detectors() -> None:
 
 def test_all_settings_are_shown_as_toml_that_can_be_read_back(tmp_path: Path) -> None:
     settings = Settings(
-        probe_expect=('traces["f"] == 1',),
-        probe_level=(("retrace", "off"),),
-        severity=(("GPU101", "off"),),
-        per_file_ignores=(("a.py", ("GPU1",)),),
+        lint=LintSettings(severity=(("GPU101", "off"),), per_file_ignores=(("a.py", ("GPU1",)),)),
+        probe=ProbeSettings(expect=('traces["f"] == 1',), level=(("retrace", "off"),)),
     )
     path = write(tmp_path / "gpulint.toml", shown(settings))
     read = {"root": str(tmp_path), "source": str(path), "target_origin": str(path)}  # the file sets it
@@ -191,6 +201,6 @@ def test_an_unknown_key_of_an_override_is_said_with_the_nearest(tmp_path: Path) 
 def test_overrides_stand_above_files(tmp_path: Path) -> None:
     write(tmp_path / "gpulint.toml", '[lint]\nselect = ["GPU1"]')
     finder = SettingsFinder(overrides=(parse_override("lint.select=['GPU2']"),))
-    assert finder.of_directory(str(tmp_path)).select == ("GPU2",)
+    assert finder.of_directory(str(tmp_path)).lint.select == ("GPU2",)
     with pytest.raises(SettingsError):
         parse_override("lint.select=[")

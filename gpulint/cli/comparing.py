@@ -26,7 +26,7 @@ def _report(path: str, settings: Settings, expected: Sequence[UserExpectation]) 
     try:
         capture = read(path)
         expectations = verify(Run(capture, (), expected, settings))
-        status = exit_status(expectations, capture.end, settings.probe_strict, capture.faults)
+        status = exit_status(expectations, capture.end, settings.probe.strict, capture.faults)
         return RunReport.of(capture, expectations, status)
     except CaptureError as error:
         raise UserError(str(error)) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from importlib.util import find_spec
 
@@ -32,6 +33,8 @@ def probed(
 ) -> Capture:
     """The capture of a run that shares this process's streams. `traces` is a directory for traces of TensorFlow's
     profiler, "" to keep none. Raises UserError if the program cannot be started."""
+    if sys.platform == "win32":
+        raise UserError("probe needs Linux or macOS to run a program; --replay, --compare, --merge and --log do not")
     from gpulint.probe.cluster import local
     from gpulint.probe.launch import program as launch  # POSIX only: needs pseudo-terminals
     from gpulint.probe.launch.channel import standard_error
@@ -51,10 +54,10 @@ def probed(
         for line in preflight.missing_devices(target.name, finder, gpus):
             options.say(line)
     environment = simulated.environment(os.environ)
-    timeout, hang_after = settings.probe_timeout or None, settings.probe_hang_after or None
+    timeout, hang_after = settings.probe.timeout or None, settings.probe.hang_after or None
 
     def command(path: str) -> list[str]:
-        return command_line(target, path, settings.probe_steps, settings.probe_warmup, no_jit, simulated, profile_steps)
+        return command_line(target, path, settings.probe.steps, settings.probe.warmup, no_jit, simulated, profile_steps)
 
     with tempfile.TemporaryDirectory(prefix="gpulint-") as temporary:
         if local_workers is not None:

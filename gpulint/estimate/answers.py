@@ -1,4 +1,4 @@
-"""Answers from two sizes of a step's batch: whether it fits, the largest batch, and what to change first."""
+"""Answers from two sizes of a step's batch: the largest batch, and what to change first."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
-from gpulint.estimate.memory.bfc import Bfc, Exhausted
 from gpulint.estimate.memory.figures import Figures, Groups, devices
-from gpulint.estimate.memory.liveness import play, play_steps
+from gpulint.estimate.memory.liveness import play
 
 TRIES = 6
 """Batch sizes that are played while the largest is searched."""
+
+FAR = 2
+"""Times a batch that was played from which another is played by itself."""
+
+STRIDE = 16
+"""Times a batch that was played to play next while the peak does not grow with it."""
 
 Remedy = Literal["mixed precision", "recompute", "accumulate", "XLA"]
 
@@ -86,49 +91,35 @@ def _alike(first: Function, second: Function) -> bool:
     return [(one.name, one.type) for one in first.operations] == [(one.name, one.type) for one in second.operations]
 
 
-def fits(step: StepGraph, limit: int) -> bool:
-    """Whether a step runs on an allocator that has `limit` bytes from the start, as TensorFlow has without memory
-    growth."""
-    try:
-        for device in devices(step):
-            play_steps(step, device, Bfc(limit, grows=False), steps=2)
-    except Exhausted:
-        return False
-    return True
-
-
 def largest_batch(step: StepGraph, doubled: StepGraph | None, limit: int) -> int | None:
-    """The largest batch per replica that fits into `limit` bytes: 0 if none does, None if that is unknown."""
+    """The largest batch per replica whose steady peak is at most `limit` bytes: 0 if none is, None if that is unknown.
+
+    The peak is nearly a straight line over the batch, but that of small batches may be in a phase that does not depend
+    on it. The line through the two batches gives a first answer; far from them the step is played at the answer, and
+    the line goes through that.
+    """
     if doubled is None or not step.batch or not doubled.batch:
         return None
-    small, large = play(step), play(doubled)
-    if small.unknown or large.unknown or large.peak <= small.peak:
+    small, large = play(step, _device(step)), play(doubled, _device(doubled))
+    if small.unknown or large.unknown:
         return None
-    slope = (large.peak - small.peak) / (doubled.batch - step.batch)
-    guess = int(step.batch + (limit - small.peak) / slope)
-    try:
-        line = Line(step, doubled)
-    except ValueError:
-        return max(0, guess)
-    return _searched(line, max(1, guess), limit)
-
-
-def _searched(line: Line, guess: int, limit: int) -> int:
-    """The largest batch that fits, near a guess. The search ends at a batch that fits."""
-    stride = max(1, guess // 16)
-    good, bad = 0, 0
-    tried = guess
+    first, second = (step.batch, small.peak), (doubled.batch, large.peak)
     for _ in range(TRIES):
-        if fits(line.at(tried), limit):
-            good = tried
-            tried = tried + stride if not bad else (good + bad) // 2
-        else:
-            bad = tried
-            tried = max(good + 1, tried - stride) if not good else (good + bad) // 2
-            stride *= 2
-        if (bad and bad - good <= 1) or tried in (good, bad) or tried < 1:
-            break
-    return good
+        slope = (second[1] - first[1]) / (second[0] - first[0])
+        guess = int(second[0] + (limit - second[1]) / slope) if slope > 0 else STRIDE * second[0]
+        if guess < 1:
+            return 0
+        if slope > 0 and second[0] <= FAR * guess and guess <= FAR * second[0]:
+            return guess
+        try:
+            first, second = second, (guess, play(Line(step, doubled).at(guess), _device(step)).peak)
+        except ValueError:
+            return guess if slope > 0 else None
+    return None
+
+
+def _device(step: StepGraph) -> str:
+    return devices(step)[0]
 
 
 def changes(step: StepGraph, doubled: StepGraph | None, now: Figures) -> list[Change]:
@@ -140,7 +131,7 @@ def changes(step: StepGraph, doubled: StepGraph | None, now: Figures) -> list[Ch
 def _mixed(step: StepGraph, now: Figures) -> Iterator[Change]:
     """The step as it would be under `mixed_float16`."""
     if step.precision == "float32":
-        peak = play(halved(step), devices(step)[0]).peak
+        peak = play(halved(step), _device(step)).peak
         yield Change("mixed precision", now.steady.peak - peak, "layers compute in 16 bits, normalization in 32")
 
 
@@ -181,5 +172,5 @@ def _accumulated(step: StepGraph, doubled: StepGraph | None, now: Figures) -> It
     if doubled is None or not step.batch or not doubled.batch or step.batch < 2:
         return
     gradients = sum(one.tensor.bytes or 0 for one in step.variables if one.is_trainable and one.copies == step.replicas)
-    slope = (play(doubled).peak - now.steady.peak) / (doubled.batch - step.batch)
+    slope = (play(doubled, _device(doubled)).peak - now.steady.peak) / (doubled.batch - step.batch)
     yield Change("accumulate", int(slope * (step.batch - step.batch // 2)) - gradients, "two steps of half the batch")

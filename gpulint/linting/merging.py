@@ -72,7 +72,7 @@ class Merger:
         by_file, result.withheld = self._reported(ordered, comments)
         for path in shown:
             if path in by_file or path in comments:
-                said = Comments() if self._workspace.finder.of_file(path).ignore_noqa else comments.get(path)
+                said = Comments() if self._workspace.finder.of_file(path).lint.ignore_noqa else comments.get(path)
                 kept, silenced, faults = self._kept(path, by_file.get(path, []), said or Comments())
                 found += kept
                 result.suppressed += silenced

@@ -50,7 +50,7 @@ def reason_removed(word: str) -> str | None:
 def notes(settings: Iterable[Settings]) -> list[str]:
     """A line for each former code or name in settings."""
     found: dict[str, None] = {}
-    for one in settings:
+    for one in (each.lint for each in settings):
         per_file = [word for _, words in one.per_file_ignores for word in words]
         severe = [word for word, _ in one.severity]
         for word in (

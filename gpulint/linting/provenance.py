@@ -16,7 +16,7 @@ K = TypeVar("K")
 _OF_OUTPUT = frozenset(
     {
         *("include", "exclude", "extend_exclude", "respect_gitignore", "force_exclude"),
-        *("output_format", "baseline", "max_warnings", "fix", "unsafe_fixes", "cache_dir"),
+        *("output_format", "baseline", "max_warnings", "fix", "unsafe_fixes", "cache_dir", "probe"),
     }
 )
 """Settings that select files or control output, and do not affect findings."""
@@ -51,11 +51,7 @@ class States:
         """Digest of the settings of a file. Raises SettingsError."""
         settings = self._finder.of_file(path)
         if settings not in self._settings:
-            values = [
-                (one.name, getattr(settings, one.name))
-                for one in fields(settings)
-                if one.name not in _OF_OUTPUT and not one.name.startswith("probe_")
-            ]
+            values = [(one.name, getattr(settings, one.name)) for one in fields(settings) if one.name not in _OF_OUTPUT]
             self._settings[settings] = digest(repr(values).encode(errors="surrogatepass"))
         return self._settings[settings]
 

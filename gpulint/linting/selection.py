@@ -15,6 +15,7 @@ from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings, SettingsError, SettingsFinder
+from gpulint.sources.containment import relative_to
 from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
 
 _CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
@@ -136,23 +137,21 @@ class Selection:
 
     def __init__(self, catalogue: Catalogue, settings: Settings) -> None:
         """Raises SettingsError."""
-        origin = settings.source or "settings"
-        self._severity = {
-            self._known(catalogue, word, f"{origin}: severity"): value for word, value in settings.severity
-        }
-        if settings.select:
-            on = catalogue.expand(settings.select, f"{origin}: select")
+        origin, lint = settings.source or "settings", settings.lint
+        self._severity = {self._known(catalogue, word, f"{origin}: severity"): value for word, value in lint.severity}
+        if lint.select:
+            on = catalogue.expand(lint.select, f"{origin}: select")
         else:
             on = {rule.code: 0 for rule in catalogue.pack if rule.on_by_default}
-        on |= catalogue.expand(settings.extend_select, f"{origin}: extend-select")
+        on |= catalogue.expand(lint.extend_select, f"{origin}: extend-select")
         for rule in catalogue.pack:
             if rule.deprecated and on.get(rule.code) == EXACT:
                 catalogue.notes[f"{rule.code} is deprecated: {rule.deprecated}"] = None
-            is_held_back = (rule.preview and not settings.preview) or (rule.deprecated and on.get(rule.code, 0) > 0)
+            is_held_back = (rule.preview and not lint.preview) or (rule.deprecated and on.get(rule.code, 0) > 0)
             if is_held_back and on.get(rule.code, EXACT) < EXACT:
                 del on[rule.code]
-        off = catalogue.expand(settings.ignore, f"{origin}: ignore", is_off=True)
-        for code, weight in catalogue.expand(settings.extend_ignore, f"{origin}: extend-ignore").items():
+        off = catalogue.expand(lint.ignore, f"{origin}: ignore", is_off=True)
+        for code, weight in catalogue.expand(lint.extend_ignore, f"{origin}: extend-ignore").items():
             off[code] = max(weight, off.get(code, -1))
         self.codes = frozenset(
             code for code, weight in on.items() if off.get(code, -1) < weight and self._severity.get(code) != "off"
@@ -160,16 +159,16 @@ class Selection:
         self.named = frozenset(code for code in self.codes if on[code] > 0)
         """Codes of the rules that are on because a selector names them."""
         self.rules = tuple(rule for rule in catalogue.pack if rule.code in self.codes)
-        fixable = catalogue.expand(settings.fixable, f"{origin}: fixable")
-        unfixable = catalogue.expand(settings.unfixable, f"{origin}: unfixable", is_off=True)
+        fixable = catalogue.expand(lint.fixable, f"{origin}: fixable")
+        unfixable = catalogue.expand(lint.unfixable, f"{origin}: unfixable", is_off=True)
         self.fixable = frozenset(code for code, weight in fixable.items() if unfixable.get(code, -1) < weight)
         """Codes of the rules whose findings may be fixed."""
-        self._per_file = Globs(pattern for pattern, _ in settings.per_file_ignores)
+        self._per_file = Globs(pattern for pattern, _ in lint.per_file_ignores)
         if self._per_file.weight > MAX_WEIGHT:
             raise SettingsError(f"{origin}: per-file-ignores: {TOO_HEAVY}")
         self._off = [
             frozenset(catalogue.expand(words, f"{origin}: per-file-ignores", is_off=True))
-            for _, words in settings.per_file_ignores
+            for _, words in lint.per_file_ignores
         ]
         self._root = settings.root
         self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.is_performance or rule.raises))
@@ -195,7 +194,7 @@ class Selection:
         """Codes that `per-file-ignores` disables in a file."""
         if not self._off:
             return frozenset()
-        relative = os.path.relpath(path, self._root).replace(os.sep, "/")
+        relative = relative_to(path, self._root).replace(os.sep, "/")
         return frozenset().union(*(self._off[number] for number in self._per_file.matching(relative)))
 
     def severity(self, rule: type[Rule], own: Severity | None = None) -> Severity:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +29,10 @@ SMALL_RUN = 1_000_000
 """Bytes of source below which starting processes takes longer than it saves."""
 
 FORKS = sys.platform == "linux"
-"""Whether processes are forked, which takes next to no time."""
+"""Whether processes can be forked, which takes next to no time."""
+
+STARTS_SAFELY = sys.version_info >= (3, 11)
+"""Whether a new Python can be kept from importing modules of the working directory, by PYTHONSAFEPATH."""
 
 PATIENCE = 10
 """A process is killed after this many times `max-file-seconds` without a message: waiting uses no processor time."""
@@ -38,6 +42,18 @@ MAX_PAUSE = 86_400
 
 GRACE = 10
 """Seconds that a process has to end after its pipe is closed."""
+
+
+def has_threads() -> bool:
+    """Whether this process has other threads: a lock that one of them holds would stay locked in a forked process."""
+    try:
+        return len(os.listdir("/proc/self/task")) > 1  # with those that Python did not start
+    except OSError:
+        return threading.active_count() > 1
+
+
+class _CannotStart(Exception):
+    """A new process ended before it did anything."""
 
 
 def is_small(paths: Iterable[str]) -> bool:
@@ -54,6 +70,8 @@ class Workers:
     catalogue: Catalogue
     rules: pack.Sources
     edits: bool = True
+    forks: bool = field(default_factory=lambda: FORKS)
+    """Whether to fork this process, or to start Python anew."""
 
     def __call__(
         self, portions: Sequence[tuple[str, ...]], shown: Collection[str], given: Mapping[str, bytes]
@@ -62,9 +80,12 @@ class Workers:
         settings = self.finder.of_directory(".")
         limits = Limits(settings.max_file_seconds, settings.max_file_memory)
         task = Task((), self.finder, self.rules, frozenset(shown), dict(given), self.edits)
-        if not FORKS and sys.version_info < (3, 11):  # has no PYTHONSAFEPATH
-            return examine(replace(task, paths=tuple(path for portion in portions for path in portion)))
-        return _Run(self.jobs, task, limits, portions).result()
+        if self.forks or STARTS_SAFELY:
+            try:
+                return _Run(self.jobs, task, limits, portions, self.forks).result()
+            except _CannotStart:
+                pass
+        return examine(replace(task, paths=tuple(path for portion in portions for path in portion)))
 
 
 class _Job(NamedTuple):
@@ -81,6 +102,8 @@ class _Worker:
     job: _Job
     at: str = ""
     """The file that it is analysing."""
+    has_begun: bool = False
+    """Whether it has ever said anything."""
     heard: float = field(default_factory=time.monotonic)
     """Time of the last message or request."""
 
@@ -97,6 +120,7 @@ class _Run:
     task: Task
     limits: Limits
     portions: Sequence[tuple[str, ...]]
+    forks: bool
     workers: list[_Worker] = field(default_factory=list)
     pending: list[_Job] = field(default_factory=list)
     trials: dict[int, set[str]] = field(default_factory=dict)
@@ -122,9 +146,9 @@ class _Run:
 
     def _started(self, job: _Job) -> _Worker:
         """A process that does one job, then waits for another."""
-        context: Any = multiprocessing.get_context("fork" if FORKS else "spawn")
+        context: Any = multiprocessing.get_context("fork" if self.forks else "spawn")
         ours, theirs = context.Pipe()
-        inherited = [ours, *(worker.pipe for worker in self.workers)] if FORKS else []
+        inherited = [ours, *(worker.pipe for worker in self.workers)] if self.forks else []
         arguments = (self.task, self.limits, theirs, inherited)
         process = context.Process(target=work, args=arguments, daemon=True)
         with _safe_path():
@@ -166,7 +190,7 @@ class _Run:
         except (EOFError, OSError):
             self._died(worker)
             return
-        worker.heard = time.monotonic()
+        worker.heard, worker.has_begun = time.monotonic(), True
         if isinstance(said, str):
             worker.at = said
         elif worker.job.alone:
@@ -184,6 +208,8 @@ class _Run:
 
     def _died(self, worker: _Worker, why: str = "") -> None:
         self._end(worker)
+        if not (self.forks or worker.has_begun or why) and (worker.process.exitcode or 0) > 0:
+            raise _CannotStart
         job, reason = worker.job, self._reason(worker, why)
         if job.alone:
             self.lost[job.alone] = reason

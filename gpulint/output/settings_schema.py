@@ -48,7 +48,7 @@ def of_pyproject(table: Schema) -> dict[str, Any]:
 
 def _default(option: Option) -> Any:
     """The default of a setting as JSON."""
-    value = getattr(Settings(), option.field)
+    value = option.value(Settings())
     if isinstance(value, tuple):
         return dict(value) if KINDS[option.kind].is_table else [*value]
     return value

@@ -16,7 +16,7 @@ def shown(settings: Settings) -> str:
 
 def written(option: Option, settings: Settings) -> str:
     """The value of one setting as TOML."""
-    value = getattr(settings, option.field)
+    value = option.value(settings)
     return "{}" if not value and KINDS[option.kind].is_table else _toml(value)
 
 

@@ -16,6 +16,7 @@ import os
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 
 from gpulint.linting import pack
@@ -25,7 +26,7 @@ from gpulint.linting.result import CheckResult
 from gpulint.linting.rule import Rule
 from gpulint.linting.selection import Catalogue
 from gpulint.rewriting.text import chosen, edited
-from gpulint.settings import Settings, SettingsFinder
+from gpulint.settings import LintSettings, Settings, SettingsFinder
 
 _EXPECT = re.compile(r"#\s*expect:\s*(?P<codes>[A-Z]{1,4}\d{3}(?:\s*,\s*[A-Z]{1,4}\d{3})*)\s*$")
 
@@ -72,9 +73,10 @@ def fixed(rule: type[Rule], program: str, target: str = "") -> str:
 
 def _checked(rule: type[Rule], text: str, target: str) -> tuple[Checker, CheckResult]:
     others: Sequence[type[Rule]] = [one for one in pack.load(installed=False) if one.code != rule.code]
-    settings = Settings(root=os.getcwd(), select=(rule.code,), target_origin="the test")
+    lint = LintSettings(select=(rule.code,))
+    settings = Settings(root=os.getcwd(), lint=lint, target_origin="the test")
     if target:
-        settings = Settings(root=os.getcwd(), select=(rule.code,), target_tensorflow=target, target_origin="the test")
+        settings = replace(settings, target_tensorflow=target)
     checker = Checker(SettingsFinder(settings), Catalogue((*others, rule)))
     return checker, checker.check([_FILE], {_FILE: text.encode()})
 

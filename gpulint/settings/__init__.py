@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from gpulint.settings.finder import SettingsFinder
 from gpulint.settings.loading import FILE_NAMES, apply, load, parse_override
-from gpulint.settings.model import LIMITS, NEWEST_TENSORFLOW, CacheOutside, Settings, SettingsError
+from gpulint.settings.model import (
+    LIMITS,
+    NEWEST_TENSORFLOW,
+    CacheOutside,
+    LintSettings,
+    ProbeSettings,
+    Settings,
+    SettingsError,
+)
 from gpulint.settings.options import OPTIONS, TABLES, Option
 from gpulint.settings.toml import row_of
 
@@ -15,7 +23,9 @@ __all__ = [
     "OPTIONS",
     "TABLES",
     "CacheOutside",
+    "LintSettings",
     "Option",
+    "ProbeSettings",
     "Settings",
     "SettingsError",
     "SettingsFinder",

@@ -66,7 +66,7 @@ def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
 def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None = None) -> Settings:
     """Settings overridden by a table as it is in a configuration file. Raises SettingsError."""
     places = places or KeyPlaces("--config")
-    values: dict[str, Any] = {}
+    values: dict[str, dict[str, Any]] = {"": {}, **{table: {} for table in TABLES}}
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if key in TABLES and isinstance(value, dict):
@@ -80,20 +80,22 @@ def apply(settings: Settings, table: Mapping[str, Any], places: KeyPlaces | None
         if option is None:
             raise SettingsError(_unknown(full, places))
         try:
-            values[option.field] = converted(option.kind, value)
+            values[option.table][option.field] = converted(option.kind, value)
         except WrongValue as wanted:
             raise SettingsError(f"{places.of(option.key)}: `{full}` must be {wanted}, not {_shown(value)}") from None
-    if required := values.get("required_version"):
+    own = values.pop("")
+    if required := own.get("required_version"):
         from packaging.specifiers import SpecifierSet
 
         if not SpecifierSet(required).contains(__version__, prereleases=True):
             where = places.of("required-version")
             raise SettingsError(f"{where}: needs gpulint {required}, and this is {__version__}")
-    if "target_tensorflow" in values:
-        values["target_asked"], values["target_origin"] = True, places.path
-    if "rule_paths" in values:
-        values["withheld"] = None
-    return replace(settings, **values)
+    if "target_tensorflow" in own:
+        own["target_asked"], own["target_origin"] = True, places.path
+    if "rule_paths" in own:
+        own["withheld"] = None
+    tables = {table: replace(getattr(settings, table), **given) for table, given in values.items()}
+    return replace(settings, **own, **tables)
 
 
 def override(settings: Settings, table: Mapping[str, Any]) -> Settings:
@@ -102,8 +104,10 @@ def override(settings: Settings, table: Mapping[str, Any]) -> Settings:
     given = {*table, *(f"{name}.{key}" for name in TABLES for key in table.get(name, ()))}
     for option in OPTIONS:
         if option.key.startswith("extend-") and option.full in given:
-            whole: Any = (*getattr(settings, option.field), *getattr(changed, option.field))
-            changed = replace(changed, **{option.field: whole})
+            whole: Any = {option.field: (*option.value(settings), *option.value(changed))}
+            if option.table:
+                whole = {option.table: replace(getattr(changed, option.table), **whole)}
+            changed = replace(changed, **whole)
     return changed
 
 

@@ -29,9 +29,43 @@ class CacheOutside(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class LintSettings:
+    """The table `lint`: which rules are on, how severe they are, and which fixes are applied."""
+
+    preview: bool = False
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    extend_ignore: tuple[str, ...] = ()
+    ignore_noqa: bool = False
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    severity: tuple[tuple[str, str], ...] = ()
+    fixable: tuple[str, ...] = ("ALL",)
+    unfixable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeSettings:
+    """The table `probe`: how long a run lasts, and what it is checked against."""
+
+    expect: tuple[str, ...] = ()
+    level: tuple[tuple[str, str], ...] = ()
+    timeout: float = 0
+    hang_after: float = 0
+    steps: int = 0
+    warmup: int = 3
+    strict: bool = False
+    without_gpu: str = "fail"
+    max_traces: int = 5
+    leak: float = 0.05
+    imbalance: float = 1.2
+    headroom: float = 0.9
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
-    """The value of every key of the configuration file: `lint.extend-select` is `extend_select`, and keys of the table
-    `probe` keep its name, as in `probe_leak`.
+    """The value of every key of the configuration file: `extend-exclude` is `extend_exclude`, `lint.extend-select` is
+    `lint.extend_select`.
 
     `root` is the directory to which globs and paths are relative, `source` the configuration file ("" for the
     defaults). `target_asked` tells a `target_tensorflow` that the user set from one that was found in the project's
@@ -56,7 +90,6 @@ class Settings:
     rule_paths: tuple[str, ...] = ()
     target_tensorflow: str = NEWEST_TENSORFLOW
     required_version: str = ""
-    preview: bool = False
     output_format: str = "text"
     baseline: str = ""
     max_warnings: int = -1
@@ -64,31 +97,12 @@ class Settings:
     max_file_seconds: int = 120
     max_file_memory: int = 8000
     max_file_size: int = 50
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    extend_select: tuple[str, ...] = ()
-    extend_ignore: tuple[str, ...] = ()
-    ignore_noqa: bool = False
-    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    severity: tuple[tuple[str, str], ...] = ()
     fix: bool = False
     fix_only: bool = False
     show_fixes: bool = False
     unsafe_fixes: bool = False
-    fixable: tuple[str, ...] = ("ALL",)
-    unfixable: tuple[str, ...] = ()
-    probe_expect: tuple[str, ...] = ()
-    probe_level: tuple[tuple[str, str], ...] = ()
-    probe_timeout: float = 0
-    probe_hang_after: float = 0
-    probe_steps: int = 0
-    probe_warmup: int = 3
-    probe_strict: bool = False
-    probe_without_gpu: str = "fail"
-    probe_max_traces: int = 5
-    probe_leak: float = 0.05
-    probe_imbalance: float = 1.2
-    probe_headroom: float = 0.9
+    lint: LintSettings = LintSettings()
+    probe: ProbeSettings = ProbeSettings()
 
     @property
     def knows_release(self) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from gpulint.settings.model import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +20,12 @@ class Option:
 
     @property
     def field(self) -> str:
-        """Name of its field of `Settings`."""
-        key = self.key.replace("-", "_")
-        return f"probe_{key}" if self.table == "probe" else key
+        """Name of its field of `Settings`, or of the settings of its table."""
+        return self.key.replace("-", "_")
+
+    def value(self, settings: Settings) -> Any:
+        """Its value in some settings."""
+        return getattr(getattr(settings, self.table) if self.table else settings, self.field)
 
     @property
     def full(self) -> str:

@@ -19,7 +19,7 @@ class ProcessSetting(Generic[T]):
     def __init__(self, read: Callable[[], T], write: Callable[[T], object]) -> None:
         self._read = read
         self._write = write
-        self._before = read()
+        self._before = self._written = read()
         self._users = 0
         self._lock = threading.Lock()
         if hasattr(os, "register_at_fork"):
@@ -33,13 +33,14 @@ class ProcessSetting(Generic[T]):
             if not self._users:
                 self._before = present
             self._users += 1
-            self._write(change(present))
+            self._written = change(present)
+            self._write(self._written)
         try:
             yield
         finally:
             with self._lock:
                 self._users -= 1
-                if not self._users:
+                if not self._users and self._read() == self._written:  # nobody else has changed it
                     self._write(self._before)
 
     def _renew(self) -> None:
@@ -67,6 +68,9 @@ def _on_one_chunk(work: Callable[[], None]) -> None:
 
 _on_one_chunk.__code__ = _on_one_chunk.__code__.replace(co_stacksize=FRAME_SLOTS)
 
+LARGEST_STACK = 255 * 1024 * 1024 if sys.platform == "win32" else sys.maxsize
+"""Maximum size of a thread's stack in bytes: Windows refuses 256 MiB and more."""
+
 _recursion = ProcessSetting(sys.getrecursionlimit, sys.setrecursionlimit)
 _stack = ProcessSetting(threading.stack_size, threading.stack_size)
 
@@ -74,8 +78,10 @@ _stack = ProcessSetting(threading.stack_size, threading.stack_size)
 def on_stack(work: Callable[[], T], size: int, recursion: int, name: str | None = None) -> T:
     """The result of `work` on a new thread with at least `size` bytes of stack and `recursion` Python frames.
 
-    Raises what `work` raises. Thread-safe.
+    Where the system allows less, there are proportionally fewer frames. Raises what `work` raises. Thread-safe.
     """
+    allowed = min(size, LARGEST_STACK)
+    frames = recursion * allowed // size
     outcome: list[T] = []
     failure: list[BaseException] = []
 
@@ -85,8 +91,8 @@ def on_stack(work: Callable[[], T], size: int, recursion: int, name: str | None 
         except BaseException as error:  # re-raised on the caller's thread
             failure.append(error)
 
-    with _recursion.changed(lambda limit: max(limit, recursion)):
-        with _stack.changed(lambda present: max(present, size)):
+    with _recursion.changed(lambda limit: max(limit, frames)):
+        with _stack.changed(lambda present: max(present, allowed)):
             thread = threading.Thread(target=_on_one_chunk, args=(run,), name=name)
             thread.start()
         thread.join()

@@ -95,7 +95,7 @@ class EagerInference(Rule):
             for step in (*updates(plan), *self.all(events.TracedCalled))
             for loop in step.where.context.loops[:-1]
         }
-        told: set[tuple[Site, Site]] = set()
+        found: dict[Site, dict[Site, events.ModelCalled]] = {}
         for event in called:
             loop = _loop(event)
             if loop is None or loop.site in learning or loop.site in much:
@@ -115,15 +115,19 @@ class EagerInference(Rule):
                 continue
             if not any(map(_is_data, given)) and loop.site not in reading:
                 continue
-            place = (event.model.site, loop.site)
-            if place not in told:
-                told.add(place)
-                yield Report(
-                    event.site,
-                    "a model is called eagerly in each iteration of a loop",
-                    confidence=confidence(event.where),
-                    related=((loop.site, "the loop"), *chain(event.where)),
-                )
+            found.setdefault(loop.site, {}).setdefault(event.site, event)
+        for loop_site, calls in found.items():
+            first, *others = calls.values()
+            yield Report(
+                first.site,
+                "a model is called eagerly in each iteration of a loop",
+                confidence=confidence(first.where),
+                related=(
+                    (loop_site, "the loop"),
+                    *((other.site, "a model is called eagerly here, too") for other in others),
+                    *chain(first.where),
+                ),
+            )
 
 
 def _is_eager_call(event: events.ModelCalled) -> bool:

@@ -184,7 +184,7 @@ class EagerTrainStep(Rule):
                 continue
             if isinstance(event, events.GradientsApplied) and not in_every_turn(event, of_step[-1], applied):
                 continue
-            if taken.where.context.traced is not None and taken.tape.where.context.traced is not None:
+            if _is_compiled(taken):
                 yield from self._half_compiled(event, taken, of_step[-1])
                 continue
             if any(self._may_be_compiled(loss, taken) for loss in possible(taken.loss, taken.where)):
@@ -205,7 +205,7 @@ class EagerTrainStep(Rule):
                 confidence=confidence(event.where),
                 related=((of_step[-1].site, "in this loop"), *chain(event.where)),
                 fix=unsafe(
-                    "Decorate it with `@tf.function`: its its Python code then runs only while tracing",
+                    "Decorate it with `@tf.function`: its Python code then runs only while tracing",
                     loops.compiled,
                     place,
                 )
@@ -254,6 +254,14 @@ class EagerTrainStep(Rule):
             if tensor.gradient is not None and (taken := self._gradients.get(tensor.gradient.site)) is not None:
                 return taken
         return None
+
+
+def _is_compiled(taken: events.GradientTaken) -> bool:
+    """Whether a compiled function takes the gradients, or computes the whole loss."""
+    losses = possible(taken.loss, taken.where)
+    return taken.where.context.traced is not None or (
+        bool(losses) and all(isinstance(loss, values.Tensor) and loss.compiled for loss in losses)
+    )
 
 
 def _are_few_variables(by: values.Value | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.estimate.answers import Line, changes, fits, halved, largest_batch
+from gpulint.estimate.answers import Line, changes, halved, largest_batch
 from gpulint.estimate.graph import StepGraph, Tensor
 from gpulint.estimate.memory.figures import Groups, figures
 from gpulint.estimate.memory.liveness import play
@@ -49,12 +49,28 @@ def test_other_graphs_are_not_on_a_line() -> None:
         Line(step(16), Graph().step(batch=32))
 
 
-def test_the_largest_batch_fits_and_the_next_does_not() -> None:
-    limit = 500 * MiB
+@pytest.mark.parametrize("limit", [250 * MiB, 500 * MiB, 5000 * MiB])
+def test_the_largest_batch_reaches_the_limit(limit: int) -> None:
     largest = largest_batch(step(16), step(32), limit)
     assert largest is not None
-    assert fits(step(largest), limit)
-    assert not fits(step(largest + 1), limit)
+    assert play(step(largest)).peak == pytest.approx(limit, rel=0.25)
+
+
+def test_a_peak_that_small_batches_do_not_change_is_followed_to_where_it_grows() -> None:
+    def updating(batch: int) -> StepGraph:
+        """An update of 100 MiB, which needs more than the activations of a few examples."""
+        graph = Graph()
+        big = Tensor("float32", (100, 256, 1024))
+        weight = graph.variable(big)
+        forward = graph.add("Gelu", graph.argument(example(batch)), outputs=(example(batch),), layer="dense")
+        gradient = graph.add("Reduce", forward, outputs=(big,), layer="dense", is_gradient=True)
+        graph.add("AssignSubVariableOp", weight, gradient, outputs=())
+        return graph.step(batch=batch)
+
+    assert play(updating(2)).peak - play(updating(1)).peak < 4 * MiB
+    largest = largest_batch(updating(1), updating(2), 1000 * MiB)
+    assert largest is not None and largest > 300
+    assert play(updating(largest)).peak == pytest.approx(1000 * MiB, rel=0.25)
 
 
 def test_nothing_fits_into_less_than_the_variables() -> None:

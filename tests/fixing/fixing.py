@@ -10,7 +10,7 @@ from gpulint.fixing.rounds import Fixed, Fixer
 from gpulint.linting.engine import Checker
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
-from gpulint.settings import Settings, SettingsFinder
+from gpulint.settings import LintSettings, Settings, SettingsFinder
 from tests.checking import PACK, findings_of
 
 CATALOGUE = Catalogue(PACK)
@@ -26,7 +26,9 @@ def fixed(
     """What fixing some files would write; `given` are contents to start from. The first file stands in the
     directory that the settings are for. The results of all checks are added to `checks`."""
     root = str(paths[0].parent)
-    finder = SettingsFinder(Settings(root=root, select=tuple(select), extension=(("md", "markdown"),)))
+    finder = SettingsFinder(
+        Settings(root=root, lint=LintSettings(select=tuple(select)), extension=(("md", "markdown"),))
+    )
 
     def check(names: Sequence[str], contents: Mapping[str, bytes]) -> Checked:
         checker = Checker(finder, CATALOGUE)

@@ -8,7 +8,7 @@ import pytest
 
 import gpulint
 from gpulint.linting.result import CheckResult
-from gpulint.settings import Settings
+from gpulint.settings import LintSettings, Settings
 from tests.checking import findings_of
 from tests.cli.test_check import check
 
@@ -25,9 +25,9 @@ with tf.device("gpu0"):
 """
 
 
-def checked(directory: Path, **options: object) -> CheckResult:
+def checked(directory: Path, lint: LintSettings | None = None) -> CheckResult:
     (directory / "train.py").write_text(OLD, encoding="utf-8")
-    settings = Settings(root=str(directory), **options) if options else None  # type: ignore[arg-type]
+    settings = Settings(root=str(directory), lint=lint) if lint is not None else None
     return gpulint.check_paths([directory / "train.py"], settings=settings)
 
 
@@ -60,13 +60,13 @@ def test_a_release_that_nobody_names(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("GPU901",), ("GPU9",), ("ALL",), ("removed-api",)])
 def test_a_rule_that_is_named(words: tuple[str, ...], tmp_path: Path) -> None:
-    result = checked(tmp_path, extend_select=words, ignore=("GPU002",))
+    result = checked(tmp_path, LintSettings(extend_select=words, ignore=("GPU002",)))
     assert {one.code for one in findings_of(result)} == {"GPU103", "GPU901"}
     assert not result.withheld
 
 
 def test_a_comment_for_a_name_that_is_not_reported_is_not_unused(tmp_path: Path) -> None:
-    result = checked(tmp_path, extend_select=("GPU002",))
+    result = checked(tmp_path, LintSettings(extend_select=("GPU002",)))
     assert [one.code for one in findings_of(result)] == ["GPU103"]
 
 

@@ -19,7 +19,7 @@ from gpulint.linting.pack import load
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.plugin import Plan, Report, Rule, Severity, events
 from gpulint.plugin.testing import assert_reports, fixed, reports
-from gpulint.settings import Settings
+from gpulint.settings import LintSettings, Settings
 from gpulint.sources.decoding import decode
 from tests.cli.test_check import check
 from tests.linting.test_pack import RULE
@@ -142,7 +142,7 @@ def test_former_codes_and_names_stay_valid() -> None:
             Selection(catalogue, Settings(**{key: (former,)}))  # type: ignore[arg-type]
     for former in moved.REMOVED:
         assert former not in names
-        Selection(catalogue, Settings(ignore=(former,), severity=((former, "off"),)))
+        Selection(catalogue, Settings(lint=LintSettings(ignore=(former,), severity=((former, "off"),))))
 
 
 class Tried(Listening):
@@ -163,19 +163,19 @@ class Leaving(Listening):
 
 
 @pytest.mark.parametrize(
-    ("settings", "codes"),
+    ("lint", "codes"),
     [
-        (Settings(), {"ACM003", "ACM005"}),
-        (Settings(select=("ACM",)), {"ACM003"}),
-        (Settings(select=("ALL",), preview=True), {"ACM003", "ACM004"}),
-        (Settings(select=("ACM004", "leaving")), {"ACM004", "ACM005"}),
-        (Settings(select=("ACM001",)), {"ACM004"}),
-        (Settings(extend_select=("old-name",)), {"ACM003", "ACM004", "ACM005"}),
-        (Settings(preview=True, ignore=("ACM001",)), {"ACM003", "ACM005"}),
+        (LintSettings(), {"ACM003", "ACM005"}),
+        (LintSettings(select=("ACM",)), {"ACM003"}),
+        (LintSettings(select=("ALL",), preview=True), {"ACM003", "ACM004"}),
+        (LintSettings(select=("ACM004", "leaving")), {"ACM004", "ACM005"}),
+        (LintSettings(select=("ACM001",)), {"ACM004"}),
+        (LintSettings(extend_select=("old-name",)), {"ACM003", "ACM004", "ACM005"}),
+        (LintSettings(preview=True, ignore=("ACM001",)), {"ACM003", "ACM005"}),
     ],
 )
-def test_rules_that_come_and_go(settings: Settings, codes: set[str]) -> None:
-    assert Selection(Catalogue((Listening, Tried, Leaving)), settings).codes == codes
+def test_rules_that_come_and_go(lint: LintSettings, codes: set[str]) -> None:
+    assert Selection(Catalogue((Listening, Tried, Leaving)), Settings(lint=lint)).codes == codes
 
 
 def test_a_code_of_another_release_can_be_turned_off(project: Path) -> None:

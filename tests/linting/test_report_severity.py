@@ -40,6 +40,6 @@ LIMIT = "tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDevic
 def test_what_is_legal_is_no_error(program: str, expected: tuple[str, str], tmp_path: Path) -> None:
     result = gpulint.check_source(program, str(tmp_path / "program.py"), Settings(root=str(tmp_path)))
     assert [(one.code, one.severity.value) for one in findings_of(result)] == [expected]
-    asked = Settings(root=str(tmp_path), severity=((expected[0], "warning"),))
+    asked = Settings(root=str(tmp_path), lint=gpulint.LintSettings(severity=((expected[0], "warning"),)))
     result = gpulint.check_source(program, str(tmp_path / "program.py"), asked)
     assert [one.severity.value for one in findings_of(result)] == ["warning"]

@@ -13,7 +13,7 @@ import pytest
 from gpulint.fixing.rounds import MAX_TRIES
 from gpulint.linting.engine import Checker
 from gpulint.rewriting.draft import EDIT_SIZE, MAX_WRITTEN
-from gpulint.settings import Settings, SettingsFinder
+from gpulint.settings import LintSettings, Settings, SettingsFinder
 from gpulint.sources.source import Source
 from tests.checking import findings_of
 from tests.fixing.fixing import CATALOGUE
@@ -109,7 +109,7 @@ def test_the_fixes_of_a_file_have_a_maximum_size(tmp_path: Path) -> None:
     made = "".join(f"strategy.scope()\nmodel{number} = tf.keras.Sequential()\n" for number in range(600))
     path = tmp_path / "program.py"
     path.write_text(f"{IMPORT}strategy = tf.distribute.MirroredStrategy()\n{made}", encoding="utf-8")
-    finder = SettingsFinder(Settings(root=str(tmp_path), select=("GPU203",)))
+    finder = SettingsFinder(Settings(root=str(tmp_path), lint=LintSettings(select=("GPU203",))))
     found = findings_of(Checker(finder, CATALOGUE).check([str(path)]))
     edits = [edit for one in found if one.fix is not None for edit in one.fix.edits]
     assert len(found) == 600

@@ -19,7 +19,7 @@ from gpulint.probe.capture.reader import read
 from gpulint.probe.checks.verify import verify
 from gpulint.probe.expectations.expectation import Expectation, Run
 from gpulint.probe.expectations.findings import findings_of
-from gpulint.settings import Settings, SettingsFinder
+from gpulint.settings import LintSettings, Settings, SettingsFinder
 
 SECONDS = 240
 """How long one program may run."""
@@ -36,7 +36,7 @@ class Rehearsed:
 
     def expectations(self, select: Sequence[str] = ()) -> list[Expectation]:
         """What the probe makes of it, with the rules `select`, or the default ones."""
-        settings = Settings(root=os.getcwd(), **({"select": tuple(select)} if select else {}))
+        settings = Settings(root=os.getcwd(), lint=LintSettings(select=tuple(select)))
         finder = SettingsFinder(fixed=settings)
         catalogue = Catalogue(pack.load([], installed=False))
         return verify(Run(self.capture, findings_of(self.capture, finder, catalogue)))

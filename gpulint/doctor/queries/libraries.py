@@ -73,7 +73,8 @@ def _open(name: str, looked: list[str]) -> tuple[str, str, int]:
         if not os.path.exists(path):
             continue
         try:
-            library = ctypes.CDLL(path, mode=os.RTLD_LAZY | os.RTLD_LOCAL)
+            mode = getattr(os, "RTLD_LAZY", 0) | getattr(os, "RTLD_LOCAL", 0)  # Windows has neither
+            library = ctypes.CDLL(path, mode=mode)
         except OSError as error:
             if "wrong ELF class" in str(error):
                 continue

@@ -24,7 +24,7 @@ def batch_of(pieces: Pieces, arguments: Any) -> int | None:
         if is_iterator(value):
             specs = [one for one in _leaves(value.element_spec) if hasattr(one, "shape")]
             leading = {one.shape[0] for one in specs if one.shape.rank}
-            elements = _leaves(_first(pieces, value)) if None in leading or not leading else specs
+            elements = _leaves(_first(pieces, value)) if None in leading or not leading else iter(specs)
         else:
             elements = iter([value])
         for element in elements:
@@ -68,8 +68,9 @@ def opened(pieces: Pieces, arguments: Any, batch: int | None, given: Shapes, siz
 
 
 def is_iterator(value: Any) -> bool:
-    """Whether a value iterates over a dataset, distributed or not."""
-    return type(value).__name__ in ("OwnedIterator", "DistributedIterator")
+    """Whether a value is a dataset or iterates over one, distributed or not."""
+    kinds = {base.__name__ for base in type(value).__mro__}
+    return bool(kinds & {"OwnedIterator", "DistributedIterator", "DatasetV2", "DistributedDataset"})
 
 
 def _mapped(value: Any, change: Any, name: str = "") -> Any:
@@ -115,18 +116,18 @@ def _product(shape: tuple[int | None, ...]) -> int:
 def _first(pieces: Pieces, iterator: Any) -> Any:
     """An element of an iterator that the step would have read: no step is run, so nothing misses it."""
     try:
-        return next(iterator)
+        return next(iter(iterator))
     except (StopIteration, pieces.tensorflow.errors.OutOfRangeError):
         raise Unknown("the dataset has no elements") from None
 
 
 def _opened_iterator(iterator: Any, change: Any) -> Any:
-    """The type of an iterator over elements whose batch is open, or the iterator itself if it is open already."""
-    old = iterator._type_spec
+    """The type of a dataset or iterator with elements whose batch is open; itself if it is open already."""
     element = _mapped(iterator.element_spec, change)
-    if element == iterator.element_spec:
+    if element == iterator.element_spec or type(iterator).__name__ == "DistributedDataset":
         return iterator
-    if type(iterator).__name__ == "OwnedIterator":
+    old = iterator._type_spec
+    if type(iterator).__name__ != "DistributedIterator":
         return type(old)(element)
     return type(old)(
         old._input_workers,

@@ -85,7 +85,8 @@ def _updating(graph: StepGraph) -> Collection[str]:
     of_slots = set(slots)
     for index in _in_order(operations):
         sources = {edge.operation for edge in operations[index].inputs}
-        if any(source in after or operations[source].is_gradient for source in sources):
+        is_of_layer = operations[index].layer != ""  # may read what the optimizer shares with the backward pass
+        if not is_of_layer and any(source in after or operations[source].is_gradient for source in sources):
             after.add(index)
         computed = {source for source in sources if operations[source].type != "Const"}
         if computed and computed <= of_slots:

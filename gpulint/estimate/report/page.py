@@ -60,7 +60,7 @@ def _summary(estimate: Estimate) -> Iterator[Child]:
     memory = _known(estimate.cards)
     if memory is not None and memory.changes:
         yield tag("h3", "What gives memory back")
-        yield tag("ol", (tag("li", prose(text)) for text in memory.changes))
+        yield tag("ol", (tag("li", prose(f"{text[0].upper()}{text[1:]}.")) for text in memory.changes))
 
 
 def _row(one: OnCard) -> list[Child]:

@@ -78,6 +78,8 @@ class Profile:
         self._spans: list[tuple[str, float, float]] = []
         self.places: Places = dict
         """Called when the window has ended."""
+        self.refused: Callable[[], str] = lambda: ""
+        """Why there is to be no profile, "" if there is. Called when it would begin."""
         self.on_begin: Callable[[], None] = lambda: None
         self.on_end: Callable[[], None] = lambda: None
         """Called when the window has begun, and before it ends."""
@@ -166,6 +168,9 @@ class Profile:
             if not self._is_due or self._start is None or self._mark is None:
                 return
             self._is_due = False
+            if reason := self.refused():
+                self._lost(reason)
+                return
             running = getattr(self._module, _SESSION, None)
             self.on_log(True)
             try:

@@ -34,7 +34,7 @@ def _on(run: Run, stated: Stated) -> Expectation:
         reason = f"`{stated.expected}` is no device; write `GPU`, `GPU:0` or `CPU`"
         return violated(_ON, stated.subject, expected, reason, where=stated.where)
     without_gpu = device.is_gpu and lacks_gpu(run.capture)
-    if without_gpu and run.settings.probe_without_gpu == "skip":
+    if without_gpu and run.settings.probe.without_gpu == "skip":
         return undecided(_ON, Status.SKIP, stated.subject, expected, NO_GPU)
     ops = stated.ops or _in_lines(run.capture, stated)
     free = bound(run.capture) if device.is_gpu else set()

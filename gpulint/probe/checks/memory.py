@@ -32,7 +32,7 @@ def check(run: Run) -> Iterator[Expectation]:
     for device, place in places.items():
         cards = memory.cards_on(place.bus, capture.cards)
         if (
-            room := memory.headroom(device, capture.memory, place.limit, cards, run.settings.probe_headroom)
+            room := memory.headroom(device, capture.memory, place.limit, cards, run.settings.probe.headroom)
         ) is not None:
             yield _of_headroom(room)
         if (idle := memory.held(device, operations, capture.memory, cards)) is not None:
@@ -43,7 +43,7 @@ def check(run: Run) -> Iterator[Expectation]:
 
 
 def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
-    capture, share = run.capture, run.settings.probe_leak
+    capture, share = run.capture, run.settings.probe.leak
     steps = sum(one.taken for one in capture.steps.values())
     machine = capture.start.get("memory", {})
     cpus = [device for device in capture.logical if device.startswith("CPU:")]
@@ -133,7 +133,7 @@ def _out_of_memory(capture: Capture) -> Iterator[Expectation]:
 def _balances(run: Run) -> Iterator[Expectation]:
     total = max((card.total for card in run.capture.cards), default=0)
     for strategy in run.capture.strategies:
-        balance = memory.balance(strategy, run.capture.memory, uneven=run.settings.probe_imbalance, total=total)
+        balance = memory.balance(strategy, run.capture.memory, uneven=run.settings.probe.imbalance, total=total)
         if balance is None or balance.verdict == "inconclusive":
             continue
         subject = f"peaks of memory under {strategy.cls}"

@@ -57,7 +57,7 @@ def _told_otherwise(first: UserExpectation) -> str:
 def _measured(run: Run, expression: Expression, where: Where | None) -> Expectation:
     subject, limit = expression.subject, expression.limit
     without_gpu = is_of_gpu(expression) and lacks_gpu(run.capture)
-    if without_gpu and run.settings.probe_without_gpu == "skip":
+    if without_gpu and run.settings.probe.without_gpu == "skip":
         return undecided(_ID, Status.SKIP, subject, limit, NO_GPU)
     found = expression.metric.of(run.capture, expression.argument)
     if isinstance(found, Unknown):

@@ -19,7 +19,7 @@ SHOWN = 4
 
 def check(run: Run) -> Iterator[Expectation]:
     """Each function that ran, by its traces that ran, with what differed between them."""
-    most = run.settings.probe_max_traces
+    most = run.settings.probe.max_traces
     told = [traced_function(finding, run.capture) for finding in run.findings if finding.code in RULES]
     for function in run.capture.functions.values():
         if function in told:

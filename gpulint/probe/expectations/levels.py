@@ -58,7 +58,7 @@ IDS = {
 
 def validate(settings: Settings) -> None:
     """Raises SettingsError for the level of an unknown check."""
-    for id, _ in settings.probe_level:
+    for id, _ in settings.probe.level:
         if id not in IDS:
             near = difflib.get_close_matches(id, IDS, 1, 0.5)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(IDS)}"
@@ -69,7 +69,7 @@ def validate(settings: Settings) -> None:
 
 def with_levels(expectations: Iterable[Expectation], settings: Settings) -> Iterator[Expectation]:
     """Expectations with the levels from the settings, without those that are off."""
-    levels = dict(settings.probe_level)
+    levels = dict(settings.probe.level)
     for one in expectations:
         level = levels.get(one.id)
         if level == "off":

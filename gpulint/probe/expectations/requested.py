@@ -17,7 +17,7 @@ def requested_expectations(
     """Expectations of the settings, then the given ones, whose source is `by`. Raises SettingsError with file and
     line for an unreadable one."""
     found = []
-    for text in settings.probe_expect:
+    for text in settings.probe.expect:
         where = _where(settings, text)
         origin = f"{where.path}:{where.row}" if where is not None else settings.source or "--config"
         found.append(_read(UserExpectation(text, "settings", where), origin))

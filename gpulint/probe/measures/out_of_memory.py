@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from gpulint.probe.agent.models import ARRAYS
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.measures.holders import Held
+from gpulint.probe.measures.memory_limits import places
 from gpulint.probe.placement_log.counts import short_device
 
 _TENSOR = re.compile(
@@ -21,11 +24,25 @@ _SIZES = {"half": 2, "bfloat16": 2, "double": 8, "int64": 8, "complex64": 8, "co
 """Bytes of an element, by type name in such errors; 4 for others."""
 
 
+_FIXED = frozenset({"weights", "slots", "gradients", "python"})
+"""Groups of holders that do not grow with the batch."""
+
+KERAS_BATCH = 32
+"""The batch that `fit` cuts out of arrays unless it is given another."""
+
+
 class Refused(NamedTuple):
     """A failed allocation: its device, "" if unknown, and its bytes, None if unknown."""
 
     device: str
     size: int | None
+
+
+class Fitting(NamedTuple):
+    """A batch that did not fit, and about the one above which none does."""
+
+    batch: int
+    fits: int
 
 
 def refused(capture: Capture) -> Refused | None:
@@ -37,6 +54,37 @@ def retried(capture: Capture) -> int:
     """Number of distinct failed allocations in TensorFlow's log, including those that a retry satisfied."""
     lines = {message for log in capture.logs.values() for message in log.messages}
     return sum("ran out of memory trying to allocate" in line for line in lines)
+
+
+def largest_batch(capture: Capture, held: Iterable[Held]) -> Fitting | None:
+    """The batch of the failed step, and an upper bound of those that fit: what is neither weights, optimizer slots,
+    gradients nor kept by Python grows with it, and was not yet complete. None if the batch, the limit or who holds the
+    memory is unknown, or if memory is fragmented: then as large a batch might fit another time."""
+    failed = refused(capture)
+    batches = [
+        one.batch or (KERAS_BATCH if one.kind == ARRAYS else 0)
+        for one in capture.data
+        if one.where is not None and one.where == capture.error_at
+    ]
+    if failed is None or not failed.size or not max(batches, default=0):
+        return None
+    full = next((one for one in held if one.device == failed.device or not failed.device), None)
+    limit = _limit(capture, full.device) if full is not None else None
+    if full is None or limit is None:
+        return None
+    fixed = sum(one.bytes for one in full.holders if one.group in _FIXED)
+    growing = full.peak - fixed + failed.size
+    batch = max(batches)
+    fits = int(batch * (limit - fixed) / growing)
+    return Fitting(batch, max(fits, 0)) if fits < batch else None
+
+
+def _limit(capture: Capture, device: str) -> int | None:
+    """Bytes of a device's allocator."""
+    if device in capture.limits:
+        return capture.limits[device]
+    place = places(message for log in capture.logs.values() for message in log.messages).get(device)
+    return place.limit if place is not None else None
 
 
 def _read(text: str) -> Iterator[Refused]:

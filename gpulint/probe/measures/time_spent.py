@@ -58,7 +58,8 @@ class PartAt:
 
 class StepTime(NamedTuple):
     """A training step, from the end of the one before (`number` counts from 1); `ended` is seconds since the epoch.
-    `longest` is the work that took longest, of the slowest steps only."""
+    `parts` are empty in captures that gpulint wrote before it recorded states; `longest` is the work that took
+    longest, of the slowest steps only."""
 
     number: int
     ended: float
@@ -184,7 +185,7 @@ def time_spent(capture: Capture) -> TimeSpent | None:
                 number,
                 one.ended,
                 one.lasted,
-                {part.name: part.seconds for part in parts_of(one.seconds, one.lasted)},
+                {part.name: part.seconds for part in parts_of(one.seconds, one.lasted)} if one.seconds else {},
                 tuple(PartAt(work.state, work.where, work.seconds, work.times, work.detail) for work in one.work),
             )
             for number, one in enumerate(time.steps, 2)

@@ -237,7 +237,7 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
     told: dict[str, list[str]] = {}
     aside = ("card ", "CPU:") if report.capture.simulated else ("card ",)
     for curve in curves(report.capture):
-        if curve.subject == CPU and HOST in held:
+        if (curve.subject == CPU and HOST in held) or not curve.peak:
             continue
         if curve.unit == "bytes" and not curve.subject.startswith(aside) and report.capture.tensorflow:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""

@@ -26,11 +26,14 @@ from gpulint.probe.launch.process_tree import ProcessTree
 from gpulint.probe.launch.start_record import write_start
 from gpulint.probe.launch.window import record_window
 from gpulint.probe.measures.cards import Cards
-from gpulint.probe.report import RunReport, located, render
+from gpulint.probe.report import RunReport, located, page, render
 from gpulint.settings import Settings, SettingsFinder
 
 PROFILED = 20
 """Training steps that are traced, as of `gpulint probe`."""
+
+_HEIGHT = 800
+"""Pixels of a report in a notebook, which scrolls."""
 
 _SAMPLE = 1.0
 """Seconds between two samples of the process and the cards."""
@@ -85,8 +88,8 @@ class Watch:
         self._settings = settings
         self._requested = requested_expectations(Settings(), expect, "expect")
         self._checks = tuple(checks)
-        self._warmup = settings.probe_warmup if warmup is None else warmup
-        self._strict = settings.probe_strict if strict is None else strict
+        self._warmup = settings.probe.warmup if warmup is None else warmup
+        self._strict = settings.probe.strict if strict is None else strict
         self._profile_steps = profile_steps
         self._path = os.path.abspath(capture) if capture is not None else ""
         self._session: Session | None = None
@@ -178,8 +181,12 @@ class Watch:
 
     def report(self, color: bool = False) -> str:
         """The report of `gpulint probe`, for a terminal."""
+        return render("text", self._run_report, color)
+
+    @property
+    def _run_report(self) -> RunReport:
         status = exit_status(self.expectations, self.capture.end, self._strict, self.capture.faults)
-        return render("text", RunReport.of(self.capture, self.expectations, status), color)
+        return RunReport.of(self.capture, self.expectations, status)
 
     def __str__(self) -> str:
         return self.report() if self.is_over else repr(self)
@@ -191,7 +198,11 @@ class Watch:
         return f"<gpulint.watch: {', '.join(one for one in counts if not one.startswith('0 ')) or 'nothing to check'}>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        """The page that `gpulint probe --html` writes, in a frame of its own; notebooks show this."""
+        if not self.is_over:
+            return f"<pre>{html.escape(repr(self))}</pre>"
+        written = html.escape(page.render(self._run_report))
+        return f'<iframe srcdoc="{written}" title="gpulint" width="100%" height="{_HEIGHT}" style="border:0"></iframe>'
 
 
 def one_line(one: Expectation) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpulint.estimate import cards
 from gpulint.estimate.result import Estimate, Holder, Memory, Moment, on_card
 from gpulint.estimate.time.bounds import LAUNCH, steps_of
-from tests.estimate.made import dense, op, tensor
+from tests.estimate.time.made import dense, op, tensor
 
 GIB = 1 << 30
 
@@ -28,7 +28,7 @@ def memory(limit: int) -> Memory:
             Holder("", 0, "slots", GIB // 2),
         ],
         curve=[Moment(number * GIB // 100, "MatMul", "train.py", 10) for number in range(951)],
-        changes=["`mixed_float16` gives back 2 GiB (21 %)"],
+        changes=["mixed precision gives back 2 GiB (21 %)"],
     )
 
 

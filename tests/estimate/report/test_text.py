@@ -31,7 +31,7 @@ def test_who_holds_the_memory() -> None:
     assert "  activations                8 GiB  " + "█" * 34 + " 84.2 %" in text
     assert "train.py:10 (dense) activations" in text
     assert "no line is known optimizer slots" in text
-    assert "  1  `mixed_float16` gives back 2 GiB (21 %)" in text
+    assert "  1  Mixed precision gives back 2 GiB (21 %)." in text
 
 
 def test_what_bounds_the_time() -> None:

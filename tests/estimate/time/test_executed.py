@@ -8,7 +8,7 @@ import pytest
 
 from gpulint.estimate.graph import Edge, Operation, StepGraph, Tensor
 from gpulint.estimate.time.executed import executed
-from tests.estimate.made import function, op, step, tensor
+from tests.estimate.time.made import function, op, step, tensor
 from tests.estimate.traced import traced
 
 NUMBER = Tensor("int32", ())

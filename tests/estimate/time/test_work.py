@@ -9,7 +9,7 @@ import pytest
 from gpulint.estimate.graph import Operation, Tensor
 from gpulint.estimate.time.kinds import _KINDS, KINDS, SLOTS
 from gpulint.estimate.time.work import NOTHING, Work, work_of
-from tests.estimate.made import op, tensor
+from tests.estimate.time.made import op, tensor
 from tests.estimate.traced import traced
 
 
@@ -112,6 +112,12 @@ def test_an_unknown_shape_counts_in_part() -> None:
     assert not found.is_sized and found.has_kernel
     assert found.bytes == 16
     assert work("MatMul", [tensor(None, 4), tensor(4, 4)], [tensor(None, 4)]).flops == 0
+
+
+def test_a_reduction_is_known_by_its_input() -> None:
+    found = work("Sum", [tensor(256, 4), tensor(None, dtype="int32")], [Tensor("float32", None)])
+    assert found.is_sized
+    assert (found.flops, found.bytes) == (1024, 4096)
 
 
 def test_only_plain_3x3_convolutions_have_a_faster_algorithm() -> None:

@@ -22,6 +22,7 @@ from gpulint.probe.capture.records import (
     Function,
     Node,
     Pace,
+    Split,
     Steps,
     Strategy,
     Task,
@@ -150,6 +151,15 @@ def test_the_pipeline_of_the_line_that_waits_is_blamed() -> None:
     found = (finding("GPU404", other, "a generator yields single elements"), finding("GPU402", THERE, "sequential"))
     one = first(WAITING, capture(pipelines=pipelines), *found)
     assert (one.code, one.where) == ("GPU402", THERE)
+
+
+def test_a_loop_over_a_distributed_dataset_without_a_slow_stage_waits_for_python() -> None:
+    handed_out = Counter({Split(HERE, (8, 8, 8, 8)): 100})
+    one = first(WAITING, capture(splits=handed_out))
+    assert (one.where, one.text) == (HERE, "Python hands each element out to 4 replicas")
+    assert "`tf.function`" in one.fix
+    slow = capture(splits=handed_out, executions=built(("MapDataset", THERE)))
+    assert first(WAITING, slow).where == THERE
 
 
 def test_two_loops_that_wait_are_two_pieces_of_advice() -> None:

@@ -162,6 +162,15 @@ def test_another_profiler_that_runs_is_reported_once(session: str | None, tmp_pa
     assert not is_left(str(tmp_path))
 
 
+def test_a_profile_that_is_refused_is_lost(tmp_path: Path) -> None:
+    run = Run(tmp_path, 3, 50)
+    run.profile.refused = lambda: "no"
+    with clock(lambda: run.seconds):
+        for _ in range(10):
+            run.step()
+    assert (run.moments, run.lost) == ([], ["no"])
+
+
 def test_it_gives_way_to_the_programs_own(tmp_path: Path) -> None:
     run = Run(tmp_path, 3, 50)
     logs: list[bool] = []

@@ -18,7 +18,7 @@ from gpulint.probe.checks.verify import STATED, exit_status, verify
 from gpulint.probe.expectations import levels
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, UserExpectation
 from gpulint.probe.expectations.requested import requested_expectations
-from gpulint.settings import Settings, SettingsError, load
+from gpulint.settings import ProbeSettings, Settings, SettingsError, load
 
 LINE = Where("/p/a.py", 7)
 
@@ -98,7 +98,7 @@ def test_without_a_gpu_expectations_of_gpus_fail_or_are_skipped_as_the_settings_
     (failed,) = of(capture, want)
     assert failed.status is Status.FAIL
     assert failed.evidence[0] == "TensorFlow has no GPU on this machine"
-    lenient = Settings(probe_without_gpu="skip")
+    lenient = Settings(probe=ProbeSettings(without_gpu="skip"))
     (skipped,) = of(capture, want, settings=lenient)
     assert (skipped.status, skipped.observed) == (Status.SKIP, "TensorFlow has no GPU on this machine")
     variable = stated("on", "GPU", objects=Counter({("kernel", "CPU:0"): 1}))
@@ -212,7 +212,7 @@ def test_levels_of_checks_are_those_of_the_settings() -> None:
     want = UserExpectation("ops.on_gpu >= 90%", "--expect")
 
     def levelled(level: str) -> list[tuple[Status, Level]]:
-        found = of(on_gpu(80), want, settings=Settings(probe_level=(("expect", level),)))
+        found = of(on_gpu(80), want, settings=Settings(probe=ProbeSettings(level=(("expect", level),))))
         return [(each.status, each.level) for each in found]
 
     assert levelled("warn") == [(Status.WARN, Level.WARN)]

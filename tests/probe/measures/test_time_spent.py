@@ -140,6 +140,13 @@ def test_without_steps_nothing_is_said() -> None:
     assert time_spent(Capture(members=(Member(Task("worker", 0), None),))) is None
 
 
+def test_steps_of_early_captures_have_no_parts() -> None:
+    capture = Capture(segments=[segment(0, 4, 2, launch=4.0)], steps_taken=[TakenStep(2, {}, 0)])
+    time = time_spent(capture)
+    assert time is not None
+    assert [one.parts for one in time.each] == [{}]
+
+
 def test_the_time_of_a_cluster_is_that_of_the_worker_that_took_most_steps() -> None:
     captures = [Capture(segments=[segment(0, 4, steps, launch=4.0)]) for steps in (3, 4, 4)]
     members = [Member(Task("worker", index), one) for index, one in enumerate(captures)]

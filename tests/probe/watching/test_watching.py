@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.probe.report.browser import chromium, opened
 from tests.probe.watching.in_process import DEVICES, environment, row_of, run, said
 
 WATCHED = (
@@ -66,12 +67,20 @@ except gpulint.Broken as error:
 print(json.dumps([broken, repr(run), str(run), run._repr_html_()]))
 """
     )
-    broken, short, report, page = said(tmp_path, text)
+    broken, short, report, shown = said(tmp_path, text)
     assert broken == [True, "fail: traces.max: expected <= 1, observed 2: `step`: 2", 1]
     assert short.startswith("<gpulint.watch: 1 fail, ")
     assert "TensorFlow 2." in report
-    assert page.startswith("<pre>TensorFlow 2.")
-    assert "&lt;= 1" in page
+    (tmp_path / "notebook.html").write_text(f"<p>Out[1]:</p>{shown}")
+    with chromium() as browser, opened(browser, tmp_path / "notebook.html") as seen:
+        frame = seen.page.frame_locator("iframe")
+        assert frame.locator("h1").inner_text() == report.split("\n")[2]
+        frame.get_by_role("tab", name="Checks").click()
+        assert "<= 1" in frame.locator("#checks").inner_text()
+        frame.get_by_role("tab", name="Summary").click()
+        frame.locator("#summary a[href='#checks']").first.click()
+        assert frame.locator("#checks").is_visible()
+        assert not seen.complaints and not seen.requests
 
 
 @pytest.mark.tensorflow

@@ -126,6 +126,10 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
         for kind, method in ((MAP, "map"), (INTERLEAVE, "interleave")):
             if kind in by_kind:
                 return by_kind[kind], f"`{method}` prepares one element after the other", f"Give it `{PARALLEL}`.", None
+    replicas = max((len(one.sizes) for one in observed.capture.splits if one.where == where), default=0)
+    if replicas > 1:
+        text = f"Python hands each element out to {replicas} replicas"
+        return where, text, "Iterate over the dataset inside a `tf.function`, or give the step its iterator.", None
     is_fit = any(one.where == where and one.kind == DATASET for one in observed.capture.data)
     fix = "Do less for each element, or prepare the data beforehand."
     if not any(stage.kind == CACHE for pipeline in pipelines for stage in pipeline):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.words import holders
 from gpulint.probe.measures.holders import Held
-from gpulint.probe.measures.out_of_memory import refused, retried
+from gpulint.probe.measures.out_of_memory import largest_batch, refused, retried
 from gpulint.probe.measures.sizes import in_words
 
 RETRY = 10
@@ -19,7 +19,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     capture = observed.capture
     failed, repeated = refused(capture), retried(capture)
     waited = f"TensorFlow retried {repeated:,} allocations for up to {RETRY} s each." if repeated else ""
-    held = "".join(f"{one.device} holds {holders(one)}. " for one in _at(observed, failed.device if failed else ""))
+    full = _at(observed, failed.device if failed else "")
+    held = "".join(f"{one.device} holds {who}. " for one in full if (who := holders(one)))
     if failed is not None:
         size = f" for {in_words(failed.size)}" if failed.size else ""
         yield Candidate(
@@ -27,7 +28,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             capture.error_at,
             f"{failed.device or 'the device'} has no room{size}",
             f"{held}{waited}".strip() or "The program ended with this error.",
-            "Use a smaller batch or model, or spread it over more devices.",
+            _fix(observed),
             is_urgent=True,
         )
     elif repeated:
@@ -40,6 +41,15 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             {"launch": float(RETRY * repeated)},
             is_urgent=not observed.time.steps,
         )
+
+
+def _fix(observed: Observed) -> str:
+    known = largest_batch(observed.capture, observed.held)
+    if known is None:
+        return "Use a smaller batch or model, or spread it over more devices."
+    if not known.fits:
+        return f"Use a smaller model, or more devices: they have no room for it, whatever the batch ({known.batch:,})."
+    return f"No batch above {known.fits:,} has room ({known.batch:,} failed). Use a smaller one, or more devices."
 
 
 def _at(observed: Observed, device: str) -> list[Held]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from xml.etree.ElementTree import Element
 
+from gpulint.probe.advice.words import holders
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.curves import Curve, Points, Span, curves, phases
 from gpulint.probe.measures.holders import GROUP_NAMES, Held, Holder
@@ -64,7 +65,8 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
             ),
             class_="legend",
         )
-    yield tag("div", (_figure(curve, spans, end) for curve in seen), class_="figures")
+    who = {one.device: holders(one) for one in report.held}
+    yield tag("div", (_figure(curve, spans, end, who.get(curve.subject, "")) for curve in seen), class_="figures")
 
 
 def treemap(held: Held, located: Callable[[Where], str]) -> Element:
@@ -131,7 +133,7 @@ def _cut(text: str, width: float) -> str:
     return text if len(text) <= fits else f"{text[: fits - 1]}…" if fits >= 6 else ""
 
 
-def _figure(curve: Curve, spans: Sequence[Span], end: float) -> Element:
+def _figure(curve: Curve, spans: Sequence[Span], end: float, who: str) -> Element:
     top = _top(curve)
     said = f"{_value(curve, curve.last)} at the end, at most {_value(curve, curve.peak)}"
     if curve.limit and curve.unit == "bytes":
@@ -149,19 +151,22 @@ def _figure(curve: Curve, spans: Sequence[Span], end: float) -> Element:
             *(_line(points, end, top, number) for number, (_, points) in enumerate(lines)),
             _limit(curve, top),
         ],
-        _reads(curve, lines, end),
+        _reads(curve, lines, end, who),
         [f"{end * part / TICKS:.3g} s" for part in range(TICKS + 1)],
         [_value(curve, top * part / TICKS) for part in range(TICKS, -1, -1)],
         f"{curve.subject}: {said}",
     )
 
 
-def _reads(curve: Curve, lines: Sequence[tuple[str, Points]], end: float) -> list[Reading]:
-    """The values of all lines at each point of the first."""
+def _reads(curve: Curve, lines: Sequence[tuple[str, Points]], end: float, who: str) -> list[Reading]:
+    """The values of all lines at each point of the first; `who` held the memory at its highest."""
     reads = []
-    for t, _ in lines[0][1]:
+    highest = max(lines[0][1], key=lambda point: point[1])
+    for point in lines[0][1]:
+        t = point[0]
         values = [f"{name} {_value(curve, _at(points, t))}" for name, points in lines]
-        reads.append(Reading(WIDTH * t / end, f"{t:.1f} s: {', '.join(values)}"))
+        held = f"; at the peak: {who}" if who and point is highest else ""
+        reads.append(Reading(WIDTH * t / end, f"{t:.1f} s: {', '.join(values)}{held}"))
     return reads
 
 

@@ -15,10 +15,14 @@
     if (focus) links[number].focus();
   };
 
-  const follow = () => {
+  // Within a notebook the page is in a frame without an address of its own.
+  const isFramed = location.protocol === "about:";
+  const remember = (hash) => isFramed || history.replaceState(null, "", hash);
+
+  const follow = (hash) => {
     let target = null;
     try {
-      target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+      target = document.getElementById(decodeURIComponent(hash.slice(1)));
     } catch {
       // not an address of ours
     }
@@ -40,7 +44,7 @@
     sections[number].setAttribute("role", "tabpanel");
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      history.replaceState(null, "", link.hash);
+      remember(link.hash);
       show(number, true);
       window.scrollTo(0, 0);
     });
@@ -49,13 +53,21 @@
       if (!(event.key in steps)) return;
       event.preventDefault();
       const next = (steps[event.key] + links.length) % links.length;
-      history.replaceState(null, "", links[next].hash);
+      remember(links[next].hash);
       show(next, true);
     });
   });
   document.documentElement.classList.add("tabs");
-  window.addEventListener("hashchange", follow);
-  follow();
+  window.addEventListener("hashchange", () => follow(location.hash));
+  if (isFramed) {
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest('main a[href^="#"]');
+      if (!link) return;
+      event.preventDefault();
+      follow(link.getAttribute("href"));
+    });
+  }
+  follow(location.hash);
 
   // ------------------------------------------------------------------ reading the drawings
   for (const drawing of document.querySelectorAll("svg[data-reads]")) {
