@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpulint.plugin import (
     Draft,
@@ -81,7 +81,7 @@ class RemovedApi(Rule):
     in_graph_mode = True
     any_of_names = frozenset()
     why = "the program raises when it reaches this line"
-    instead = "use its replacement"
+    instead = "remove it, or use what TensorFlow's documentation names in its place"
 
     @staticmethod
     def own_words(text: str, words: frozenset[str]) -> frozenset[str]:
@@ -158,7 +158,10 @@ class RemovedApi(Rule):
     def _instead(self, event: events.RemovedNameUsed) -> str:
         if event.name.endswith("()"):
             return "remove the parentheses: it is a property now"
-        return f"use `{_short(event.replacement)}`" if event.replacement else self.instead
+        if (new := _new_method(event.name) or event.replacement) is not None:
+            return f"use `{_short(new)}`"
+        _, _, last = event.name.rpartition(".")
+        return REMEDIES.get(last) or REMEDIES.get(last.partition("(")[2].rstrip(")"), self.instead)
 
 
 def _module(name: str) -> str:
@@ -171,12 +174,16 @@ def _and_others(others: int) -> str:
     return f" and {others} other name{'s' if others > 1 else ''} were removed"
 
 
+def _new_method(name: str) -> str | None:
+    """The new name of a renamed method."""
+    owner, _, method = name.rpartition(".")
+    return next((new for of, old, new in METHODS if method == old and owner.startswith(of)), None)
+
+
 def _renaming(event: events.RemovedNameUsed) -> Offer | None:
     """Fix for a name that was only renamed."""
     site = event.site
-    owner, _, method = event.name.rpartition(".")
-    new = next((new for of, old, new in METHODS if method == old and owner.startswith(of)), None)
-    if new is not None:
+    if (new := _new_method(event.name)) is not None:
         return safe(f"Rename it to `{new}`", _method_renamed, site, new)
     if event.name.endswith("()"):
         return safe("Remove the parentheses", _uncalled, site)
@@ -196,6 +203,28 @@ METHODS = (
     ("tensorflow.keras.metrics.", "reset_states", "reset_state"),
 )
 """Prefix of the class name, removed method, and its new name."""
+
+_LOADER = "pass it to the `PyDataset` that reads the data"
+
+REMEDIES: Mapping[str, str] = {
+    "CuDNNGRU": "use `tf.keras.layers.GRU`, which uses cuDNN with its default arguments",
+    "CuDNNLSTM": "use `tf.keras.layers.LSTM`, which uses cuDNN with its default arguments",
+    "evaluate_generator": "use `evaluate`, which accepts generators",
+    "fit_generator": "use `fit`, which accepts generators",
+    "get_scaled_loss": "use `scale_loss`",
+    "get_session": "remove it: TensorFlow 2 runs without sessions",
+    "get_unscaled_gradients": "remove it: `apply_gradients` unscales the gradients",
+    "make_initializable_iterator": "iterate over the dataset",
+    "make_one_shot_iterator": "iterate over the dataset",
+    "max_queue_size": _LOADER,
+    "multi_gpu_model": "create the model in the scope of `tf.distribute.MirroredStrategy`",
+    "predict_generator": "use `predict`, which accepts generators",
+    "set_session": "remove it: TensorFlow 2 runs without sessions",
+    "use_multiprocessing": _LOADER,
+    "workers": _LOADER,
+}
+"""What to do instead, by the last part of a removed name or the name of a removed argument, where that is not another
+name."""
 
 
 def _method_renamed(draft: Draft, site: Site, new: str) -> list[Edit]:
