@@ -118,7 +118,7 @@ if "train" in sys.argv:
 @pytest.mark.parametrize(
     ("end", "other", "expected"),
     [
-        ("pass", "", {"GPU507"}),
+        ("pass", "", {"GPU506"}),
         ("tf.profiler.experimental.stop()", "", set()),
         ("pass", "if 'plain' in sys.argv:\n    train([])", set()),
     ],

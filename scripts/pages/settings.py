@@ -18,7 +18,7 @@ EXAMPLES = {
     "max-warnings": "10",
     "lint.select": '["GPU1", "GPU2", "no-prefetch"]',
     "lint.ignore": '["GPU101"]',
-    "lint.extend-select": '["GPU106"]',
+    "lint.extend-select": '["GPU002"]',
     "lint.per-file-ignores": '{ "benchmarks/*" = ["GPU101"] }',
     "lint.fixable": '["GPU4"]',
     "lint.unfixable": '["GPU901"]',

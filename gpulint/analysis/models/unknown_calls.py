@@ -11,7 +11,7 @@ from gpulint.analysis.domain.values.objects import Layer, Model
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models import library_methods
-from gpulint.analysis.models.python import command_line_options, host_random, loggers
+from gpulint.analysis.models.python import command_line_options, host_random, loggers, threads
 from gpulint.analysis.models.tensorflow import (
     api_removals,
     escape,
@@ -48,6 +48,7 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         api_removals.unknown_method(machine, called, method, site)
         api_removals.property_called(machine, called, site)
         tuners.run_trials_of_method(machine, symbol(called.parts[1]), method, arguments, site)
+        threads.run_in_pool(machine, symbol(called.parts[1]), method, arguments, site)
         host_random.method_called(machine, symbol(called.parts[1]), method, site)
         loggers.method_called(machine, symbol(called.parts[1]), method, arguments, site)
         if method in _OF_DISTRIBUTIONS and loggers.is_made_by(symbol(called.parts[1]), "tensorflow_probability."):

@@ -545,6 +545,19 @@ class RuntimeInitialised(Event):
 
 
 @dataclass(eq=False, repr=False)
+class ProcessStarted(Event):
+    """`multiprocessing` or a pool of processes runs a function of the program in another process.
+
+    `state` and `since` are as in `RuntimeConfigured`. `computes`: the function calls a model or a `tf.function`, or
+    trains.
+    """
+
+    state: str
+    since: Site | None
+    computes: bool
+
+
+@dataclass(eq=False, repr=False)
 class EnvironmentSet(Event):
     """`os.environ[key] = value`, in any spelling.
 

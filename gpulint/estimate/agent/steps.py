@@ -169,12 +169,13 @@ class StepWatch:
         except Exception:
             general = concrete  # it needs its batch size: only one can be examined
         _build(Inventory(), general)
-        reading = _Reading(self, name, place, general)
+        is_compiled = bool(function._jit_compile)
+        reading = _Reading(self, name, place, general, is_compiled)
         sizes = [batch, 2 * batch] if reading.is_open else [batch]
         graphs = [reading.graph(size) for size in sizes]
         if any(graph.has_unknown and not graph.unknown for graph in graphs):
             with suppress(Exception):
-                return [_Reading(self, name, place, traced(size)).graph(size) for size in sizes]
+                return [_Reading(self, name, place, traced(size), is_compiled).graph(size) for size in sizes]
         return graphs
 
     # --------------------------------------------------------------------------- ending
@@ -197,8 +198,10 @@ class StepWatch:
 class _Reading:
     """A traced step and what belongs to it, to be read for several batch sizes."""
 
-    def __init__(self, watch: StepWatch, name: str, place: Place | None, concrete: Any) -> None:
+    def __init__(self, watch: StepWatch, name: str, place: Place | None, concrete: Any, is_compiled: bool) -> None:
+        """`is_compiled`: whether XLA compiles the whole function, which its graph does not say."""
         self._name, self._place, self._concrete = name, place, concrete
+        self._is_compiled = is_compiled
         self._device_of = watch.device_of
         self._inventory = Inventory()
         known = self._inventory.known
@@ -235,7 +238,7 @@ class _Reading:
             arguments=tuple(_arguments(read, parameters, shapes)),
             batch=batch,
             replicas=max((one.copies for one in self._captured.values()), default=1),
-            is_compiled=read.is_compiled,
+            is_compiled=self._is_compiled or read.is_compiled,
             is_optimized=read.is_optimized,
             precision=_policy(),
             variables_change=_has(self._concrete.graph, lambda one: one.type.startswith(_UPDATES)),

@@ -65,6 +65,7 @@ def work_of(operation: Operation, inputs: Sequence[Tensor]) -> Work | None:
         return Work(True, changed * elements, False, 1.0, "", (amount,) * (changed + 1), (amount,) * changed, is_sized)
     if kind == "reduction":
         elements = inputs[0].elements or 0 if inputs else 0
+        is_sized = bool(inputs) and inputs[0].bytes is not None  # which dimensions are left may be computed
     elif kind == "write":
         elements, read = 0, ()
     elif kind == "take":

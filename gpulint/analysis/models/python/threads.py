@@ -7,14 +7,32 @@ from contextlib import suppress
 
 from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import Context
+from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.values.base import Arguments, Unknown, Value
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.engine.calls import arguments_from
 from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.tensorflow.device_runtime import state
+from gpulint.analysis.plan.events import GradientTaken, ModelCalled, ModelFitted, ProcessStarted, TracedCalled
 from gpulint.places import Site
 
 THREADS = frozenset({"threading.Thread", "threading.Timer"})
 PROCESSES = frozenset({"multiprocessing.Process", "multiprocessing.process.Process", "multiprocessing.context.Process"})
+
+POOLS = frozenset(
+    {
+        "concurrent.futures.ProcessPoolExecutor",
+        "concurrent.futures.process.ProcessPoolExecutor",
+        "multiprocessing.Pool",
+        "multiprocessing.pool.Pool",
+    }
+)
+"""Pools of processes. As context managers they return themselves."""
+
+_POOL_METHODS = frozenset(
+    {"apply", "apply_async", "imap", "imap_unordered", "map", "map_async", "starmap", "starmap_async", "submit"}
+)
+"""Methods of a pool that call their first argument in another process."""
 
 
 def run_target(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:
@@ -24,6 +42,13 @@ def run_target(machine: Machine, name: str, arguments: Arguments, site: Site) ->
         return
     given = arguments_from(machine, arguments.get("args", 3), arguments.get("kwargs", 4))
     _beside(machine, function, lambda option: machine.call(option, given, site), site, name in PROCESSES)
+
+
+def run_in_pool(machine: Machine, pool: Symbol, method: str, arguments: Arguments, site: Site) -> None:
+    """Run the function that a method of a pool of processes calls, with unknown arguments."""
+    function = arguments.positional[0] if arguments.positional else None
+    if function is not None and method in _POOL_METHODS and pool.origin in POOLS:
+        _beside(machine, function, lambda option: machine.call(option, Arguments(open=True), site), site, True)
 
 
 def starts(receiver: Instance, name: str) -> bool:
@@ -49,6 +74,8 @@ def _beside(machine: Machine, function: Value, call: Callable[[Value], Value], s
     """
     context, runtime = machine.context, dict(machine.library_state.runtime)
     mark = machine.state.mark()
+    before, since = state(machine)
+    where, first = machine.where(), len(machine.plan.events)
     machine.context = Context()
     machine.state.write(machine.library_state.runtime, "state", Unknown(("runtime",)))
     with suppress(PathEnds):
@@ -56,6 +83,11 @@ def _beside(machine: Machine, function: Value, call: Callable[[Value], Value], s
     machine.context = context
     if is_process:
         machine.state.take_back(mark)
+        computes = any(isinstance(event, _COMPUTING) for event in machine.plan.events[first:])
+        machine.emit(ProcessStarted(site, where, before, since, computes))
     else:
         for key, value in runtime.items():
             machine.state.write(machine.library_state.runtime, key, value)
+
+
+_COMPUTING = (GradientTaken, ModelCalled, ModelFitted, TracedCalled)

@@ -10,6 +10,7 @@ from gpulint.analysis.domain.values.base import Unknown, Value
 from gpulint.analysis.domain.values.managers import Manager
 from gpulint.analysis.domain.values.objects import DeviceManager, ScopeManager
 from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.python.threads import POOLS
 from gpulint.analysis.models.tensorflow import device_runtime
 from gpulint.analysis.plan.events import DeviceEntered, ScopeDropped, ScopeEntered, StrategyUsed
 from gpulint.places import Site
@@ -72,7 +73,7 @@ def enter_unknown(machine: Machine, manager: Value, site: Site) -> Value:
     """Enter an unknown manager. Returns the value that `as` binds."""
     if _may_be_scope(manager):
         machine.context = machine.context._replace(maybe_scoped=True)
-    gives_itself = not isinstance(manager, Unknown) or _is_file(manager)
+    gives_itself = not isinstance(manager, Unknown) or _is_file(manager) or manager.symbol.origin in POOLS
     return manager if gives_itself else Unknown(("entered", site))
 
 
