@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import Plan, Report, Rule, Severity, chain, confidence, events
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin.queries import chain
 
 
 class ForkedProcess(Rule):

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.api import (
-    STRATEGY_WORDS,
-    Plan,
-    Report,
-    Rule,
-    Severity,
-    confidence,
-    events,
-    together,
-    values,
-)
+from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, together, values
+from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class ClippedPerReplica(Rule):
