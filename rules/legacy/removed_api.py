@@ -21,7 +21,7 @@ from gpulint.plugin import (
     safe,
     unsafe,
 )
-from gpulint.plugin.facts import release, removed
+from gpulint.plugin.facts import release, removed, successor
 from gpulint.plugin.fixes import calls, names
 from gpulint.plugin.queries import is_version_checked
 
@@ -158,7 +158,9 @@ class RemovedApi(Rule):
     def _instead(self, event: events.RemovedNameUsed) -> str:
         if event.name.endswith("()"):
             return "remove the parentheses: it is a property now"
-        return f"use `{_short(event.replacement)}`" if event.replacement else self.instead
+        if event.replacement:
+            return f"use `{_short(event.replacement)}`"
+        return successor(event.name) or f"see the release notes of TensorFlow {event.since} for what took its place"
 
 
 def _module(name: str) -> str:
