@@ -40,7 +40,7 @@ class Kind:
 
 
 _SPECIFIER = r"(?:~= *[0-9]+(?:\.[0-9]+)+|(?:==|!=|<=|>=|<|>) *[0-9]+(?:\.[0-9]+)*)"
-_REQUIREMENT = rf"^{_SPECIFIER}(?: *, *{_SPECIFIER})*$"
+_REQUIREMENT = rf"^(?:{_SPECIFIER}(?: *, *{_SPECIFIER})*)?$"
 
 
 def _is_requirement(value: object) -> bool:

@@ -90,7 +90,7 @@ def test_a_diagnostic_says_what_the_command_line_says(tmp_path: Path) -> None:
         (found,) = await editor.diagnostics(editor.open(tmp_path / "a.py"))
         assert found.source == "gpulint" and found.code == "GPU101"
         assert found.severity is types.DiagnosticSeverity.Warning
-        assert found.message.startswith("operations are pinned to `/gpu:0`\nthe work is confined")
+        assert found.message.startswith("operations are pinned to `/gpu:0`\nall of this work runs")
         assert found.range == types.Range(types.Position(2, 5), types.Position(2, 24))
         assert found.code_description is not None
         assert found.code_description.href == "https://gpulint.readthedocs.io/rules/hardcoded-device/"
