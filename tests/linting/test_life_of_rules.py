@@ -139,7 +139,7 @@ def test_former_codes_and_names_stay_valid() -> None:
         assert present in {rule.code for rule in catalogue.pack}
         assert catalogue.code(former) == catalogue.code(former.swapcase()) == present
         for key in ("select", "ignore", "extend_select", "fixable", "unfixable"):
-            Selection(catalogue, Settings(**{key: (former,)}))  # type: ignore[arg-type]
+            Selection(catalogue, Settings(lint=LintSettings(**{key: (former,)})))  # type: ignore[arg-type]
     for former in moved.REMOVED:
         assert former not in names
         Selection(catalogue, Settings(lint=LintSettings(ignore=(former,), severity=((former, "off"),))))
@@ -198,7 +198,7 @@ def test_a_former_code_in_the_settings_is_noted(project: Path) -> None:
 
 def test_a_deprecated_rule_is_noted_where_it_is_named() -> None:
     catalogue = Catalogue((Listening, Leaving))
-    Selection(catalogue, Settings(select=("leaving",)))
+    Selection(catalogue, Settings(lint=LintSettings(select=("leaving",))))
     assert [*catalogue.notes] == ["ACM005 is deprecated: nobody needs it"]
 
 
