@@ -12,7 +12,7 @@ JOBS := auto
 # Hundreds of tests start Python anew: without byte code each would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo dev test compiled scale lint docs bench clean
+.PHONY: demo dev test compiled scale lint docs vscode bench clean
 
 demo: $(VENV)/demo
 	@$(BIN)/gpulint check --isolated --exit-zero fixtures/placement/weighted_classifier.py
@@ -40,6 +40,16 @@ lint: $(VENV)/dev
 docs: $(VENV)/docs
 	$(BIN)/python -m scripts.pages build/pages
 	$(BIN)/zensical build --strict --clean
+
+# The extension for VS Code: type-checked, bundled and packed. Needs Node.js.
+vscode: editors/vscode/gpulint.vsix
+
+editors/vscode/gpulint.vsix: editors/vscode/node_modules $(wildcard editors/vscode/*.json editors/vscode/src/*.ts)
+	cd editors/vscode && npm run package
+
+editors/vscode/node_modules: editors/vscode/package-lock.json
+	cd editors/vscode && npm ci --no-audit --no-fund
+	@touch $@
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/check.py gpulint

@@ -345,7 +345,7 @@ model.fit(tf.zeros((640, 4)), tf.zeros((640, 1)), batch_size=64 * strategy.num_r
 @pytest.mark.parametrize(
     ("fallback", "expected"),
     [
-        ('tf.distribute.OneDeviceStrategy("/gpu:0")', {"GPU211"}),
+        ('tf.distribute.OneDeviceStrategy("/gpu:0")', {"GPU101"}),
         ("tf.distribute.MirroredStrategy()", set()),
         ('tf.distribute.OneDeviceStrategy("/cpu:0")', set()),
     ],

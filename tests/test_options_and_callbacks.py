@@ -118,7 +118,7 @@ if "train" in sys.argv:
 @pytest.mark.parametrize(
     ("end", "other", "expected"),
     [
-        ("pass", "", {"GPU507"}),
+        ("pass", "", {"GPU506"}),
         ("tf.profiler.experimental.stop()", "", set()),
         ("pass", "if 'plain' in sys.argv:\n    train([])", set()),
     ],
@@ -322,7 +322,7 @@ SCALED = "self.optimizer.scale_loss(loss)"
         (', dtype="float32"', "loss", {"GPU601"}),
         (', dtype="float32"', SCALED, set()),
     ],
-    ids=["an output in float16", "a loss that is not scaled", "neither"],
+    ids=["a float16 output", "an unscaled loss", "neither"],
 )
 def test_a_loss_that_the_model_computes(dtype: str, scaled: str, expected: set[str], tmp_path: Path) -> None:
     assert codes_in(HALF.format(dtype=dtype, scaled=scaled), tmp_path) == expected

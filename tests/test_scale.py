@@ -41,7 +41,7 @@ MODULES = {"ray": "ray", "spark": "pyspark"}
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A few hundred programs: the fixtures, several times."""
     directory = tmp_path_factory.mktemp("project")
-    (directory / "gpulint.toml").write_text('[lint]\nextend-select = ["GPU106"]\n')
+    (directory / "gpulint.toml").write_text('[lint]\nextend-select = ["GPU002"]\n')
     for copy in range(2):
         shutil.copytree(
             ROOT / "fixtures", directory / f"copy_{copy}", ignore=shutil.ignore_patterns("*.log", "*.jsonl")

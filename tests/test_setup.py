@@ -50,3 +50,12 @@ def test_package_indexes_show_absolute_links_to_pages_that_exist(setup: dict[str
     local = re.findall(r"\]\((docs/[^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert len(local) == sum(link.startswith(setup["SITE"]) for link in links)
     assert [name for name in local if not (ROOT / name).is_file()] == []
+
+
+def test_every_package_is_in_the_wheel() -> None:
+    packaging = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    found = set()
+    for package, folder in (("gpulint", "gpulint"), ("gpulint.rules", "rules")):
+        for path in (ROOT / folder).rglob("__init__.py"):
+            found.add(".".join((package, *path.parent.relative_to(ROOT / folder).parts)))
+    assert sorted(found) == sorted(packaging["packages"])

@@ -49,8 +49,8 @@ PROFILE = "    tf.profiler.experimental.{}\n"
     ("code", "head", "tail"),
     [
         ("GPU506", EAGER.format(True), EAGER.format(False)),
-        ("GPU507", NUMERICS.format("enable"), NUMERICS.format("disable")),
-        ("GPU507", PROFILE.format("start('logs')"), PROFILE.format("stop()")),
+        ("GPU506", NUMERICS.format("enable"), NUMERICS.format("disable")),
+        ("GPU506", PROFILE.format("start('logs')"), PROFILE.format("stop()")),
     ],
 )
 @pytest.mark.parametrize("is_long", [False, True])
@@ -59,7 +59,7 @@ def test_what_is_taken_back_behind_a_bound(code: str, head: str, tail: str, is_l
 
 
 @pytest.mark.parametrize(
-    ("code", "head"), [("GPU506", EAGER.format(True)), ("GPU507", NUMERICS.format("enable"))], ids=["eager", "numerics"]
+    ("code", "head"), [("GPU506", EAGER.format(True)), ("GPU506", NUMERICS.format("enable"))], ids=["eager", "numerics"]
 )
 @pytest.mark.parametrize("is_long", [False, True])
 def test_what_nothing_in_the_text_takes_back_is_left_on(code: str, head: str, is_long: bool, tmp_path: Path) -> None:

@@ -52,3 +52,15 @@ def test_parentheses_after_a_property_are_left_out(tmp_path: Path) -> None:
     program = VARIABLES + "state = [one.name for one in optimizer.variables()]\n"
     assert {finding.code for finding in findings_in(program, tmp_path)} == {"GPU901"}
     assert fixed_text(textwrap.dedent(program), tmp_path) == program.replace("variables()", "variables")
+
+
+@pytest.mark.parametrize(
+    ("use", "remedy"),
+    [
+        ("tf.keras.metrics.Mean().reset_states()", "use `reset_state`"),
+        ("tf.distribute.MirroredStrategy().experimental_run_v2(print)", "use `run`"),
+    ],
+)
+def test_the_help_names_what_to_use(use: str, remedy: str, tmp_path: Path) -> None:
+    (finding,) = findings_in(f"{VARIABLES}x = y = tf.zeros((4, 4))\n{use}\n", tmp_path)
+    assert (finding.code, finding.instead) == ("GPU901", remedy)

@@ -264,6 +264,7 @@ def command(
         fixes.enumerate_fixed(outcome)
     _tell_faults(result, verbose)
     if not quiet:
+        options.say_each(check.notes)
         options.say_each(_moved(finder.of_file(path) for path in files or ["."]))
         options.say_each((*finder.notes, *(check.cache.refusals if check.cache is not None else ())))
     if verbose:

@@ -11,6 +11,7 @@ from gpulint.cli import completing
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.output import formats, settings_schema
+from gpulint.output.findings_schema import SCHEMAS
 from gpulint.output.settings_text import written
 from gpulint.probe.expectations import levels
 from gpulint.settings import OPTIONS, Option, Settings
@@ -20,14 +21,17 @@ from gpulint.settings import OPTIONS, Option, Settings
 @click.argument("key", required=False, shell_complete=completing.setting)
 @click.option(
     "--schema",
-    type=click.Choice(["gpulint.toml", "pyproject.toml"]),
-    help="Print the JSON schema of the settings in such a file, for editors.",
+    type=click.Choice(["gpulint.toml", "pyproject.toml", *SCHEMAS]),
+    help="Print the JSON schema of the settings in such a file, or of what `check` prints in such a format.",
 )
 def command(key: str | None, schema: str | None) -> None:
     """List all settings, or explain one of them."""
     if schema is not None:
         if key is not None:
             raise UserError("--schema covers all settings: name no setting")
+        if schema in SCHEMAS:
+            click.echo(json.dumps(SCHEMAS[schema](), indent=2))
+            return
         table = settings_schema.schema(pack.load(installed=False), levels.IDS)
         printed = settings_schema.of_pyproject(table) if schema == "pyproject.toml" else table
         click.echo(json.dumps(printed, indent=2))

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import click
 
@@ -28,8 +29,8 @@ MORE_GPUS = (2, 4, 8)
 """Numbers of GPUs that the report scales to where the user names none."""
 
 
-def _cards(context: click.Context, option: click.Parameter, value: str | None) -> tuple[Card, ...] | None:
-    """The value of `--gpu`. Raises click.BadParameter."""
+def named_cards(context: click.Context, option: click.Parameter, value: str | None) -> tuple[Card, ...] | None:
+    """The value of `--gpu`. For the `callback` of an option. Raises click.BadParameter."""
     try:
         return None if value is None else cards.cards(value)
     except UnknownCard as error:
@@ -57,7 +58,7 @@ def _shapes(
 @click.option(
     "--gpu",
     "chosen",
-    callback=_cards,
+    callback=named_cards,
     metavar="NAME[,NAME…]",
     help="The cards, such as T4,A100-80GB, or memory=24GiB,tflops=80,bandwidth=1000 (TFLOP/s, GB/s) for any other."
     "  [default: this machine's, else those that clouds rent out most]",
@@ -113,18 +114,41 @@ def command(
         raise UserError("name a program: gpulint estimate SCRIPT, or -m MODULE")
     given = (script, *arguments) if module and script else arguments
     target = Target(module or script or "", module is not None, tuple(given))
+    wanted = Wanted(chosen, gpus, batch, shapes, timeout)
+    sys.exit(report(target, wanted, output_format, output_file, html_path, color))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to estimate; see the options. `cards` is None if the user named none."""
+
+    cards: tuple[Card, ...] | None
+    gpus: int | None = None
+    batch: int | None = None
+    shapes: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
+    timeout: float | None = None
+
+
+def report(
+    target: Target, wanted: Wanted, output_format: str, output_file: str | None, html_path: str | None, color: str
+) -> int:
+    """Estimates a program's step and writes the report. Returns the exit status. Raises UserError."""
+    if sys.platform == "win32":
+        raise UserError("an estimate needs Linux or macOS to run the program until its step is traced")
     if not target.is_module and not os.path.isfile(target.name):
         raise UserError(f"{target.name}: no such file")
     if target.is_notebook:
         require_notebook(target)
     for path in filter(None, (output_file, html_path)):
         _file(check_writable, path)
-    traced = trace(target, gpus=gpus or 1, batch=batch, shapes=shapes, timeout=timeout or None)
+    gpus = wanted.gpus
+    traced = trace(target, gpus=gpus or 1, batch=wanted.batch, shapes=wanted.shapes, timeout=wanted.timeout or None)
     if isinstance(traced, NotTraced):
         options.say(why(traced, target))
-        sys.exit(_status(traced))
+        return _status(traced)
     numbers = (gpus,) if gpus is not None and gpus > 1 else MORE_GPUS
-    found = estimated(traced, chosen or of_this_machine() or tuple(map(cards.by_name, cards.DEFAULTS)), numbers)
+    chosen = wanted.cards or of_this_machine() or tuple(map(cards.by_name, cards.DEFAULTS))
+    found = estimated(traced, chosen, numbers)
     width = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
     text = render(output_format, found, not output_file and options.use_color(color), width=width)
     if output_file:
@@ -136,7 +160,7 @@ def command(
 
         _file(write, html_path, page.render(found, shlex.join(target.words)))
     answers = {one.memory.fits if one.memory is not None else "unknown" for one in found.cards}
-    sys.exit(0 if chosen is None else 1 if "no" in answers else 3 if "unknown" in answers else 0)
+    return 0 if wanted.cards is None else 1 if "no" in answers else 3 if "unknown" in answers else 0
 
 
 def of_this_machine() -> tuple[Card, ...]:

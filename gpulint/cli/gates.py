@@ -18,7 +18,6 @@ from gpulint.cli.options import UserError, say
 from gpulint.cli.project import Project
 from gpulint.linting.finding import Finding
 from gpulint.linting.own_codes import ABOUT_COMMENTS, SYNTAX_ERROR
-from gpulint.linting.precedence import ALSO_HERE
 from gpulint.linting.result import CheckResult
 from gpulint.output.summary import number
 from gpulint.places import Span
@@ -141,6 +140,8 @@ class Gates:
         """Write suppression comments into the files as they were checked; whether any was written."""
         if self.reason is None:
             return False
+        from gpulint.linting.precedence import ALSO_HERE
+
         wanted: dict[str, list[tuple[int, str]]] = defaultdict(list)
         for one in result.findings:
             if one.code != SYNTAX_ERROR and one.code not in ABOUT_COMMENTS:

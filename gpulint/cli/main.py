@@ -7,7 +7,6 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from importlib import import_module
 from io import StringIO, TextIOWrapper
 from typing import Any
@@ -78,9 +77,11 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        near = [] if args[0] in COMMANDS or args[0].startswith("-") else get_close_matches(args[0], COMMANDS, 1)
-        if near:
-            ctx.fail(f"there is no command '{args[0]}'; did you mean '{near[0]}'?")
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            if near := get_close_matches(args[0], COMMANDS, 1):
+                ctx.fail(f"there is no command '{args[0]}'; did you mean '{near[0]}'?")
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

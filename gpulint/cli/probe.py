@@ -13,9 +13,13 @@ import click
 from gpulint.cli import options, sizes
 from gpulint.cli.comparing import FORMATS as COMPARED
 from gpulint.cli.comparing import comparison_of, page_of, rendered
+from gpulint.cli.estimate import Wanted, named_cards
+from gpulint.cli.estimate import report as estimate
 from gpulint.cli.grouped import Grouped
 from gpulint.cli.options import UserError
 from gpulint.cli.probing import probed
+from gpulint.estimate.cards import Card
+from gpulint.estimate.report import FORMATS as ESTIMATED
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.probe.capture.reader import CaptureError, read
@@ -84,6 +88,13 @@ class _Probe(Grouped):
     callback=sizes.size,
     metavar="SIZE",
     help="Memory of each simulated GPU, such as 16GiB.",
+)
+@click.option(
+    "--gpu",
+    "on_cards",
+    callback=named_cards,
+    metavar="NAME[,NAME…]",
+    help="With --simulate-gpus: estimate the training step on these cards, as `gpulint estimate`; do not run it.",
 )
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Output format.")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report to this file.")
@@ -154,6 +165,7 @@ def command(
     no_jit: bool,
     simulate_gpus: int | None,
     simulate_memory: int | None,
+    on_cards: tuple[Card, ...] | None,
     output_format: str,
     output_file: str | None,
     html_path: str | None,
@@ -202,6 +214,13 @@ def command(
     for option, value in (("--simulate-gpus", simulate_gpus), ("--local-workers", local_workers)):
         if value is not None and not (module or script):
             raise UserError(f"{option} needs a program to run")
+    if on_cards is not None:
+        if simulate_gpus is None or output_format not in ESTIMATED:
+            raise UserError(f"--gpu needs --simulate-gpus N, and reports as {' or '.join(ESTIMATED)}")
+        given = (script, *arguments) if module and script else arguments
+        wanted = Wanted(on_cards, simulate_gpus, timeout=settings.probe.timeout or None)
+        target = Target(module or script or "", module is not None, tuple(given))
+        sys.exit(estimate(target, wanted, output_format, output_file, html_path, color))
     for path in filter(None, (output_file, html_path, trace_path)):
         _file(check_writable, path)
     columns = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from gpulint.cli.options import UserError, say
+from gpulint.sources.containment import relative_to
 
 _SUFFIXES = (".py", ".ipynb", ".toml")
 
@@ -30,7 +31,7 @@ def repeat(paths: Sequence[str], check: Callable[[], object]) -> None:
     watched = {path if os.path.exists(path) else "." for path in paths or (".",)}
     _once(check)
     for changes in watchfiles.watch(*watched, watch_filter=is_source, raise_interrupt=False):
-        names = sorted({os.path.relpath(path) for _, path in changes})
+        names = sorted({relative_to(path) for _, path in changes})
         click.clear()
         say(f"{', '.join(names)} changed")
         _once(check)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,8 +10,14 @@ from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
 from gpulint.estimate.memory.figures import Figures, Groups, devices
 from gpulint.estimate.memory.liveness import play
 
+TRIES = 6
+"""Batch sizes that are played while the largest is searched."""
+
 FAR = 2
-"""Times a batch that was traced from which another is played by itself."""
+"""Times a batch that was played from which another is played by itself."""
+
+STRIDE = 16
+"""Times a batch that was played to play next while the peak does not grow with it."""
 
 Remedy = Literal["mixed precision", "recompute", "accumulate", "XLA"]
 
@@ -89,21 +94,28 @@ def _alike(first: Function, second: Function) -> bool:
 def largest_batch(step: StepGraph, doubled: StepGraph | None, limit: int) -> int | None:
     """The largest batch per replica whose steady peak is at most `limit` bytes: 0 if none is, None if that is unknown.
 
-    The peak is nearly a straight line over the batch. The line through the two batches gives a first answer; far from
-    them the step is played near the answer, and the line goes through that.
+    The peak is nearly a straight line over the batch, but that of small batches may be in a phase that does not depend
+    on it. The line through the two batches gives a first answer; far from them the step is played at the answer, and
+    the line goes through that.
     """
     if doubled is None or not step.batch or not doubled.batch:
         return None
     small, large = play(step, _device(step)), play(doubled, _device(doubled))
-    if small.unknown or large.unknown or large.peak <= small.peak:
+    if small.unknown or large.unknown:
         return None
-    slope = (large.peak - small.peak) / (doubled.batch - step.batch)
-    batch, peak = doubled.batch, large.peak
-    guess = max(0, int(batch + (limit - peak) / slope))
-    if not step.batch / FAR <= guess <= FAR * doubled.batch and guess:
-        with suppress(ValueError):
-            batch, peak = guess, play(Line(step, doubled).at(guess), _device(step)).peak
-    return max(0, int(batch + (limit - peak) / slope))
+    first, second = (step.batch, small.peak), (doubled.batch, large.peak)
+    for _ in range(TRIES):
+        slope = (second[1] - first[1]) / (second[0] - first[0])
+        guess = int(second[0] + (limit - second[1]) / slope) if slope > 0 else STRIDE * second[0]
+        if guess < 1:
+            return 0
+        if slope > 0 and second[0] <= FAR * guess and guess <= FAR * second[0]:
+            return guess
+        try:
+            first, second = second, (guess, play(Line(step, doubled).at(guess), _device(step)).peak)
+        except ValueError:
+            return guess if slope > 0 else None
+    return None
 
 
 def _device(step: StepGraph) -> str:

@@ -177,7 +177,7 @@ class StepGraph:
             tensor.bytes is None and output not in one.host_outputs
             for function in (self.body, *self.functions.values())
             for one in function.operations
-            if one.is_on_gpu
+            if one.is_on_gpu and one.type != "_Arg"
             for output, tensor in enumerate(one.outputs)
         )
 

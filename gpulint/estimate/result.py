@@ -95,8 +95,6 @@ class Estimate:
         found = list(missing(self.steps))
         if self.is_eager:
             found.append("the program runs this step eagerly, which takes longer: Python launches each operation")
-        if self.step.is_compiled:
-            found.append("XLA compiles the step: what it fuses needs no buffer, so the memory is an upper bound")
         if self.step.unknown:
             found.append(f"unknown dimensions: {', '.join(self.step.unknown)} (state them with --shape)")
         return found

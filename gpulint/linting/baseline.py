@@ -10,6 +10,7 @@ from typing import Any
 
 from gpulint.linting.finding import Finding
 from gpulint.linting.own_codes import SYNTAX_ERROR
+from gpulint.sources.containment import relative_to
 from gpulint.sources.reading import read_file
 
 VERSION = 1
@@ -74,7 +75,7 @@ class Baseline:
         return os.path.dirname(os.path.abspath(self.file))
 
     def _named(self, path: str) -> str:
-        return os.path.relpath(path, self._directory).replace(os.sep, "/")
+        return relative_to(path, self._directory).replace(os.sep, "/")
 
 
 def read(file: str) -> Baseline:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 
 from gpulint.linting.finding import Finding, Related
 from gpulint.places import Span
 from gpulint.rewriting.fix import Edit
+from gpulint.sources.containment import relative_to
 
 
 def displayed(finding: Finding, shown: Mapping[str, str]) -> Finding:
@@ -26,5 +26,5 @@ def displayed(finding: Finding, shown: Mapping[str, str]) -> Finding:
 
 
 def _relative(path: str) -> str:
-    relative = os.path.relpath(path)
+    relative = relative_to(path)
     return path if relative.startswith("..") else relative

@@ -11,6 +11,7 @@ from gpulint.linting.files import Files
 from gpulint.linting.finding import Finding
 from gpulint.places import Span
 from gpulint.settings import SettingsFinder
+from gpulint.sources.containment import relative_to
 
 
 def fingerprints(found: Iterable[Finding], files: Files, finder: SettingsFinder) -> dict[Finding, str]:
@@ -23,7 +24,7 @@ def fingerprints(found: Iterable[Finding], files: Files, finder: SettingsFinder)
     for finding in found:
         span = finding.span
         text = " ".join(_text_of(files.lines(os.path.abspath(span.path), span.cell), span).split())
-        path = os.path.relpath(span.path, finder.of_file(span.path).root)
+        path = relative_to(span.path, finder.of_file(span.path).root)
         base = "\0".join((finding.code, path.replace(os.sep, "/"), finding.context, text))
         counts[base] += 1
         result[finding] = hashlib.sha256(f"{base}\0{counts[base]}".encode(errors="replace")).hexdigest()[:16]

@@ -6,10 +6,34 @@ from collections.abc import Iterable, Mapping
 
 from gpulint.settings import Settings
 
-MERGED: Mapping[str, str] = {}
+MERGED: Mapping[str, str] = {
+    "GPU507": "GPU506",
+    "GPU204": "GPU203",
+    "GPU211": "GPU101",
+    "GPU401": "GPU402",
+    "no-prefetch": "GPU402",
+    "single-device-strategy": "GPU101",
+    "GPU216": "GPU215",
+    "accumulation-under-strategy": "GPU215",
+    "eager-left-on": "GPU506",
+    "jit-under-strategy": "GPU215",
+    "scope-not-entered": "GPU203",
+    "GPU004": "GPU003",
+    "GPU005": "GPU003",
+    "malformed-suppression": "GPU003",
+    "unknown-suppression": "GPU003",
+    "unmatched-suppression": "GPU003",
+}
 """The present code for each former code and name."""
 
-REMOVED: Mapping[str, str] = {}
+_UNSEEN = "it was off by default, and what it advised helped no program that was measured"
+
+REMOVED: Mapping[str, str] = {
+    "GPU106": _UNSEEN,
+    "manual-replication": _UNSEEN,
+    "GPU405": _UNSEEN,
+    "prefetch-not-last": _UNSEEN,
+}
 """Why a rule was removed, by its code and its name."""
 
 

@@ -6,6 +6,6 @@ SYNTAX_ERROR = "GPU001"
 """A file that cannot be read or parsed. Cannot be disabled."""
 
 UNUSED = "GPU002"
-TROUBLES = {"unknown": "GPU003", "malformed": "GPU004", "unmatched": "GPU005"}
-ABOUT_COMMENTS = frozenset({UNUSED, *TROUBLES.values()})
+INVALID = "GPU003"
+ABOUT_COMMENTS = frozenset({UNUSED, INVALID})
 """Findings about suppression comments, which no comment can silence."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable
 
 from gpulint.analysis.project.slicing import Subject
@@ -14,7 +15,10 @@ from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings, SettingsError, SettingsFinder
+from gpulint.sources.containment import relative_to
 from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
+
+_CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
 
 EXACT = 100
 """Precision of a code or name as a selector; those of prefixes are lower."""
@@ -28,6 +32,8 @@ class Catalogue:
         self.pack = pack
         self.is_complete = is_complete
         self.faults = faults
+        self.notes: dict[str, None] = {}
+        """What settings ask for in vain, one line each."""
         self._by_name = {rule.name: rule.code for rule in pack}
         self._by_code = {rule.code: rule for rule in pack}
         self._replaced = {word.lower(): rule.code for rule in pack for word in rule.replaces}
@@ -97,11 +103,12 @@ class Catalogue:
         shorter = [word[:length].upper() for length in range(len(word) - 1, 3, -1)]
         return next((one for one in shorter if any(code.startswith(one) for code in self._by_code)), None)
 
-    def expand(self, words: Iterable[str], origin: str) -> dict[str, int]:
+    def expand(self, words: Iterable[str], origin: str, is_off: bool = False) -> dict[str, int]:
         """The codes that codes, prefixes, names or ALL select, each with the precision of its selector.
 
         Raises SettingsError for a word that selects nothing, unless the catalogue is incomplete or the rule was
-        removed.
+        removed. With `is_off` the rules are to be turned off: a code that does not exist is only noted, since it can be
+        that of another release.
         """
         chosen: dict[str, int] = {}
         for word in words:
@@ -114,7 +121,9 @@ class Catalogue:
             else:
                 matches = [*self._with_prefix(word)]
                 weight = 1 + len(word)
-            if not matches and self.is_complete:
+            if not matches and is_off and _CODE.match(word.upper()):
+                self.notes[f"{origin}: there is no rule `{word}`; nothing to turn off"] = None
+            elif not matches and self.is_complete:
                 near = self._longest_prefix(word) or self.nearest(word)
                 hint = f"; did you mean `{near}`?" if near else ""
                 raise SettingsError(f"{origin}: there is no rule `{word}`{hint}")
@@ -136,10 +145,12 @@ class Selection:
             on = {rule.code: 0 for rule in catalogue.pack if rule.on_by_default}
         on |= catalogue.expand(lint.extend_select, f"{origin}: extend-select")
         for rule in catalogue.pack:
+            if rule.deprecated and on.get(rule.code) == EXACT:
+                catalogue.notes[f"{rule.code} is deprecated: {rule.deprecated}"] = None
             is_held_back = (rule.preview and not lint.preview) or (rule.deprecated and on.get(rule.code, 0) > 0)
             if is_held_back and on.get(rule.code, EXACT) < EXACT:
                 del on[rule.code]
-        off = catalogue.expand(lint.ignore, f"{origin}: ignore")
+        off = catalogue.expand(lint.ignore, f"{origin}: ignore", is_off=True)
         for code, weight in catalogue.expand(lint.extend_ignore, f"{origin}: extend-ignore").items():
             off[code] = max(weight, off.get(code, -1))
         self.codes = frozenset(
@@ -149,14 +160,15 @@ class Selection:
         """Codes of the rules that are on because a selector names them."""
         self.rules = tuple(rule for rule in catalogue.pack if rule.code in self.codes)
         fixable = catalogue.expand(lint.fixable, f"{origin}: fixable")
-        unfixable = catalogue.expand(lint.unfixable, f"{origin}: unfixable")
+        unfixable = catalogue.expand(lint.unfixable, f"{origin}: unfixable", is_off=True)
         self.fixable = frozenset(code for code, weight in fixable.items() if unfixable.get(code, -1) < weight)
         """Codes of the rules whose findings may be fixed."""
         self._per_file = Globs(pattern for pattern, _ in lint.per_file_ignores)
         if self._per_file.weight > MAX_WEIGHT:
             raise SettingsError(f"{origin}: per-file-ignores: {TOO_HEAVY}")
         self._off = [
-            frozenset(catalogue.expand(words, f"{origin}: per-file-ignores")) for _, words in lint.per_file_ignores
+            frozenset(catalogue.expand(words, f"{origin}: per-file-ignores", is_off=True))
+            for _, words in lint.per_file_ignores
         ]
         self._root = settings.root
         self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.is_performance or rule.raises))
@@ -182,7 +194,7 @@ class Selection:
         """Codes that `per-file-ignores` disables in a file."""
         if not self._off:
             return frozenset()
-        relative = os.path.relpath(path, self._root).replace(os.sep, "/")
+        relative = relative_to(path, self._root).replace(os.sep, "/")
         return frozenset().union(*(self._off[number] for number in self._per_file.matching(relative)))
 
     def severity(self, rule: type[Rule], own: Severity | None = None) -> Severity:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gpulint.linting.covering import Covering
 from gpulint.linting.finding import Finding, Silenced
-from gpulint.linting.own_codes import TROUBLES, UNUSED
+from gpulint.linting.own_codes import INVALID, UNUSED
 from gpulint.linting.selection import Catalogue, Selection
 from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Edit, Fix
@@ -49,9 +49,9 @@ def silence(
         else:
             silenced.append(Silenced(finding, reason))
     kept += [
-        _about(sources[0].file, one, TROUBLES[one.what], one.message, selection, catalogue)
+        _about(sources[0].file, one, INVALID, one.message, selection, catalogue)
         for one in troubles
-        if TROUBLES[one.what] in selection.codes
+        if INVALID in selection.codes
     ]
     if UNUSED in selection.codes:
         rows = _rows_by_cell(sources)

@@ -13,6 +13,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
+from gpulint.sources.containment import relative_to
+
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """Characters that JSON allows unescaped, but that terminals, editors or JavaScript interpret."""
@@ -96,8 +98,8 @@ def toml_string(text: str) -> str:
 
 def relative_uri(path: str) -> str | None:
     """The URI of a path relative to the working directory, byte by byte; None if it is not below it."""
-    relative = os.path.relpath(path)
-    if relative == os.pardir or relative.startswith(os.pardir + os.sep):
+    relative = relative_to(path)
+    if os.path.isabs(relative) or relative == os.pardir or relative.startswith(os.pardir + os.sep):
         return None
     return quote(_as_bytes(PurePath(relative).as_posix()))
 

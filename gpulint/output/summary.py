@@ -10,6 +10,7 @@ from gpulint.linting.result import CheckResult, Target
 from gpulint.output.escapes import first_on_line, json_text
 from gpulint.output.view import View, counts
 from gpulint.rewriting.fix import is_wanted
+from gpulint.sources.containment import relative_to
 
 
 def footer(result: CheckResult, view: View, is_short: bool = False) -> str:
@@ -51,7 +52,7 @@ def _share(files: int) -> str:
 def _origin(target: Target) -> str:
     if not target.origin:
         return "the newest known: nothing names one"
-    return first_on_line(os.path.relpath(target.origin) if os.path.isabs(target.origin) else target.origin)
+    return first_on_line(relative_to(target.origin) if os.path.isabs(target.origin) else target.origin)
 
 
 def _left_out(result: CheckResult) -> Iterator[str]:

@@ -90,7 +90,8 @@ def _never(rule: type[Rule], text: str, target: str) -> str:
     kinds = {*rule.subscriptions(), *(kind.__name__ for kind in rule.listens_to)}
     if not kinds or kinds & happened:
         return ""
-    return f"; no {' or '.join(sorted(kinds))} ever occurred, but {', '.join(sorted(happened)) or 'nothing'} did"
+    others = f"only {', '.join(sorted(happened))}" if happened else "the program has no events"
+    return f"; no {' or '.join(sorted(kinds))} ever occurred, {others}"
 
 
 __all__ = ["assert_reports", "fixed", "reports"]

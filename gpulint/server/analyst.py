@@ -202,7 +202,7 @@ class _Run:
         self._limits = _limits(settings)
         self._begun = begun
         on_disk = None
-        if order.scope >= Scope.IMPORTERS:
+        if order.scope >= Scope.IMPORTERS and folder.is_workspace:
             known = _identity(folder.catalogue)
             on_disk = Cache(folder.finder, known, edits=True, given=self._given)
         present = Present(folder.finder, self._given)

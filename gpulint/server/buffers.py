@@ -6,7 +6,7 @@ import io
 import json
 import os
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -127,4 +127,10 @@ def path_of(uri: str, directory: str, suffixes: tuple[str, ...] = PYTHON_SUFFIXE
         path = path if path.endswith(suffixes) else f"{path}{suffixes[0]}"
     elif suffixes == (SUFFIX,) and not path.endswith(SUFFIX):
         path += SUFFIX
-    return os.path.abspath(os.path.join(directory, path))
+    return with_usual_drive(os.path.abspath(os.path.join(directory, path)))
+
+
+def with_usual_drive(path: str, splitdrive: Callable[[str], tuple[str, str]] = os.path.splitdrive) -> str:
+    """A path with the letter of its drive as Windows writes it. Editors write `c:`, and paths are compared as text."""
+    drive, rest = splitdrive(path)
+    return drive.upper() + rest if len(drive) == len("C:") else path

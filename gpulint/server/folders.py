@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from gpulint.linting import pack
 from gpulint.linting.selection import Catalogue, Selection
+from gpulint.server.buffers import with_usual_drive
 from gpulint.server.options import Options
 from gpulint.settings import SettingsError, SettingsFinder, load
 from gpulint.settings.trust import Withheld
+from gpulint.sources.containment import is_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Folders:
     def __init__(self, finder: SettingsFinder, installed: bool, roots: Sequence[str], options: Options) -> None:
         self._finder = finder
         self._installed = installed
-        self._roots = sorted({os.path.abspath(root) for root in roots}, key=len, reverse=True)
+        self._roots = sorted({with_usual_drive(os.path.abspath(root)) for root in roots}, key=len, reverse=True)
         self._options = options
         self._known: dict[str, Folder] = {}
 
@@ -52,7 +54,7 @@ class Folders:
 
     def root_of(self, path: str) -> str:
         """The root of the innermost folder that contains a file; outside of all, the file's directory."""
-        inside = (root for root in self._roots if path.startswith(os.path.join(root, "")))
+        inside = (root for root in self._roots if is_below(path, root))
         return next(inside, os.path.dirname(path))
 
     def at(self, root: str) -> Folder:

@@ -13,6 +13,7 @@ from gpulint.discovery import files_below
 from gpulint.linting.screening import mentions_tensorflow, runs_something
 from gpulint.server.buffers import Snapshot
 from gpulint.server.folders import Folder
+from gpulint.sources.containment import is_below
 
 MAX_FILES = 5_000
 """Maximum number of files read in a folder: the user may have opened a home directory."""
@@ -84,7 +85,7 @@ class Importers:
         return list(found)[wanted - MAX_IMPORTERS : wanted]
 
     def _is_below(self, path: str) -> bool:
-        return path.startswith(os.path.join(self._folder.root, ""))
+        return is_below(path, self._folder.root)
 
     def _file(self, path: str, snapshot: Snapshot) -> _File | None:
         """What is known about a file, None if it cannot be read."""

@@ -58,7 +58,7 @@ class Predictions:
     def at(self, row: int, column: int, cell: int | None = None) -> Answer | None:
         """What is known about the value or call at a place, None if that is nothing."""
         for span, answer in self.places:
-            if span.cell == cell and contains(span, (row, column)):
+            if span.row <= row <= span.end_row and span.cell == cell and contains(span, (row, column)):
                 return self.answers[answer] if answer >= 0 else None
         return None
 

@@ -39,13 +39,12 @@ class Kind:
         return self.schema.get("type") == "object"
 
 
-def _is_requirement(value: object) -> bool:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+_SPECIFIER = r"(?:~= *[0-9]+(?:\.[0-9]+)+|(?:==|!=|<=|>=|<|>) *[0-9]+(?:\.[0-9]+)*)"
+_REQUIREMENT = rf"^(?:{_SPECIFIER}(?: *, *{_SPECIFIER})*)?$"
 
-    try:
-        return isinstance(value, str) and SpecifierSet(value) is not None
-    except InvalidSpecifier:
-        return False
+
+def _is_requirement(value: object) -> bool:
+    return isinstance(value, str) and re.match(_REQUIREMENT, value) is not None and "\n" not in value
 
 
 def converted(kind: str, value: Any) -> Any:
@@ -141,7 +140,11 @@ KINDS: Mapping[str, Kind] = {
         lambda value: isinstance(value, str) and "\n" not in value and bool(re.match(_RELEASE, value)),
         {"type": "string", "pattern": _RELEASE},
     ),
-    "requirement": _checked('a requirement such as ">=0.1"', _is_requirement, {"type": "string"}),
+    "requirement": _checked(
+        'a requirement such as ">=0.1"',
+        _is_requirement,
+        {"type": "string", "pattern": _REQUIREMENT},
+    ),
     "format": _STRING,
     "string": _STRING,
     "fail or skip": _one_of("fail", "skip"),

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 
+from gpulint.sources.containment import relative_to
 from gpulint.sources.git import LIMITS, Blob, GitError, Limits, Repository, TooLarge
 from gpulint.sources.reading import read_file
 from gpulint.sources.row_diff import EVERYWHERE, Places, new_places
@@ -48,7 +49,7 @@ class Changes:
         # As git does: follow links to directories, but not one that is the file itself.
         directory, name = os.path.split(os.path.abspath(path))
         path = os.path.join(os.path.realpath(directory), name)
-        before = self._before.get(os.path.relpath(path, self._repository.top).replace(os.sep, "/"))
+        before = self._before.get(relative_to(path, self._repository.top).replace(os.sep, "/"))
         if before is None:
             return EVERYWHERE
         is_link = os.path.islink(path)

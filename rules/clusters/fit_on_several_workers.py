@@ -13,9 +13,7 @@ class FitOnSeveralWorkers(Rule):
     """Keras 3 fit on several workers
 
     ## What it does
-    Finds `fit` of a model under a `MultiWorkerMirroredStrategy` with a cluster, for a TensorFlow with Keras 3. Off by
-    default: whether the program runs on Keras 2 instead (`TF_USE_LEGACY_KERAS`), and on how many workers, is often
-    configured outside the program.
+    Finds `fit` of a model under a `MultiWorkerMirroredStrategy` with a cluster, for a TensorFlow with Keras 3.
 
     ## Why is this bad
     With two workers or more it raises: ValueError "Attempt to convert a value (PerReplica…) with an unsupported type"
@@ -70,7 +68,6 @@ class FitOnSeveralWorkers(Rule):
     code = "GPU705"
     name = "fit-on-several-workers"
     severity = Severity.ERROR
-    on_by_default = False
     any_of_names = CLUSTER_WORDS
     why = "it raises with two or more workers"
     instead = "use a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"

@@ -81,7 +81,7 @@ class RemovedApi(Rule):
     in_graph_mode = True
     any_of_names = frozenset()
     why = "the program raises when it reaches this line"
-    instead = "use its replacement"
+    instead = "remove it, or use what TensorFlow's documentation names in its place"
 
     @staticmethod
     def own_words(text: str, words: frozenset[str]) -> frozenset[str]:
@@ -158,8 +158,8 @@ class RemovedApi(Rule):
     def _instead(self, event: events.RemovedNameUsed) -> str:
         if event.name.endswith("()"):
             return "remove the parentheses: it is a property now"
-        if event.replacement:
-            return f"use `{_short(event.replacement)}`"
+        if (new := _new_method(event.name) or event.replacement) is not None:
+            return f"use `{_short(new)}`"
         return successor(event.name) or f"see the release notes of TensorFlow {event.since} for what took its place"
 
 
@@ -173,12 +173,16 @@ def _and_others(others: int) -> str:
     return f" and {others} other name{'s' if others > 1 else ''} were removed"
 
 
+def _new_method(name: str) -> str | None:
+    """The new name of a renamed method."""
+    owner, _, method = name.rpartition(".")
+    return next((new for of, old, new in METHODS if method == old and owner.startswith(of)), None)
+
+
 def _renaming(event: events.RemovedNameUsed) -> Offer | None:
     """Fix for a name that was only renamed."""
     site = event.site
-    owner, _, method = event.name.rpartition(".")
-    new = next((new for of, old, new in METHODS if method == old and owner.startswith(of)), None)
-    if new is not None:
+    if (new := _new_method(event.name)) is not None:
         return safe(f"Rename it to `{new}`", _method_renamed, site, new)
     if event.name.endswith("()"):
         return safe("Remove the parentheses", _uncalled, site)

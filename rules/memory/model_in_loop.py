@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpulint.plugin import (
-    Draft,
-    Edit,
     Loop,
     Plan,
     Report,
@@ -17,10 +15,8 @@ from gpulint.plugin import (
     confidence,
     events,
     possible,
-    unsafe,
 )
 from gpulint.plugin.facts import CLEARS_SESSION, RUNS_EAGERLY
-from gpulint.plugin.fixes import names, statements
 from gpulint.plugin.queries import are_few, callers, in_every_turn, is_sought, known, switched, symbol_of
 from gpulint.plugin.symbols import Symbol, words
 from gpulint.plugin.words import MODEL_WORDS
@@ -37,7 +33,8 @@ class ModelInLoop(Rule):
     The graphs in which a model was trained stay in memory with its variables and the optimizer's. Measured, per model
     with 8.4 MB of weights: 9.5 to 10 MB for `fit`, 3.8 to 4.7 MB for `predict`, growing linearly
     (`benchmarks/experiments/model_in_loop.py`). After `predict`, `clear_session()` or `gc.collect()` frees it; after
-    `fit` these free a tenth, and only a separate process frees all. Each model is also traced again.
+    `fit` neither frees more than a tenth: only a separate process, or one model for all iterations, does. Each model is
+    also traced again.
 
     ## Example
     ```python
@@ -64,13 +61,9 @@ class ModelInLoop(Rule):
     ## What is not reported
     Loops that call `clear_session()`, also in a helper, or `gc.collect()` where nothing is trained (neither helps if
     each iteration makes a `tf.function` that trains its model); loops that run each iteration in a process of its own;
-    loops over at most three known configurations; models that are kept on purpose (an ensemble in a list); models that
-    are only called, or run eagerly; models built from the layers of one that outlives the loop; programs that the
-    analysis did not complete and that call one of these functions somewhere.
-
-    ## Fix
-    Unsafe: calls `clear_session()` at the start of each iteration. Models of earlier iterations that are still in use
-    lose their graphs, and the numbering of layer names restarts.
+    loops of at most ten iterations over folds or known configurations; models that are kept on purpose (an ensemble in
+    a list); models that are only called, or run eagerly; models built from the layers of one that outlives the loop;
+    programs that the analysis did not complete and that call one of these functions somewhere.
 
     ## At run time
     How many of these models had live variables at the same time.
@@ -85,7 +78,7 @@ class ModelInLoop(Rule):
     )
     all_of_name_sets = (MODEL_WORDS,)
     why = "the graphs of each model stay in memory with its variables"
-    instead = "run each iteration in its own process, or reset the weights of one model"
+    instead = "reset the weights of one model, or run each iteration in a process of its own"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         built = [
@@ -134,11 +127,6 @@ class ModelInLoop(Rule):
                 f"a model is created and used in each {turn}",
                 confidence=confidence(event.where),
                 related=((loop.site, around), (event.site, "the model is created here")),
-                fix=None
-                if is_in_function
-                else unsafe(
-                    "Clear the session in each iteration: earlier models lose their graphs", _cleared, loop.site
-                ),
             )
 
     def _called(self) -> set[int]:
@@ -211,8 +199,8 @@ def _is_ensemble(loop: Loop, where: Where) -> bool:
 _MEMBERS = frozenset({"ensemble", "estimator", "estimators", "member", "members"})
 
 
-FEW = 3
-"""Maximum number of iterations of a loop over known elements that are too few to matter."""
+FEW = 10
+"""Maximum number of iterations of a loop over known elements that are too few to matter: the folds of a validation."""
 
 
 def _in_loop(event: events.ModelBuilt) -> Site:
@@ -224,10 +212,3 @@ def _in_loop(event: events.ModelBuilt) -> Site:
             break
         place = caller.site
     return place
-
-
-def _cleared(draft: Draft, loop: Site) -> list[Edit]:
-    """Put `clear_session()` at the start of the loop's body."""
-    statement = draft.loop(loop)
-    call, edits = names.spelled(draft, "tensorflow.keras.backend.clear_session", statement)
-    return [*edits, *statements.put_first(draft, statement, f"{call}()")]

@@ -19,8 +19,7 @@ class PersistentTape(Rule):
     ## Why is this bad
     A tape frees its recording when the gradient is taken; a persistent one keeps all activations until it is deleted.
     In a loop that is when the next step's tape is bound to its name, so two steps are in memory at once: measured, 1.6
-    times the peak (`benchmarks/experiments/persistent_tape.py`). Inside a `tf.function` it costs nothing until the
-    function is run eagerly, to debug it; until then it is only misleading.
+    times the peak (`benchmarks/experiments/persistent_tape.py`).
 
     ## Example
     ```python
@@ -47,8 +46,8 @@ class PersistentTape(Rule):
     ```
 
     ## What is not reported
-    Tapes from which several gradients are taken, also in a loop or on another path, and tapes that are passed to other
-    code.
+    Tapes inside a `tf.function`, where `persistent=True` costs nothing; tapes from which several gradients are taken,
+    also in a loop or on another path, and tapes that are passed to other code.
 
     ## Fix
     Safe: removes `persistent=True`. The one gradient is the same.
@@ -77,6 +76,8 @@ class PersistentTape(Rule):
             )
             elsewhere = {site for use in uses for site in use.written} - taken
             alone = all(use.tape is not None and use.tape.is_persistent for use in uses)
+            if any(use.where.context.may_be_traced for use in uses):
+                continue
             if alone and len({use.site for use in uses}) == 1 and not again and not elsewhere:
                 yield Report(
                     tape,
@@ -93,11 +94,9 @@ def _is_eager(where: Where) -> bool:
 
     Other callers may trace it.
     """
-    if where.context.may_be_traced:
-        return False
     if where.context.loops or is_run_by_program(where):
         return True
     return any(caller.function.startswith("on_") for caller in callers(where.caller))
 
 
-_TRACED = "all activations stay in memory when this runs eagerly; in a traced function it is only misleading"
+_TRACED = "all activations stay in memory until the tape is deleted, unless a caller compiles this function"

@@ -30,8 +30,7 @@ class TensorsKept(Rule):
 
     ## Why is this bad
     Each stays in device memory, in a block of its own, so memory grows and fragments. Measured: a batch of outputs of
-    10 kB costs 10 kB per step, a loss kept inside an open tape 20 kB, a bare scalar half a kilobyte
-    (`benchmarks/experiments/tensors_kept.py`).
+    10 kB costs 10 kB per step, a bare scalar half a kilobyte (`benchmarks/experiments/tensors_kept.py`).
 
     ## Example
     ```python
@@ -85,10 +84,10 @@ class TensorsKept(Rule):
     ```
 
     ## What is not reported
-    Lists that are created or cleared in a loop; one pass over a dataset, or over the samples that a test takes from one
-    (where nothing trains, also over another collection); values that are tensors only on some paths; `deque(maxlen=…)`;
-    values on the host; additions under a condition; tensors inside a `tf.function`; programs that the analysis did not
-    complete and that empty a container somewhere.
+    Single numbers, such as a loss; lists that are created or cleared in a loop; one pass over a dataset, or over the
+    samples that a test takes from one (where nothing trains, also over another collection); values that are tensors
+    only on some paths; `deque(maxlen=…)`; values on the host; additions under a condition; tensors inside a
+    `tf.function`; programs that the analysis did not complete and that empty a container somewhere.
 
     ## At run time
     How many of the sampled steps left tensors created on these lines alive.
@@ -115,6 +114,8 @@ class TensorsKept(Rule):
             if event.where.context.loops
         }
         for event in kept:
+            if event.tensor.reduced is not None and event.tensor.reduced.is_number:
+                continue
             container = event.container
             loop = loop_around(event.where, loops)
             if loop is None or _is_made_anew(container, event.where) or id(container) in cleared:

@@ -43,7 +43,7 @@ class CudnnDisabled(Rule):
 
     code = "GPU603"
     name = "cudnn-disabled"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     is_performance = True
     any_of_names = frozenset({"LSTM", "GRU"})
     why = "every step of a sequence takes several kernel launches, not one launch for the whole sequence"

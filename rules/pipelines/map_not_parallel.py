@@ -11,19 +11,24 @@ from gpulint.plugin.words import DATASET_WORDS, OPTION_WORDS, PREPARING_WORDS, S
 
 
 class MapNotParallel(Rule):
-    """Map that stays sequential
+    """Pipeline that stays sequential
 
     ## What it does
     Finds `map` of a stateful function and `interleave` without `num_parallel_calls` in a training pipeline, and maps of
     any function where the program stops TensorFlow from making them parallel (or targets a release before 2.5). A
     pipeline that a function returns and that no training in the project reads counts as one if it is shuffled or
-    randomly augmented.
+    randomly augmented. Also a training pipeline that ends in a synchronous step, without `prefetch`, where TensorFlow
+    does not add one: the program has disabled that, or the targeted release is older than 2.11.
 
     ## Why is this bad
     One core prepares the data, however many the machine has. TensorFlow makes maps parallel by itself only if their
     function is stateless: random operations, Python functions, variables and tables are not. Measured on two cores: 1.8
     to 2.3 times the time for stateful functions, 0.94 to 1.02 for the others
     (`benchmarks/experiments/sequential_map.py`); 1.8 to 2.2 times for `interleave` (`sequential_interleave.py`).
+
+    Without `prefetch`, the next batch is only prepared when the step asks for it: 1.75 to 1.86 times the time where
+    both take the same. With the default options there is no difference (0.96 to 1.01,
+    `benchmarks/experiments/prefetch.py`), contrary to what the guides say.
 
     ## Example
     ```python
@@ -62,15 +67,18 @@ class MapNotParallel(Rule):
     Stateless functions with the default options, functions that are stateful only with some settings where the
     program's are unknown, `stateless_random_*`, trivial work (a random number or two, Python that chooses names), maps
     before a `cache`, layers with the same seed whose random numbers must match, unknown arguments, pipelines that only
-    evaluation reads.
+    evaluation reads. No `prefetch` with the default options on TensorFlow 2.11 and later, after a last step that runs
+    ahead by itself (`num_parallel_calls`, or `map` directly followed by `batch`, which are fused), or where complete
+    elements are only batched, shuffled or repeated behind one; distributed datasets.
 
     ## Fix
     Adds `num_parallel_calls=tf.data.AUTOTUNE`. Safe for stateless functions, and for random ones in a program that sets
     no seed: the elements keep their order. Unsafe otherwise: with a seed the numbers are no longer reproducible, calls
-    of Python functions and uses of variables overlap, and `interleave` may change the order.
+    of Python functions and uses of variables overlap, and `interleave` may change the order. Adding
+    `.prefetch(tf.data.AUTOTUNE)` after the last step is safe: the elements and their order are the same.
 
     ## At run time
-    The speed of the pipeline in a trial.
+    The speed of the pipeline in a trial, and the gaps between steps.
     """
 
     code = "GPU402"
@@ -78,32 +86,54 @@ class MapNotParallel(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = STATEFUL_WORDS | OPTION_WORDS | {".interleave("}
-    all_of_name_sets = (frozenset({".map", ".interleave("}), PREPARING_WORDS)
-    any_of_names_before = (pipelines.PARALLEL_MAPS, DATASET_WORDS)
+    all_of_name_sets = (frozenset({".map", ".interleave(", ".batch", ".shuffle"}) | OPTION_WORDS, PREPARING_WORDS)
+    any_of_names_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
     why = "a single CPU core prepares the data"
     instead = "pass `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"
     cost = "2 to 8 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in pipelines.made_for_training(plan):
-            parallel = pipelines.parallelizes_maps(event.dataset, plan)
-            for chain in pipelines.chains(event.dataset):
-                for step in pipelines.after_cache(chain):
-                    of_batches = pipelines.goes_over_batches(chain, step)
-                    effect = pipelines.effect_of(step, event)
-                    if (message := _sequential(step, effect, parallel, of_batches, plan)) is not None:
-                        yield Report(
-                            step.site,
-                            message,
-                            instead=REORDERS if step.name == "interleave" else "",
-                            confidence=confidence(event.where),
-                            happens_at=event.site,
-                            fix=_parallel(step, plan),
-                            related=(
-                                *([(effect.site, "this makes it stateful")] if effect is not None else []),
-                                pipelines.reader(event),
-                            ),
-                        )
+        yield from _sequential_steps(plan)
+        yield from _without_prefetch(plan)
+
+
+def _sequential_steps(plan: Plan) -> Iterator[Report]:
+    for event in pipelines.made_for_training(plan):
+        parallel = pipelines.parallelizes_maps(event.dataset, plan)
+        for chain in pipelines.chains(event.dataset):
+            for step in pipelines.after_cache(chain):
+                of_batches = pipelines.goes_over_batches(chain, step)
+                effect = pipelines.effect_of(step, event)
+                if (message := _sequential(step, effect, parallel, of_batches, plan)) is not None:
+                    yield Report(
+                        step.site,
+                        message,
+                        instead=REORDERS if step.name == "interleave" else "",
+                        confidence=confidence(event.where),
+                        happens_at=event.site,
+                        fix=_parallel(step, plan),
+                        related=(
+                            *([(effect.site, "this makes it stateful")] if effect is not None else []),
+                            pipelines.reader(event),
+                        ),
+                    )
+
+
+def _without_prefetch(plan: Plan) -> Iterator[Report]:
+    for event in pipelines.read_by_training(plan):
+        if (last := pipelines.synchronous_end(event, plan)) is not None and not _is_prefetched(event.dataset):
+            yield Report(
+                last,
+                "the pipeline does not prefetch",
+                why="the next batch is prepared only when the step asks for it",
+                instead="end the pipeline with `.prefetch(tf.data.AUTOTUNE)`, or let TensorFlow prefetch",
+                confidence=confidence(event.where),
+                happens_at=event.site,
+                related=((event.site, "training reads it here"),),
+                fix=safe(
+                    "Add `.prefetch(tf.data.AUTOTUNE)`", calls.appended, last, ".prefetch(tensorflow.data.AUTOTUNE)"
+                ),
+            )
 
 
 def _parallel(step: values.Step, plan: Plan) -> Offer:
@@ -182,3 +212,19 @@ HEAVY = frozenset({"tensorflow.random.shuffle"})
 
 It takes 120 µs for 8,192 points on one core, a random number 25 µs (run on 2.21).
 """
+
+
+def _is_prefetched(dataset: values.Dataset) -> bool:
+    """Whether elements are prefetched before steps that only batch and order them.
+
+    A map without operations only names the parts of an element.
+    """
+    steps = [step for step in dataset.steps if step.name != "map" or step.effects or step.operations]
+    names = [step.name for step in steps]
+    work = [step for step in steps if step.name not in pipelines.NEUTRAL]
+    if work and pipelines.is_parallel(work[-1]):
+        return True
+    return "prefetch" in names and _FINISHED.issuperset(names[len(names) - names[::-1].index("prefetch") :])
+
+
+_FINISHED = pipelines.NEUTRAL | {"batch", "padded_batch", "repeat", "shuffle", "skip", "take"}

@@ -1,32 +1,47 @@
-"""GPU507."""
+"""GPU506."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from gpulint.plugin import Plan, Report, Rule, Severity, confidence, unsafe
-from gpulint.plugin.fixes import statements
-from gpulint.plugin.queries import left_on
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, together, unsafe
+from gpulint.plugin.facts import RUNS_EAGERLY
+from gpulint.plugin.fixes import calls, statements
+from gpulint.plugin.queries import computes_in_loop, converts, known, left_on, may_train, may_train_or_evaluate
+from gpulint.plugin.symbols import words, words_of
+
+
+class _Setting(NamedTuple):
+    """A setting of a model's eager mode and its place."""
+
+    event: events.ModelCompiled | events.EagerModeSet
+    place: Site
+    eager: object
 
 
 class DebugLeftOn(Rule):
     """Debugging switched on for the whole run
 
     ## What it does
-    Finds `set_log_device_placement(True)`, `enable_check_numerics()`, `enable_dump_debug_info()` and a profiler that is
-    started and never stopped, unconditionally, in a program that trains.
+    Finds `tf.config.run_functions_eagerly(True)`, `compile(run_eagerly=True)`, `model.run_eagerly = True` and
+    `tf.data.experimental.enable_debug_mode()` outside any condition in a program that trains, evaluates or computes in
+    a loop; and `set_log_device_placement(True)`, `enable_check_numerics()`, `enable_dump_debug_info()` and a profiler
+    that is started and never stopped in a program that trains.
 
     ## Why is this bad
-    Measured (`benchmarks/experiments/debug_left_on.py`): numeric checks take 1.3 to 2.6 times the time of a `fit`,
-    dumps 3 to 6 times, the profiler 1.3 times. The profiler keeps all events in host memory and writes nothing until it
-    is stopped. The placement log takes 1.5 times the time of eager calls, costs nothing in `fit`, and floods standard
-    error.
+    Run eagerly, nothing is compiled: measured, `fit` takes 8 to 10 times as long, a function with a loop 34 times, a
+    `map` 3.6 times (`benchmarks/experiments/eager_left_on.py`). Numeric checks take 1.3 to 2.6 times the time of a
+    `fit`, dumps 3 to 6 times, the profiler 1.3 times; the profiler keeps all events in host memory and writes nothing
+    until it is stopped. The placement log takes 1.5 times the time of eager calls, costs nothing in `fit`, and floods
+    standard error (`benchmarks/experiments/debug_left_on.py`).
 
     ## Example
     ```python
     import tensorflow as tf
 
-    tf.debugging.enable_check_numerics()
+    tf.config.run_functions_eagerly(True)
     model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
@@ -38,47 +53,124 @@ class DebugLeftOn(Rule):
 
     import tensorflow as tf
 
-    if os.environ.get("CHECK_NUMERICS"):
-        tf.debugging.enable_check_numerics()
+    if os.environ.get("DEBUG_EAGERLY"):
+        tf.config.run_functions_eagerly(True)
     model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
     ```
 
     ## What is not reported
-    Calls under a condition that not all training is under, or with a flag as argument; aids that are stopped or
-    switched off again afterwards, or in code that the analysis did not reach; tests; programs that do not train.
+    Calls under a condition or with a flag as argument; calls that are undone later, or in code that the analysis did
+    not reach; models that are not trained afterwards; tests. Programs that neither train nor evaluate, if they compute
+    nothing in a loop, or save, export or convert a model.
 
     ## Fix
-    Unsafe: removes the call, and with it what it reports.
+    Unsafe: removes the call or the argument. Python code in functions and layers (prints, breakpoints) then runs when
+    they are traced, not in every step, and what a debugging aid reported is no longer there.
 
     ## At run time
-    The overhead.
+    The log of eager operations, and the overhead.
     """
 
-    code = "GPU507"
+    code = "GPU506"
     name = "debug-left-on"
     severity = Severity.WARNING
     is_performance = True
     any_of_names = frozenset(
-        {"set_log_device_placement", "enable_check_numerics", "enable_dump_debug_info", "profiler"}
+        {
+            *("run_functions_eagerly", "experimental_run_functions_eagerly", "run_eagerly", "enable_debug_mode"),
+            *("set_log_device_placement", "enable_check_numerics", "enable_dump_debug_info", "profiler"),
+        }
     )
-    why = "it slows the run down, or floods its output"
+    why = "nothing is compiled: Python dispatches every operation"
     instead = "remove it, put it behind a debug flag, or stop it after some steps"
+    cost = "4 to 10 × slower"
+
+    def _settings(self) -> tuple[list[_Setting], dict[int, int]]:
+        """All settings of eager mode, and for each model, by serial number, how many precede its last `fit`."""
+        settings: list[_Setting] = []
+        fitted: dict[int, int] = {}
+        for event in self.all(events.ModelCompiled, events.EagerModeSet, events.ModelFitted):
+            if isinstance(event, events.ModelFitted):
+                fitted[event.model.serial] = len(settings)
+            elif isinstance(event, events.EagerModeSet):
+                settings.append(_Setting(event, event.site, known(event.value)))
+            else:
+                place = event.arguments.written.get("run_eagerly", event.site)
+                settings.append(_Setting(event, place, known(event.arguments.get("run_eagerly", 5))))
+        return settings, fitted
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        for event in left_on(plan, SWITCHES):
+        kinds = (may_train, may_train_or_evaluate, *(() if converts(plan) else (computes_in_loop,)))
+        work = next((kind for kind in kinds if any(map(kind, plan.events))), may_train)
+        for event in left_on(plan, AIDS):
             yield Report(
                 event.site,
                 MESSAGES.get(event.name, "a debugging aid is left on"),
+                why="it slows the run down, or floods its output",
                 confidence=confidence(event.where),
                 fix=unsafe("Remove the call: it no longer reports", statements.without_statement, event.site),
             )
+        for event in left_on(plan, SWITCHES, work):
+            yield Report(
+                event.site,
+                f"`{event.name.rpartition('.')[2]}` is left on",
+                confidence=confidence(event.where),
+                fix=unsafe(
+                    "Remove it: its Python code then runs only while tracing", statements.without_statement, event.site
+                ),
+            )
+        settings, fitted = self._settings()
+        flags = {place for _, place, eager in settings if eager is False}
+        ways = {one.where.path: one.where for one, _, eager in settings if eager is not True and one.where.path}
+        of_model: dict[int, list[int]] = defaultdict(list)
+        for index, (one, _, _) in enumerate(settings):
+            of_model[one.model.serial].append(index)
+        for index, (chosen, place, eager) in enumerate(settings):
+            if eager is not True or place in flags or _is_guarded(chosen):
+                continue
+            is_chosen = any(not together(other, chosen.where) for other in ways.values())
+            later = any(
+                other > index and together(settings[other][0].where, chosen.where)
+                for other in reversed(of_model[chosen.model.serial])
+            )
+            if later or is_chosen or plan.may_have_missed("run_eagerly", seen=1):
+                continue
+            if index < fitted.get(chosen.model.serial, 0):
+                yield Report(
+                    place,
+                    "the model is trained eagerly",
+                    confidence=confidence(chosen.where),
+                    fix=unsafe(
+                        "Remove `run_eagerly=True`: Python code of the model then runs only while tracing",
+                        calls.without_argument,
+                        chosen.site,
+                        "run_eagerly",
+                    )
+                    if isinstance(chosen, events.ModelCompiled)
+                    else None,
+                )
+
+
+def _is_guarded(event: events.ModelCompiled | events.EagerModeSet) -> bool:
+    """Whether a setting is under a condition that may be for debugging only."""
+    if isinstance(event, events.EagerModeSet):
+        return bool(event.where.context.guards or event.where.path)
+    return any(not words(name).isdisjoint(_FINDS_ERRORS) for name in words_of(event.where.path))
+
+
+_FINDS_ERRORS = frozenset({"debug", "debugging", "eager", "eagerly"})
+"""Words in conditions for debugging."""
+
+
+SWITCHES = {**{name: name for name in RUNS_EAGERLY}, "tensorflow.data.experimental.enable_debug_mode": ""}
+"""Function that switches eager mode on → function that switches it off (the same with False, or none)."""
 
 
 _DEBUGGING = "tensorflow.debugging."
 
-SWITCHES = {
+AIDS = {
     _DEBUGGING + "set_log_device_placement": _DEBUGGING + "set_log_device_placement",
     _DEBUGGING + "enable_check_numerics": _DEBUGGING + "disable_check_numerics",
     _DEBUGGING + "experimental.enable_dump_debug_info": _DEBUGGING + "experimental.disable_dump_debug_info",

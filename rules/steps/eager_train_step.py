@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, unsafe, values
 from gpulint.plugin.fixes import loops
@@ -25,7 +27,8 @@ class EagerTrainStep(Rule):
 
     ## What it does
     Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop runs and that no
-    `tf.function` compiles, and `apply_gradients` outside the `tf.function` that takes the gradients.
+    `tf.function` compiles, and `apply_gradients` outside the `tf.function` that takes the gradients: one finding for
+    each training loop.
 
     ## Why is this bad
     Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
@@ -214,9 +217,14 @@ class EagerTrainStep(Rule):
             reports[report] = (taken.where.caller.definition, around)
         places = {report.site for report in reports}
         innermost = {report.related[0][0] for report in reports}
+        of_loop: dict[Site, list[Report]] = defaultdict(list)
         for report, (function, around) in reports.items():
             if function == report.site or (function not in places and innermost.isdisjoint(around)):
-                yield report
+                of_loop[report.related[0][0]].append(report)
+        for several in of_loop.values():
+            first = min(several, key=lambda report: report.fix is None)
+            others = tuple((report.site, "also run eagerly") for report in several if report is not first)
+            yield replace(first, related=(*first.related, *others))
 
     def _half_compiled(self, event: events.Event, taken: events.GradientTaken, loop: Loop) -> Iterator[Report]:
         """The report about gradients of a compiled function that eager code applies."""

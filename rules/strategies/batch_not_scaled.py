@@ -45,8 +45,8 @@ class BatchNotScaled(Rule):
     the `batch_size` that a `keras.utils.PyDataset` or `Sequence` of the program keeps.
 
     ## Why is this bad
-    The batch is split: with eight replicas each GPU gets an eighth of it, too little to be busy, and adding GPUs does
-    not make training faster.
+    On a machine with several GPUs the batch is split: with eight replicas each GPU gets an eighth of it, too little to
+    be busy, and adding GPUs does not make training faster. With one GPU it costs nothing.
 
     ## Example
     ```python
@@ -76,9 +76,9 @@ class BatchNotScaled(Rule):
 
     ## What is not reported
     Any scaling, however indirect; sizes from flags, arguments or files; constants named, documented or used as the
-    global batch (divided by the replica count, passed as `global_batch_size`); toy sizes below 8; datasets created by
-    `distribute_datasets_from_function`, whose batch is per replica; programs that make only one GPU visible, and
-    strategies with one device.
+    global batch (divided by the replica count, passed as `global_batch_size`); toy sizes below 8, and 1024 or more, of
+    which each of eight GPUs still gets enough; datasets created by `distribute_datasets_from_function`, whose batch is
+    per replica; programs that make only one GPU visible, and strategies with one device.
 
     ## Fix
     Unsafe: multiplies the size by `strategy.num_replicas_in_sync` where it is passed to `batch` or `fit`. A step then
@@ -94,7 +94,7 @@ class BatchNotScaled(Rule):
     is_performance = True
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "the batch is split over the replicas: each gets 1/N of it"
+    why = "with N GPUs, each replica gets 1/N of the batch"
     instead = "multiply the per-replica size by `strategy.num_replicas_in_sync`"
 
     def _batches(self) -> Iterator[_Batch]:
@@ -126,7 +126,11 @@ class BatchNotScaled(Rule):
                 continue
             if strategy.alone:
                 continue
-            if not isinstance(size, values.Constant) or not isinstance(size.value, int) or size.value < TOY:
+            if (
+                not isinstance(size, values.Constant)
+                or not isinstance(size.value, int)
+                or not TOY <= size.value < LARGE
+            ):
                 continue
             if (
                 size.value in sizes
@@ -203,6 +207,9 @@ def _says_enough(name: str) -> bool:
 
 TOY = 8
 """Smaller batches are taken for those of a test."""
+
+LARGE = 1024
+"""From this size on, an eighth of the batch still keeps a GPU busy."""
 
 GLOBAL = frozenset({"global", "total", "effective", "overall", "worldwide", "eval", "test", "val", "validation"})
 """Words in a name that say that the size is not one replica's, or not that of training."""

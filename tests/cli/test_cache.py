@@ -203,3 +203,14 @@ def test_clean_deletes_caches_and_nothing_else(project: Path) -> None:
     assert not (project / ".gpulint_cache").exists() and not (project / "inner" / ".gpulint_cache").exists()
     assert (project / "mine" / ".gpulint_cache").exists()
     assert analysed(run("-v")) == 2
+
+
+def test_a_cached_run_imports_neither_the_analysis_nor_the_rules(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import tensorflow as tf\n\nwith tf.device('/gpu:0'):\n    x = tf.zeros(4)\n")
+    program = (
+        "import sys\nfrom gpulint.cli.main import main\ntry:\n    main(['check', '.'])\nexcept SystemExit:\n    pass\n"
+        "print([name for name in ('gpulint.analysis', 'gpulint.rules', 'libcst') if name in sys.modules])\n"
+    )
+    command = [sys.executable, "-c", program]
+    outs = [subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout for _ in range(2)]
+    assert "GPU101" in outs[1] and outs[1].endswith("[]\n")

@@ -67,10 +67,10 @@ def test_ignore_noqa_reports_what_comments_silence(project: Path, text: str) -> 
 
 def test_a_comment_can_name_a_prefix_and_is_unused_as_a_whole(project: Path) -> None:
     (project / "pinned.py").write_text(SILENT.replace("GPU101", "GPU1"))
-    assert codes("--extend-select", "GPU002,GPU106") == []
+    assert codes("--extend-select", "GPU002") == []
     (project / "pinned.py").write_text("import tensorflow as tf  # gpulint: ignore[GPU1]\n")
-    done = check("--extend-select", "GPU002,GPU106")
-    assert "suppresses nothing: no finding of its 7 rules here" in done.stdout
+    done = check("--extend-select", "GPU002")
+    assert "suppresses nothing: no finding of its 6 rules here" in done.stdout
 
 
 def test_an_unknown_rule_in_a_comment_is_reported_with_the_nearest_one(project: Path) -> None:

@@ -12,9 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from gpulint.cli.estimate import command, why
+from gpulint.cli.probe import command as probe
 from gpulint.estimate.tracing import NotTraced
 from gpulint.probe.capture.records import Where
 from gpulint.probe.launch.command import Target
+from tests.notebooks import notebook
 
 FIT = """
 import sys
@@ -129,3 +131,36 @@ def test_every_reason_has_its_line(found: NotTraced, line: str) -> None:
     said = why(found, Target("train.py"))
     assert line in said
     assert "\n" not in said
+
+
+@pytest.mark.tensorflow
+def test_a_notebook_is_estimated(tmp_path: Path) -> None:
+    pytest.importorskip("nbclient")
+    model, fit = FIT.split('print("arguments", sys.argv[1:])')
+    (tmp_path / "notes.ipynb").write_text(notebook(model, fit), encoding="utf-8")
+    done = estimate(tmp_path, "", "--gpu", "T4", name="notes.ipynb")
+    assert done.returncode == 0, done.stderr
+    assert "The step fits on T4." in done.stdout
+    assert "kernel died" not in done.stderr
+
+
+@pytest.mark.tensorflow
+def test_the_probe_estimates_on_a_card_that_is_simulated(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(FIT, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "gpulint", "probe", "--simulate-gpus", "2", "--gpu", "T4", "train.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "The step fits on T4." in done.stdout
+    assert "2 GPUs: at most" in done.stdout
+    assert "trained" not in done.stdout
+
+
+@pytest.mark.parametrize("words", [[], ["--simulate-gpus", "2", "--output-format", "sarif"]])
+def test_the_probe_needs_simulated_gpus_for_a_card(words: list[str]) -> None:
+    done = CliRunner().invoke(probe, ["--gpu", "T4", *words, "train.py"])
+    assert done.exit_code == 2
+    assert "--gpu needs --simulate-gpus N, and reports as text or json" in done.output

@@ -56,6 +56,23 @@ def test_the_largest_batch_reaches_the_limit(limit: int) -> None:
     assert play(step(largest)).peak == pytest.approx(limit, rel=0.25)
 
 
+def test_a_peak_that_small_batches_do_not_change_is_followed_to_where_it_grows() -> None:
+    def updating(batch: int) -> StepGraph:
+        """An update of 100 MiB, which needs more than the activations of a few examples."""
+        graph = Graph()
+        big = Tensor("float32", (100, 256, 1024))
+        weight = graph.variable(big)
+        forward = graph.add("Gelu", graph.argument(example(batch)), outputs=(example(batch),), layer="dense")
+        gradient = graph.add("Reduce", forward, outputs=(big,), layer="dense", is_gradient=True)
+        graph.add("AssignSubVariableOp", weight, gradient, outputs=())
+        return graph.step(batch=batch)
+
+    assert play(updating(2)).peak - play(updating(1)).peak < 4 * MiB
+    largest = largest_batch(updating(1), updating(2), 1000 * MiB)
+    assert largest is not None and largest > 300
+    assert play(updating(largest)).peak == pytest.approx(1000 * MiB, rel=0.25)
+
+
 def test_nothing_fits_into_less_than_the_variables() -> None:
     assert largest_batch(step(16), step(32), MiB) == 0
 

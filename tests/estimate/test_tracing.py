@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gpulint.estimate.memory.liveness import play
 from gpulint.estimate.tracing import NotTraced, Traced, trace
 from gpulint.probe.launch.command import Target
 
@@ -69,7 +70,7 @@ def test_a_loop_of_ones_own_is_traced(tmp_path: Path, trained: Path) -> None:
         f"""{MODEL}
 optimizer = keras.optimizers.SGD(momentum=0.9)
 
-@tf.function
+@tf.function(jit_compile=True)
 def step(x, y):
     with tf.GradientTape() as tape:
         loss = loss_of(y, model(x, training=True))
@@ -85,7 +86,7 @@ open(os.environ["TRAINED"], "w").close()
     assert not trained.exists()
     assert (result.step.name, result.step.row, result.step.batch) == ("step", 11, 32)
     assert {one.tensor.shape for one in result.step.arguments} == {(32, 8), (32,)}
-    assert not result.step.is_compiled
+    assert result.step.is_compiled
 
 
 def test_the_batch_can_be_set(tmp_path: Path) -> None:
@@ -208,6 +209,33 @@ epoch(tf.data.Dataset.from_tensor_slices((np.zeros((64, 8), "float32"), np.zeros
     shapes = {one.outputs[0].shape for one in inside if one.type == "MatMul"}
     assert shapes == {(32, 4), (32, 2), (8, 4), (4, 2)} or shapes == {(32, 4), (32, 2), (8, 4), (4, 2), (32, 8)}
     assert not result.step.has_unknown
+
+
+def test_loops_have_shapes_inside_and_their_lists_too(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        f"""{MODEL}
+model = keras.Sequential([keras.Input((6, 8)), keras.layers.LSTM(4, recurrent_dropout=0.1), keras.layers.Dense(2)])
+optimizer = keras.optimizers.SGD()
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(y, model(x, training=True))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+step(tf.zeros((16, 6, 8)), tf.zeros(16))
+""",
+    )
+    assert isinstance(result, Traced)
+    assert result.doubled is not None
+    assert {one.type for one in result.step.body.operations if one.calls} >= {"While"}
+    assert not result.step.has_unknown
+    assert not result.doubled.has_unknown
+    small, large = play(result.step), play(result.doubled)
+    assert not small.unknown
+    assert not large.unknown
+    assert small.peak < large.peak
 
 
 def test_recurrent_layers_are_traced_for_cudnn(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ print(json.dumps([seen, weights.numpy().tolist()]))
 """,
     ),
     Safe(
-        "GPU401",
+        "GPU402",
         TRAINING
         + """
 options = tf.data.Options()

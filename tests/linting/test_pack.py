@@ -52,7 +52,7 @@ def test_a_rule_of_the_user_finds_what_it_looks_for(tmp_path: Path) -> None:
         (RULE.replace('"ACM001"', '"GPU101"'), "is taken by"),
         (RULE.replace('code = "ACM001"', ""), "has no `code`"),
         (RULE.replace('"""Batch too small"""', ""), "has no docstring"),
-        (RULE.replace('"small-batch"', '"Small Batch"'), "is no name"),
+        (RULE.replace('"small-batch"', '"Small Batch"'), "is not a rule name"),
         (RULE.replace("on_dataset_batched", "on_dataset_batchd"), "did you mean the method for `DatasetBatched`"),
     ],
 )

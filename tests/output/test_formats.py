@@ -24,6 +24,7 @@ from gpulint.linting.finding import Finding, Related, Severity, Silenced
 from gpulint.linting.result import CheckResult
 from gpulint.output import formats
 from gpulint.output.escapes import encodable, printable_rows
+from gpulint.output.findings_schema import SCHEMAS
 from gpulint.output.style import PLAIN
 from gpulint.output.view import View, render
 from gpulint.places import Span
@@ -283,6 +284,21 @@ def test_a_file_name_that_is_no_text_is_checked_and_named(form: str, tmp_path: P
     assert (result.exit_code, result.exception.__class__) == (1, SystemExit)
     text = (tmp_path / "out").read_text(encoding="utf-8")
     assert "GPU101" in text or "hardcoded-device" in text
+
+
+@given(results)
+@settings(max_examples=25)
+@pytest.mark.parametrize("form", sorted(SCHEMAS))
+def test_findings_match_their_schema(form: str, result: CheckResult) -> None:
+    jsonschema.validate(json.loads(shown(form, result)), SCHEMAS[form]())
+
+
+@pytest.mark.parametrize("form", sorted(SCHEMAS))
+def test_a_schema_is_printed_and_takes_nothing_else(form: str) -> None:
+    schema = json.loads(CliRunner().invoke(main, ["config", "--schema", form]).stdout)
+    jsonschema.Draft7Validator.check_schema(schema)
+    assert schema == SCHEMAS[form]()
+    assert not jsonschema.Draft7Validator(schema).is_valid([{"code": "GPU101"}])
 
 
 def test_the_documentation_shows_every_format_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

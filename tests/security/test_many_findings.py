@@ -109,7 +109,7 @@ def test_the_fixes_of_a_file_have_a_maximum_size(tmp_path: Path) -> None:
     made = "".join(f"strategy.scope()\nmodel{number} = tf.keras.Sequential()\n" for number in range(600))
     path = tmp_path / "program.py"
     path.write_text(f"{IMPORT}strategy = tf.distribute.MirroredStrategy()\n{made}", encoding="utf-8")
-    finder = SettingsFinder(Settings(root=str(tmp_path), lint=LintSettings(select=("GPU204",))))
+    finder = SettingsFinder(Settings(root=str(tmp_path), lint=LintSettings(select=("GPU203",))))
     found = findings_of(Checker(finder, CATALOGUE).check([str(path)]))
     edits = [edit for one in found if one.fix is not None for edit in one.fix.edits]
     assert len(found) == 600

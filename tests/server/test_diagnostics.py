@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -89,7 +90,7 @@ def test_a_diagnostic_says_what_the_command_line_says(tmp_path: Path) -> None:
         (found,) = await editor.diagnostics(editor.open(tmp_path / "a.py"))
         assert found.source == "gpulint" and found.code == "GPU101"
         assert found.severity is types.DiagnosticSeverity.Warning
-        assert found.message.startswith("operations are pinned to `/gpu:0`\nthe work is confined")
+        assert found.message.startswith("operations are pinned to `/gpu:0`\nall of this work runs")
         assert found.range == types.Range(types.Position(2, 5), types.Position(2, 24))
         assert found.code_description is not None
         assert found.code_description.href == "https://gpulint.readthedocs.io/rules/hardcoded-device/"
@@ -258,3 +259,16 @@ def test_a_client_that_asks_for_diagnostics_is_answered_and_told_to_ask_again(tm
         assert editor.published == {}
 
     edit(test, tmp_path, client=asking)
+
+
+def test_results_of_importers_are_cached_in_the_workspace_and_nowhere_else(tmp_path: Path) -> None:
+    written(tmp_path, {"project/train.py": TRAIN, "project/helper.py": MIRRORED, "elsewhere/a.py": PINNED})
+
+    async def test(editor: Editor) -> None:
+        await editor.diagnostics(editor.open(tmp_path / "elsewhere" / "a.py"))
+        await editor.diagnostics(editor.open(tmp_path / "project" / "helper.py"))
+        while not (tmp_path / "project" / ".gpulint_cache").is_dir():
+            await asyncio.sleep(0.1)
+        assert not (tmp_path / "elsewhere" / ".gpulint_cache").exists()
+
+    edit(test, tmp_path / "project")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -11,10 +12,12 @@ import pytest
 
 from tests.server.programs import environment_with_gpulint
 
+DOCUMENT = Path(__file__).parents[2] / "docs" / "editors.md"
+
 SESSION = """\
+(load-file "init.el")
 (require 'eglot)
 (require 'flymake)
-(add-to-list 'eglot-server-programs '((python-mode python-ts-mode) . ("gpulint" "server")))
 (defun until (holds)
   (with-timeout (60 nil)
     (while (not (funcall holds)) (accept-process-output nil 0.05) (sit-for 0.05))
@@ -47,7 +50,9 @@ def has_eglot() -> bool:
 
 
 @pytest.mark.skipif(not has_eglot(), reason="there is no Emacs with eglot")
-def test_a_finding_is_shown_at_its_place_and_nothing_after_its_fix(tmp_path: Path) -> None:
+def test_with_the_documented_set_up_a_finding_is_shown_at_its_place_and_nothing_after_its_fix(tmp_path: Path) -> None:
+    part = DOCUMENT.read_text("utf-8").partition("## Emacs")[2].partition("\n## ")[0]
+    (tmp_path / "init.el").write_text("\n".join(re.findall(r"```elisp\n(.*?)```", part, re.DOTALL)))
     program = 'import os\n\nos.environ["TF_GPU_THREAD_COUNT"] = 2\nimport tensorflow as tf\n'
     (tmp_path / "train.py").write_text(program)
     (tmp_path / "session.el").write_text(SESSION)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,7 @@ from gpulint.estimate.agent.inlining import Inlined
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Sources
 from gpulint.estimate.graph import Attribute, Edge, Function, Operation, Tensor
+from gpulint.estimate.memory.kernels import ADDS_TO_LIST
 from gpulint.probe.agent.simulation.kernels import Kernels
 
 HEAD = "/job:localhost/replica:0/task:0/device:"
@@ -38,6 +39,19 @@ _ITERATORS = frozenset(
 
 _LOOPS = frozenset({"While", "StatelessWhile"})
 _CHOICES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+
+_ELEMENT_SHAPES = {
+    "EmptyTensorList": 0,
+    "TensorListReserve": 0,
+    "TensorListStack": 1,
+    "TensorListPopBack": 1,
+    "TensorListFromTensor": 1,
+    "TensorListGetItem": 2,
+}
+"""Operations on lists → which input is the shape of an element."""
+
+_LIST = "_gpulint_list"
+"""What the name of a placeholder of a list ends with."""
 
 _COMPILED = "_XlaMustCompile"
 _LOWERED = "_lower_using_switch_merge"
@@ -75,7 +89,7 @@ class Reader:
         self,
         pieces: Pieces,
         concrete: Any,
-        variables: Iterable[Captured],
+        variables: Sequence[Captured],
         device_of: Callable[[str], str],
         sources: Sources,
         gpus: int = 1,
@@ -102,11 +116,28 @@ class Reader:
         self._results = [self._inlined.result(one.name) for one in concrete.graph.outputs]
         self._must_run = [self._inlined.control(one.name) for one in concrete.graph.control_outputs]
         self._handles = {one.placeholder for one in variables}
+        self._bypass_loops()
         self._make_variables(variables)
 
-    def _make_variables(self, variables: Iterable[Captured]) -> None:
+    def _bypass_loops(self) -> None:
+        """Handles that a loop passes on are taken from where they enter it."""
+        resource = self._pieces.dtypes.resource.as_datatype_enum
+        passed = {}
+        for node in self._definition.node:
+            if node.op in _LOOPS:
+                for index, kind in enumerate(node.attr["T"].list.type):
+                    if kind == resource:
+                        passed[f"{node.name}:{index}" if index else node.name] = node.input[index]
+        for node in self._definition.node:
+            for index, name in enumerate(node.input):
+                while name in passed:
+                    name = passed[name]
+                node.input[index] = name
+
+    def _make_variables(self, variables: Sequence[Captured]) -> None:
         """Replaces the placeholders of variables by their handles, from which shapes are inferred."""
         nodes = {node.name: node for node in self._definition.node}
+        known = {one.placeholder: one for one in variables}
         for variable in variables:
             node = nodes[variable.placeholder]
             device = node.device
@@ -115,6 +146,17 @@ class Reader:
             node.attr["dtype"].type = variable.dtype.as_datatype_enum
             node.attr["shape"].shape.CopyFrom(variable.shape.as_proto())
             node.attr["shared_name"].s = variable.placeholder.encode()
+        for node in self._definition.node:  # no shape inference sees through it
+            shaped = known.get(node.input[0]) if node.op == "VariableShape" and node.input else None
+            if shaped is not None and shaped.shape.is_fully_defined():
+                value = self._pieces.tensors.make_tensor_proto(
+                    shaped.shape.as_list(), self._pieces.dtypes.as_dtype(node.attr["out_type"].type or 3)
+                )
+                name, device = node.name, node.device
+                node.Clear()
+                node.name, node.op, node.device = name, "Const", device
+                node.attr["dtype"].type = value.dtype
+                node.attr["value"].tensor.CopyFrom(value)
 
     def read(self, shapes: Mapping[str, Shape], elements: Callable[[Shape], Shape], optimize: bool = True) -> Read:
         """The function with these shapes of placeholders; `elements` maps the shape of a dataset's element."""
@@ -132,6 +174,7 @@ class Reader:
                 if node.op in _ITERATORS or node.op in _CHOICES:
                     for shape in node.attr[_SHAPES].list.shape:
                         self._open(shape)
+            self._open_lists(nodes)
         self._settle_loops(definition)
         optimized = self._optimized(definition) if optimize else None
         graph = self._imported(optimized or definition)
@@ -143,6 +186,24 @@ class Reader:
         parameters = tuple(names[one.op.name] for one in self._graph.inputs if one.op.name in names)
         body = Function("step", body.operations, parameters, tuple(results), must, self.is_compiled)
         return Read(body, functions, names, optimized is not None, self.is_compiled)
+
+    def _open_lists(self, nodes: Any) -> None:
+        """Sets the open leading dimension of lists' elements to the batch: it is a constant of the graph."""
+        constants = {node.name: node for node in nodes if node.op == "Const"}
+        for node in nodes:
+            position = _ELEMENT_SHAPES.get(node.op)
+            if position is None or position >= len(node.input):
+                continue
+            constant = constants.get(node.input[position].partition(":")[0])
+            if constant is None:
+                continue
+            value = self._pieces.tensors.MakeNdarray(constant.attr["value"].tensor)
+            if value.ndim == 1 and len(value) and value[0] == -1:
+                opened = self._elements((None, *value[1:].tolist()))
+                if opened is not None and opened[0] is not None:
+                    value = value.copy()
+                    value[0] = opened[0]
+                    constant.attr["value"].tensor.CopyFrom(self._pieces.tensors.make_tensor_proto(value))
 
     def _settle_loops(self, definition: Any) -> None:
         """Gives the variables of loops the shapes with which they enter: the trace left those of the batch open."""
@@ -160,11 +221,41 @@ class Reader:
             if not has_changed:
                 return
 
-    def _imported(self, definition: Any) -> Any:
-        graph = self._pieces.ops.Graph()
+    def _imported(self, definition: Any, lists: Mapping[str, Tensor] | None = None) -> Any:
+        """A graph with inferred shapes. `lists` are placeholders of lists of tensors, with the type of an element."""
+        pieces = self._pieces
+        graph = pieces.ops.Graph()
         with graph.as_default():
-            self._pieces.importer.import_graph_def(definition, name="")
+            given = {}
+            for name, element in (lists or {}).items():
+                given[name] = tensor = pieces.tensorflow.raw_ops.Placeholder(
+                    dtype=pieces.dtypes.variant, shape=(), name=f"{name}{_LIST}"
+                )
+                shape, dtype = pieces.shapes.TensorShape(element.shape), pieces.dtypes.as_dtype(element.dtype)
+                data = pieces.handles.create_handle_data(shape, dtype)
+                data.shape_and_type[0].type.type_id = pieces.types_proto.TFT_ARRAY
+                pieces.handles.set_handle_data(tensor, data)
+            pieces.importer.import_graph_def(definition, name="", input_map=given)
         return graph
+
+    def _element(self, tensor: Any, functions: Mapping[str, Function]) -> Tensor | None:
+        """The type of the tensors in a list that a loop has added to; None for other tensors."""
+        loop = tensor.op
+        if loop.type == "TensorListFromTensor" and loop.inputs[0].shape.rank:
+            return _tensor_of(loop.inputs[0].dtype, loop.inputs[0].shape[1:])
+        if tensor.dtype != self._pieces.dtypes.variant or loop.type not in _LOOPS:
+            return None
+        body = functions.get(loop.node_def.attr["body"].func.name)
+        if body is None or tensor.value_index >= len(body.results):
+            return None
+        one = body.operations[body.results[tensor.value_index].operation]
+        while one.type not in ADDS_TO_LIST:
+            if one.type != "Identity" or not one.inputs:
+                return None
+            one = body.operations[one.inputs[0].operation]
+        source, output = one.inputs[-1]
+        element = body.operations[source].outputs[output]
+        return element if element.bytes is not None else None
 
     def _optimized(self, definition: Any) -> Any:
         """The graph after Grappler, None if that failed: then it is read as it was traced."""
@@ -272,9 +363,14 @@ class Reader:
                 device = nodes[argument].device
                 nodes[argument].CopyFrom(tensor.op.node_def)
                 nodes[argument].name, nodes[argument].device = argument, device
+        lists = {
+            argument: element
+            for argument, tensor in zip(reversed(arguments), reversed(given), strict=False)
+            if (element := self._element(tensor, functions)) is not None
+        }
         body.library.function.extend(library.values())
         try:
-            graph = self._imported(body)
+            graph = self._imported(body, lists)
         except ValueError:  # an iteration changes a shape
             for argument in arguments:
                 if nodes[argument].op == "Placeholder":
@@ -285,7 +381,7 @@ class Reader:
             tensors.get(definition.ret[one.name], definition.ret[one.name]) for one in definition.signature.output_arg
         ]
         results = tuple(edge for one in returned if (edge := _edge(names, graph, one if ":" in one else f"{one}:0")))
-        parameters = tuple(names[one] for one in arguments)
+        parameters = tuple(names.get(f"{one}{_LIST}", names[one]) for one in arguments)
         must = tuple(names[node] for node in definition.control_ret.values() if node in names)
         return Function(name, inner.operations, parameters, results, must)
 
@@ -363,8 +459,11 @@ def _edge(names: Mapping[str, int], graph: Any, tensor: str) -> Edge | None:
 
 
 def _tensor(tensor: Any) -> Tensor:
-    shape = tensor.shape
-    return Tensor(tensor.dtype.base_dtype.name, None if shape.rank is None else tuple(shape.as_list()))
+    return _tensor_of(tensor.dtype, tensor.shape)
+
+
+def _tensor_of(dtype: Any, shape: Any) -> Tensor:
+    return Tensor(dtype.base_dtype.name, None if shape.rank is None else tuple(shape.as_list()))
 
 
 def _common(first: Tensor, second: Tensor) -> Tensor:

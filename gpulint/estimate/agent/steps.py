@@ -164,17 +164,18 @@ class StepWatch:
             named = opened(self.pieces, keywords, found, given, size)
             return again.get_concrete_function(*types, **named)
 
-        try:
-            general = traced(None)
-        except Exception:
-            general = concrete  # it needs its batch size: only one can be examined
+        general = concrete
+        if self.settings.shapes or not _is_general(concrete):
+            with suppress(Exception):  # it needs its batch size: only one can be examined
+                general = traced(None)
         _build(Inventory(), general)
-        reading = _Reading(self, name, place, general)
+        is_compiled = bool(function._jit_compile)
+        reading = _Reading(self, name, place, general, is_compiled)
         sizes = [batch, 2 * batch] if reading.is_open else [batch]
         graphs = [reading.graph(size) for size in sizes]
         if any(graph.has_unknown and not graph.unknown for graph in graphs):
             with suppress(Exception):
-                return [_Reading(self, name, place, traced(size)).graph(size) for size in sizes]
+                return [_Reading(self, name, place, traced(size), is_compiled).graph(size) for size in sizes]
         return graphs
 
     # --------------------------------------------------------------------------- ending
@@ -197,8 +198,10 @@ class StepWatch:
 class _Reading:
     """A traced step and what belongs to it, to be read for several batch sizes."""
 
-    def __init__(self, watch: StepWatch, name: str, place: Place | None, concrete: Any) -> None:
+    def __init__(self, watch: StepWatch, name: str, place: Place | None, concrete: Any, is_compiled: bool) -> None:
+        """`is_compiled`: whether XLA compiles the whole function, which its graph does not say."""
         self._name, self._place, self._concrete = name, place, concrete
+        self._is_compiled = is_compiled
         self._device_of = watch.device_of
         self._inventory = Inventory()
         known = self._inventory.known
@@ -235,7 +238,7 @@ class _Reading:
             arguments=tuple(_arguments(read, parameters, shapes)),
             batch=batch,
             replicas=max((one.copies for one in self._captured.values()), default=1),
-            is_compiled=read.is_compiled,
+            is_compiled=self._is_compiled or read.is_compiled,
             is_optimized=read.is_optimized,
             precision=_policy(),
             variables_change=_has(self._concrete.graph, lambda one: one.type.startswith(_UPDATES)),
@@ -352,6 +355,13 @@ def _build(inventory: Inventory, concrete: Any) -> None:
 
 def _open(tensor: Any) -> bool:
     return bool(tensor.shape.rank and tensor.shape[0] is None)
+
+
+def _is_general(concrete: Any) -> bool:
+    """Whether a trace already leaves the batch open wherever it enters, as that of `fit` does."""
+    captured = {id(placeholder) for _, placeholder in concrete.graph.captures}
+    given = [tensor for tensor in concrete.graph.inputs if id(tensor) not in captured and tensor.shape.rank]
+    return all(_open(tensor) for tensor in given) if given else _has_open_elements(concrete)
 
 
 def _has_open_elements(concrete: Any) -> bool:

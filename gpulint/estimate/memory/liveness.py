@@ -239,8 +239,17 @@ class _Player:
             edge = one.inputs[0]
         if not added:
             return added
-        count = trips(loop, self._function, self._graph)
+        count = self._trips(loop)
         return None if count is None else count * added
+
+    def _trips(self, loop: Operation) -> int | None:
+        """Iterations of a loop: those that it counts; of a gradient's loop, those of the loop that filled its lists."""
+        count = trips(loop, self._function, self._graph)
+        if count is None and loop.is_gradient:
+            filling = {edge.operation for edge in loop.inputs}
+            before = [one for index in sorted(filling) if "body" in (one := self._function.operations[index]).calls]
+            count = next((found for one in before if (found := trips(one, self._function, self._graph))), None)
+        return count
 
     def _fits(self, one: Operation, position: int, tensor: Tensor) -> bool:
         source, output = one.inputs[position]

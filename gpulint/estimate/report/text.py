@@ -18,6 +18,8 @@ from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns
 
 BAR = 40
 """Columns of a bar."""
+SHORTEST = 5e-7
+"""Seconds from which a bound has a bar: less is 0 in microseconds."""
 MOST_HOLDERS = 8
 MOST_LINES = 5
 
@@ -126,7 +128,7 @@ def _card(one: OnCard, width: int) -> Iterator[Text]:
     yield Text(f"  {clean(one.card.name)}", style="bold")
     longest = max(seconds.values()) or 1.0
     for name in BOUNDS:
-        if seconds[name]:
+        if seconds[name] >= SHORTEST:
             line = Text(f"    {name:<9}{duration(seconds[name]):>9}  ")
             line.append("█" * max(1, round(BAR * seconds[name] / longest)), style=_COLORS[name])
             yield line

@@ -14,6 +14,10 @@ MATTERS = 1.05
 """Factor from which a gain is told."""
 
 
+CLEARLY = 2
+"""Times the bound of the kernels from which another one is certain to bound the step: kernels may take twice theirs."""
+
+
 def active(steps: Steps, found: Bounds, card: Card) -> str:
     """What bounds the step on this card."""
     if found.active == "launch":
@@ -34,14 +38,16 @@ def active(steps: Steps, found: Bounds, card: Card) -> str:
 
 
 def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | None, found: Bounds) -> Iterator[str]:
-    """What would cost nothing, and what would bring nothing."""
-    if free is not None and batch is not None and free > batch:
-        yield f"a larger batch is free up to at most {free:,} (now {batch:,})"
-    if mixed is None:
+    """What would cost nothing, and what would bring nothing. Of a step that XLA compiles the bounds say too little."""
+    is_telling = not steps.is_compiled or found.active in ("compute", "memory")
+    if free is not None and batch is not None and free > batch and is_telling:
+        yield f"a larger batch is free up to about {free:,} (now {batch:,})"
+    if mixed is None or not is_telling:
         return
-    if found.active in ("launch", "copy"):
-        reason = "launching operations" if found.active == "launch" else "copying the input"
-        yield f"mixed precision brings nothing: {reason} bounds the step"
+    if found.active == "launch" and found.launch >= CLEARLY * found.device:
+        yield "mixed precision brings nothing: launching operations bounds the step"
+    elif found.active == "copy" and found.copy >= CLEARLY * found.device:
+        yield "mixed precision brings nothing: copying the input bounds the step"
     elif mixed >= MATTERS:
         yield f"mixed precision: at most {mixed:.1f} × as fast"
 
@@ -58,7 +64,7 @@ def method(launch: float) -> str:
     """How the bounds were computed."""
     return (
         f"Time: lower bounds from the peaks of data sheets; the host needs {CALL * 1e6:.0f} µs for a step and "
-        f"{launch * 1e6:.1f} µs for each operation that it launches (8.4 to 13 µs measured beside an H200)."
+        f"{launch * 1e6:.1f} µs for each operation that it launches (8.6 to 12 µs measured beside an H200)."
     )
 
 
@@ -67,17 +73,22 @@ def number(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
+def _count(number: int) -> str:
+    return "counts" if number == 1 else "count"
+
+
 def missing(steps: Steps) -> Iterator[str]:
     """What the bounds leave out."""
-    if steps.unknown:
-        count = sum(steps.unknown.values())
+    if count := sum(steps.unknown.values()):
         names = ", ".join(name for name, _ in steps.unknown.most_common(3))
-        yield f"{number(count, 'operation')} without a cost model count nothing: {names}"
-    if steps.unsized:
-        count = sum(steps.unsized.values())
+        yield f"{number(count, 'operation')} without a cost model {_count(count)} nothing: {names}"
+    if count := sum(steps.unsized.values()):
         names = ", ".join(name for name, _ in steps.unsized.most_common(3))
-        yield f"{number(count, 'operation')} of unknown shape count in part: {names}"
-    if steps.uncounted_loops:
-        yield f"{number(steps.uncounted_loops, 'loop')} of unknown length count as one iteration"
+        yield f"{number(count, 'operation')} of unknown shape {_count(count)} in part: {names}"
+    if count := steps.uncounted_loops:
+        yield f"{number(count, 'loop')} of unknown length {_count(count)} as one iteration"
     if steps.is_compiled:
-        yield "XLA compiles the step: fused operations count nothing, so the bound is low"
+        yield (
+            "XLA compiles the step: what it fuses takes neither time nor memory of its own, so the time is far below "
+            "the truth, and the memory mostly above it"
+        )

@@ -55,6 +55,8 @@ def work_of(operation: Operation, inputs: Sequence[Tensor]) -> Work | None:
     dtype = operation.outputs[0].dtype if operation.outputs else ""
     elements = max((one.elements or 0 for one in operation.outputs), default=0)
     if kind == "matrix":
+        needed = inputs[:2] if operation.type.startswith("CudnnRNN") else inputs  # cuDNN's reserve has no shape
+        is_sized = all(one.bytes is not None for one in (*needed, *operation.outputs[:1]))
         flops = _MATRIX[operation.type](operation, inputs) if is_sized else 0.0
         share = _WINOGRAD if _has_winograd(operation, inputs) else 1.0
         return Work(True, flops, True, share, dtype, read, written, is_sized)
@@ -65,6 +67,7 @@ def work_of(operation: Operation, inputs: Sequence[Tensor]) -> Work | None:
         return Work(True, changed * elements, False, 1.0, "", (amount,) * (changed + 1), (amount,) * changed, is_sized)
     if kind == "reduction":
         elements = inputs[0].elements or 0 if inputs else 0
+        is_sized = bool(inputs) and inputs[0].bytes is not None  # which dimensions are left may be computed
     elif kind == "write":
         elements, read = 0, ()
     elif kind == "take":

@@ -9,7 +9,7 @@ from gpulint.probe.advice.causes import idle_device
 from gpulint.probe.expectations.expectation import Expectation, Status
 
 _COVERED = {
-    "input-bound": {"input-wait", "GPU401", "GPU402", "GPU404", "GPU405", "GPU406"},
+    "input-bound": {"input-wait", "GPU402", "GPU404", "GPU406"},
     "eager-step": {"eager-hot-loop", "GPU207", "GPU506", "GPU508"},
     "retracing": {"retrace", "GPU408", "GPU504", "GPU505"},
     "recompiling": {"GPU408"},

@@ -74,7 +74,7 @@ OUTSIDE = frozenset({"GPU201", "GPU202", "GPU213"})
 EAGERLY = frozenset({"GPU506", "GPU508"})
 """Rules about eager steps: each explains that Python runs many operations per step."""
 
-IDLE = frozenset({"GPU101", "GPU203", "GPU206", "GPU211"})
+IDLE = frozenset({"GPU101", "GPU203", "GPU206"})
 """Rules about work that stays on one of several GPUs: each explains that others are idle."""
 
 BY_USER = frozenset({"expect", "expect-on", "expect-copies", "expect-traces"})

@@ -24,4 +24,4 @@ def _waits(finding: Finding, capture: Capture) -> Verdict | None:
     )
 
 
-VERDICTS: dict[str, Judge] = dict.fromkeys(("GPU401", "GPU402", "GPU404", "GPU405", "GPU406", "GPU407"), _waits)
+VERDICTS: dict[str, Judge] = dict.fromkeys(("GPU402", "GPU404", "GPU406", "GPU407"), _waits)

@@ -21,6 +21,7 @@ from gpulint.probe.verdicts.evidence import (
     placed,
     raised_here,
 )
+from gpulint.probe.verdicts.strategies import one_replica
 
 
 def _asked_below(finding: Finding, capture: Capture) -> list[PlacedOp]:
@@ -99,16 +100,6 @@ def _without_kernel(finding: Finding, capture: Capture) -> Verdict | None:
     return None
 
 
-def _by_hand(finding: Finding, capture: Capture) -> Verdict | None:
-    devices = Counter[str]()
-    for one in placed(capture):
-        if one.requested and not is_free(one.op):
-            devices[one.device] += one.times
-    if len(devices) < 2 or of_replicas(capture) is not None:
-        return None
-    return Verdict(True, f"operations: {counted(devices)}; no strategy adds up their gradients")
-
-
 def _missing_device(finding: Finding, capture: Capture) -> Verdict | None:
     for one in _asked_below(finding, capture):
         if capture.logical and one.requested not in capture.logical:
@@ -117,11 +108,10 @@ def _missing_device(finding: Finding, capture: Capture) -> Verdict | None:
 
 
 VERDICTS: dict[str, Judge] = {
-    "GPU101": _confined,
+    "GPU101": first_of(_confined, one_replica),
     "GPU102": _copied,
     "GPU103": raised_here("ValueError", "InvalidArgumentError", "RuntimeError"),
     "GPU104": _replicas_pinned,
     "GPU105": _without_kernel,
-    "GPU106": _by_hand,
     "GPU107": first_of(raised_here("RuntimeError", "ValueError", "InvalidArgumentError"), _missing_device),
 }

@@ -7,7 +7,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Function
 from gpulint.probe.measures.reasons import is_bookkeeping
 from gpulint.probe.measures.retracing import causes_of, in_words
-from gpulint.probe.verdicts.evidence import MANY, STEP, Judge, Verdict, is_in, is_near
+from gpulint.probe.verdicts.evidence import MANY, STEP, Judge, Verdict, first_of, is_in, is_near
 
 ROUNDS = 3
 """Calls on one line that indicate a loop."""
@@ -96,7 +96,6 @@ VERDICTS: dict[str, Judge] = {
     "GPU503": _calls,
     "GPU504": _traces,
     "GPU505": _traces,
-    "GPU506": _eager_all,
-    "GPU507": _left_on,
+    "GPU506": first_of(_left_on, _eager_all),
     "GPU508": _eager_here,
 }

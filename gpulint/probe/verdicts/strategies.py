@@ -157,7 +157,7 @@ def _divided(finding: Finding, capture: Capture) -> Verdict | None:
     return None
 
 
-def _single(finding: Finding, capture: Capture) -> Verdict | None:
+def one_replica(finding: Finding, capture: Capture) -> Verdict | None:
     strategy = next((one for one in capture.strategies if is_near(one.where, finding.span)), None)
     if strategy is None:
         return None
@@ -207,17 +207,14 @@ _COMPILING = ("InvalidArgumentError", "UnimplementedError", "InternalError")
 VERDICTS: dict[str, Judge] = {
     "GPU201": first_of(ended_with(*_OUTSIDE), _variables_of_one_replica, ended_with(_MIXED, *_OTHER_STRATEGY)),
     "GPU202": first_of(ended_with(_MIXED, *_OTHER_STRATEGY), _optimizer_of_one_replica),
-    "GPU203": _unused,
-    "GPU204": _not_entered,
+    "GPU203": first_of(_unused, _not_entered),
     "GPU205": _whole_batches,
     "GPU206": _one_replica,
     "GPU207": _eager_runs,
     "GPU209": _divided,
     "GPU210": ended_with(_MIXED, *_OTHER_STRATEGY),
-    "GPU211": _single,
     "GPU212": first_of(ended_with("merge_call", "gradient_accumulation_steps"), _applied_each_time),
     "GPU213": _updated_by_each,
     "GPU214": first_of(ended_with("PerReplica"), raised_here("TypeError", "ValueError", "AttributeError")),
-    "GPU215": _does_not_compile,
-    "GPU216": ended_with("merge_call", "gradient_accumulation_steps", "Need to be inside"),
+    "GPU215": first_of(_does_not_compile, ended_with("merge_call", "gradient_accumulation_steps", "Need to be inside")),
 }

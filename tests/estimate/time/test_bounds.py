@@ -142,7 +142,7 @@ def test_statements() -> None:
         "launch-bound: the host needs 750 µs for 100 operations, their kernels"
     )
     assert list(unused(steps, 256, 64, 1.0, found)) == [
-        "a larger batch is free up to at most 256 (now 64)",
+        "a larger batch is free up to about 256 (now 64)",
         "mixed precision brings nothing: launching operations bounds the step",
     ]
     steps = steps_of(dense(65536, 4096, 4096))
@@ -154,11 +154,19 @@ def test_statements() -> None:
     )
 
 
+def test_nothing_is_said_of_what_the_bounds_do_not_decide() -> None:
+    steps = steps_of(dense(64, layers=100))
+    found = bounds(steps, H200)
+    near = replace(found, compute=found.launch * 0.6, memory=0.0)
+    assert list(unused(steps, None, 64, 1.0, near)) == []
+    assert list(unused(replace(steps, is_compiled=True), 256, 64, 1.0, found)) == []
+
+
 def test_what_the_bounds_leave_out_is_told() -> None:
     graph = step([op("x", "_Arg", outputs=[tensor(4)]), op("y", "FFT", [0], [tensor(4)])], is_compiled=True)
     steps = steps_of(graph)
     assert steps.unknown == Counter({"FFT": 1})
-    assert list(missing(steps)) == ["1 operation without a cost model count nothing: FFT"]
+    assert list(missing(steps)) == ["1 operation without a cost model counts nothing: FFT"]
 
 
 def test_replicas_have_their_own_gradients_and_input() -> None:

@@ -88,6 +88,12 @@ PLANTED = {
         WEIGHTS.format(size=2048, batch=1, options="")
         + "for _ in range(20):\n    gradient = train(x)\n    for _ in range(10):\n        gradient.numpy()  # here\n"
     ),
+    "slow-python": (
+        MODEL
+        + "class Plot(tf.keras.callbacks.Callback):\n    def on_train_batch_end(self, batch, logs=None):\n"
+        + "        time.sleep(0.05)  # here\n\n\n"
+        + "model.fit(np.ones((240, 4)), np.ones((240, 1)), batch_size=4, verbose=0, callbacks=[Plot()])\n"
+    ),
     "checkpoints": (
         SMALL
         + "checkpoint = tf.train.Checkpoint(w=w)\nfor _ in range(30):\n    train(x)\n"

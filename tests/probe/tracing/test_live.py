@@ -15,7 +15,7 @@ SLOW_INPUT = """import time
 import tensorflow as tf
 
 def slow(x):
-    time.sleep(0.05)
+    time.sleep(0.2)
     return x
 
 def read(i):
@@ -24,22 +24,22 @@ def read(i):
 with tf.distribute.MirroredStrategy().scope():
     model = tf.keras.Sequential([tf.keras.layers.Input((4,)), tf.keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-model.fit(tf.data.Dataset.range(20).map(read), verbose=0)
+model.fit(tf.data.Dataset.range(14).map(read), verbose=0)
 """
 
 
 @pytest.mark.tensorflow
 def test_the_waits_inside_the_functions_of_a_strategy_are_traced(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SLOW_INPUT)
-    done = probe(tmp_path, "--simulate-gpus", "2", "--profile-steps", "10", "--capture", "run.jsonl", "train.py")
+    done = probe(tmp_path, "--simulate-gpus", "2", "--profile-steps", "4", "--capture", "run.jsonl", "train.py")
     assert done.returncode == 0, done.stderr
     capture = read(str(tmp_path / "run.jsonl"))
     window = capture.window
     assert window is not None
-    assert (window.steps, window.devices) == (10, ())
-    assert window.states["launch"].input > window.states["launch"].seconds / 3
+    assert (window.steps, window.devices) == (4, ())
+    assert window.states["launch"].input > 0.4 * window.steps * 0.2  # the rest may be read ahead
     assert not list(tmp_path.glob("run.jsonl.*"))
     time = training_time(capture)
     assert time is not None
-    assert sum(one.seconds.get("input", 0.0) for one in time.parts) > time.seconds / 3
+    assert sum(one.seconds.get("input", 0.0) for one in time.parts) > 0.4 * (time.taken - 1) * 0.2
     assert why_unknown(capture) == "the GPUs are simulated"

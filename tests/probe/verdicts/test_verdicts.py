@@ -120,12 +120,6 @@ def test_an_operation_without_a_kernel_is_confirmed_where_there_is_a_gpu() -> No
     assert said("GPU105", capture(executions=fell_back)) is None
 
 
-def test_operations_on_several_devices_without_a_strategy_confirm_towers() -> None:
-    spread = nodes((BELOW, "MatMul", "CPU:0", "CPU:0"), (BELOW, "MatMul", "CPU:1", "CPU:1"))
-    assert said("GPU106", capture(nodes=spread)) is True
-    assert said("GPU106", capture(nodes=spread, strategies=[MIRRORED])) is None
-
-
 def test_a_device_that_is_not_there_is_confirmed() -> None:
     assert said("GPU107", capture(executions=ran((BELOW, "MatMul", "CPU:7", "CPU:0")))) is True
     assert said("GPU107", capture(executions=ran((BELOW, "MatMul", "CPU:1", "CPU:1")))) is None
@@ -192,9 +186,9 @@ def test_the_batch_of_a_divided_dataset_is_what_replicas_share() -> None:
 
 def test_a_strategy_on_one_of_several_devices_is_confirmed() -> None:
     one = MIRRORED._replace(where=HERE, devices=("CPU:0",), replicas=1)
-    assert observed("GPU211", capture(strategies=[one])) == "one replica, on CPU:0; CPU:1 left alone"
-    assert said("GPU211", capture(strategies=[one], logical=("CPU:0",))) is None
-    assert said("GPU211", capture(strategies=[MIRRORED._replace(where=HERE)])) is False
+    assert observed("GPU101", capture(strategies=[one])) == "one replica, on CPU:0; CPU:1 left alone"
+    assert said("GPU101", capture(strategies=[one], logical=("CPU:0",))) is None
+    assert said("GPU101", capture(strategies=[MIRRORED._replace(where=HERE)])) is False
 
 
 def test_a_gradient_that_is_applied_each_time_is_not_accumulated() -> None:
@@ -220,7 +214,7 @@ def test_one_copy_that_each_replica_updates_is_confirmed() -> None:
         ("GPU202", "RuntimeError: Mixing different tf.distribute.Strategy objects: x is not y"),
         ("GPU210", "ValueError: Trainer must only be passed a variable created in this strategy"),
         ("GPU214", "TypeError: float() argument must be a string or a real number, not 'PerReplica'"),
-        ("GPU216", "RuntimeError: `merge_call` called while defining a new graph or a tf.function."),
+        ("GPU215", "RuntimeError: `merge_call` called while defining a new graph or a tf.function."),
         ("GPU702", "RuntimeError: Collective ops must be configured at program startup"),
     ],
 )
@@ -353,13 +347,13 @@ def test_what_is_switched_on_and_never_off_stays_on() -> None:
         Call("tf.profiler.experimental.start", {}, "", HERE),
         Call("tf.profiler.experimental.stop", {}, "", None),
     )
-    assert said("GPU507", capture(calls=[start])) is True
-    assert said("GPU507", capture(calls=[start, stop])) is False
+    assert said("GPU506", capture(calls=[start])) is True
+    assert said("GPU506", capture(calls=[start, stop])) is False
     on = Call("tf.debugging.set_log_device_placement", {"0": "True"}, "", HERE)
     off = Call("tf.debugging.set_log_device_placement", {"0": "False"}, "", ELSEWHERE)
-    assert said("GPU507", capture(calls=[on])) is True
-    assert said("GPU507", capture(calls=[on, off])) is False
-    assert said("GPU507", capture(calls=[off])) is None
+    assert said("GPU506", capture(calls=[on])) is True
+    assert said("GPU506", capture(calls=[on, off])) is False
+    assert said("GPU506", capture(calls=[off])) is None
 
 
 def test_operations_one_by_one_confirm_an_eager_step() -> None:

@@ -9,7 +9,7 @@ from gpulint.probe.advice.matching import finding_of, place_of, sentence
 from gpulint.probe.expectations.metrics import is_on
 from gpulint.probe.measures.work import work
 
-RULES = ("GPU203", "GPU201", "GPU204", "GPU206", "GPU211", "GPU101", "GPU106")
+RULES = ("GPU203", "GPU201", "GPU206", "GPU101")
 """Rules about work that stays on one of several GPUs."""
 
 

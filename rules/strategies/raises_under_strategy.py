@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, together, unsafe, values
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, possible, together, unsafe, values
 from gpulint.plugin.fixes import calls
 from gpulint.plugin.queries import trained_models
 from gpulint.plugin.words import STRATEGY_WORDS
 
 
-class JitUnderStrategy(Rule):
-    """jit_compile under a multi-replica strategy
+class RaisesUnderStrategy(Rule):
+    """Setting that raises under a multi-replica strategy
 
     ## What it does
     Finds `jit_compile=True` under a multi-replica strategy on a model, on a function that calls `strategy.run`, or on
-    one that applies gradients in a replica, also where XLA compiles it as part of another function.
+    one that applies gradients in a replica, also where XLA compiles it as part of another function; and an optimizer
+    with `gradient_accumulation_steps` that trains under such a strategy (releases with Keras 3).
 
     ## Why is this bad
     Collectives between replicas and variables of other replicas do not compile with XLA: InvalidArgumentError on the
-    first step of `fit` or `evaluate` (TensorFlow 2.21; tensorflow issue 56423, keras issue 18145).
+    first step of `fit` or `evaluate` (TensorFlow 2.21; tensorflow issue 56423, keras issue 18145). An optimizer that
+    accumulates decides in a `tf.cond` whether to apply, and no strategy can merge its replicas inside that:
+    RuntimeError "`merge_call` called while defining a new graph or a tf.function" at the first step. Run with one and
+    two replicas on Keras 3.3 and 3.15 (`benchmarks/experiments/accumulation.py`).
 
     ## Example
     ```python
@@ -45,17 +49,18 @@ class JitUnderStrategy(Rule):
 
     ## What is not reported
     TPUs, strategies of one device, paths with one device, scripts that only predict, jitted functions that do not use
-    the strategy, and jitted inner functions without collectives.
+    the strategy, and jitted inner functions without collectives; an unknown number of steps to accumulate, or one.
 
     ## Fix
-    Unsafe: removes `jit_compile=True`. The step is then a TensorFlow graph that XLA does not compile.
+    Unsafe: removes `jit_compile=True`; for accumulation there is none. The step is then a TensorFlow graph that XLA
+    does not compile.
 
     ## At run time
     The error message.
     """
 
     code = "GPU215"
-    name = "jit-under-strategy"
+    name = "raises-under-strategy"
     severity = Severity.ERROR
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
@@ -64,18 +69,29 @@ class JitUnderStrategy(Rule):
 
     def __init__(self) -> None:
         self._compiled: list[events.ModelCompiled] = []
+        self._optimizers: dict[int, list[values.Value]] = {}
+        """Optimizers with which each model, by id, is compiled."""
 
     def on_model_compiled(self, event: events.ModelCompiled, plan: Plan) -> None:
+        self._optimizers[id(event.model)] = possible(event.arguments.get("optimizer", 0), event.where)
         jit = event.arguments.get("jit_compile")
         if isinstance(jit, values.Constant) and jit.value is True:
             self._compiled.append(event)
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        if plan.has_keras_3:
+            for optimizer in self._optimizers.get(id(event.model), ()):
+                yield from _accumulates(optimizer, event.model.where.context.strategy, event)
 
     def on_strategy_run(self, event: events.StrategyRun, plan: Plan) -> Iterator[Report]:
         yield from self._in_jitted(event, event.strategy)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
         if event.where.context.replica is not None:
-            yield from self._in_jitted(event, event.where.context.replica.strategy)
+            strategy = event.where.context.replica.strategy
+            yield from self._in_jitted(event, strategy)
+            if plan.has_keras_3:
+                yield from _accumulates(event.optimizer, strategy, event)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         trained = trained_models(plan)
@@ -111,3 +127,17 @@ def _spans_gpus(strategy: values.Strategy | None) -> bool:
         return False
     devices = strategy.devices
     return not (isinstance(devices, values.Items) and devices.items is not None and len(devices.items) == 1)
+
+
+def _accumulates(optimizer: values.Value, strategy: values.Strategy | None, event: events.Event) -> Iterator[Report]:
+    if not isinstance(optimizer, values.Optimizer) or not optimizer.accumulates or strategy is None:
+        return
+    if strategy.kind in ("mirrored", "multi_worker") and together(event.where, optimizer.where, strategy.where):
+        yield Report(
+            optimizer.site,
+            "this optimizer accumulates gradients, which raises under a multi-replica strategy",
+            why="it raises at the first step: the replicas cannot be merged inside the optimizer's condition",
+            instead="use a larger batch per replica, or accumulate in your own variables",
+            confidence=confidence(event.where, strategy.where),
+            related=((strategy.site, "the strategy is created here"), (event.site, "the model is trained here")),
+        )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from gpulint.plugin import Rule, Severity
 
 
-class UnknownSuppression(Rule):
-    """Suppression of a rule that does not exist
+class InvalidSuppression(Rule):
+    """Suppression comment that cannot work
 
     ## What it does
-    Finds `# gpulint:` comments that name no rule.
+    Finds `# gpulint:` comments that name no rule, that have another form than `ignore[…]`, `disable[…]`, `enable[…]` or
+    `file-ignore[…]`, and `enable[…]` with no `disable[…]` of the same rules before it.
 
     ## Why is this bad
     It suppresses nothing, though somebody meant it to.
@@ -30,8 +31,7 @@ class UnknownSuppression(Rule):
     """
 
     code = "GPU003"
-    name = "unknown-suppression"
+    name = "invalid-suppression"
     severity = Severity.WARNING
     why = "it suppresses nothing"
-    instead = "use a code or name that `gpulint rule --all` lists"
-    on_by_default = True
+    instead = "write `# gpulint: ignore[GPU101] reason`, with a code or name that `gpulint rule --all` lists"
