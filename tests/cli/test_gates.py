@@ -406,7 +406,7 @@ def test_encoding_line_ends_and_mode_stay(project: Path, encoding: str, end: str
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (("# coding: latin-1\n" + PINNED).encode("latin-1"), "has no"),
+        (("# coding: latin-1\n" + PINNED).encode("latin-1"), "cannot represent"),
         (PINNED.replace("\n\n", "\n\n\r").encode(), "line ends"),
     ],
 )
