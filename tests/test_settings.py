@@ -58,7 +58,7 @@ def test_extend_builds_on_another_file(tmp_path: Path) -> None:
 
 def test_a_circle_of_extends_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "gpulint.toml", 'extend = "gpulint.toml"')
-    with pytest.raises(SettingsError, match="round in a circle"):
+    with pytest.raises(SettingsError, match="forms a cycle"):
         load(str(path))
 
 

@@ -64,6 +64,13 @@ def test_probe_says_in_one_line_what_it_needs(program: Path) -> None:
     assert b"probe needs Linux or macOS" in line
 
 
+def test_estimate_says_in_one_line_what_it_needs(program: Path) -> None:
+    done = run("estimate", "--gpu", "T4", str(program))
+    assert done.returncode == 2 and done.stdout == b""
+    (line,) = done.stderr.splitlines()
+    assert b"an estimate needs Linux or macOS" in line
+
+
 def test_a_program_nested_too_deeply_for_the_stack_is_reported(tmp_path: Path) -> None:
     deep = "import tensorflow as tf\n\n\ndef f(n):\n    return f(n + 1)\n\n\nf(0)\nx = " + "-" * 900 + "1\n"
     (tmp_path / "deep.py").write_text(deep)

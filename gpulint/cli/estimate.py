@@ -133,6 +133,8 @@ def report(
     target: Target, wanted: Wanted, output_format: str, output_file: str | None, html_path: str | None, color: str
 ) -> int:
     """Estimates a program's step and writes the report. Returns the exit status. Raises UserError."""
+    if sys.platform == "win32":
+        raise UserError("an estimate needs Linux or macOS to run the program until its step is traced")
     if not target.is_module and not os.path.isfile(target.name):
         raise UserError(f"{target.name}: no such file")
     if target.is_notebook:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gpulint.plugin import (
     Draft,
@@ -21,7 +21,7 @@ from gpulint.plugin import (
     safe,
     unsafe,
 )
-from gpulint.plugin.facts import release, removed
+from gpulint.plugin.facts import release, removed, successor
 from gpulint.plugin.fixes import calls, names
 from gpulint.plugin.queries import is_version_checked
 
@@ -160,8 +160,7 @@ class RemovedApi(Rule):
             return "remove the parentheses: it is a property now"
         if (new := _new_method(event.name) or event.replacement) is not None:
             return f"use `{_short(new)}`"
-        _, _, last = event.name.rpartition(".")
-        return REMEDIES.get(last) or REMEDIES.get(last.partition("(")[2].rstrip(")"), self.instead)
+        return successor(event.name) or f"see the release notes of TensorFlow {event.since} for what took its place"
 
 
 def _module(name: str) -> str:
@@ -203,28 +202,6 @@ METHODS = (
     ("tensorflow.keras.metrics.", "reset_states", "reset_state"),
 )
 """Prefix of the class name, removed method, and its new name."""
-
-_LOADER = "pass it to the `PyDataset` that reads the data"
-
-REMEDIES: Mapping[str, str] = {
-    "CuDNNGRU": "use `tf.keras.layers.GRU`, which uses cuDNN with its default arguments",
-    "CuDNNLSTM": "use `tf.keras.layers.LSTM`, which uses cuDNN with its default arguments",
-    "evaluate_generator": "use `evaluate`, which accepts generators",
-    "fit_generator": "use `fit`, which accepts generators",
-    "get_scaled_loss": "use `scale_loss`",
-    "get_session": "remove it: TensorFlow 2 runs without sessions",
-    "get_unscaled_gradients": "remove it: `apply_gradients` unscales the gradients",
-    "make_initializable_iterator": "iterate over the dataset",
-    "make_one_shot_iterator": "iterate over the dataset",
-    "max_queue_size": _LOADER,
-    "multi_gpu_model": "create the model in the scope of `tf.distribute.MirroredStrategy`",
-    "predict_generator": "use `predict`, which accepts generators",
-    "set_session": "remove it: TensorFlow 2 runs without sessions",
-    "use_multiprocessing": _LOADER,
-    "workers": _LOADER,
-}
-"""What to do instead, by the last part of a removed name or the name of a removed argument, where that is not another
-name."""
 
 
 def _method_renamed(draft: Draft, site: Site, new: str) -> list[Edit]:

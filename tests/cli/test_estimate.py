@@ -16,6 +16,7 @@ from gpulint.cli.probe import command as probe
 from gpulint.estimate.tracing import NotTraced
 from gpulint.probe.capture.records import Where
 from gpulint.probe.launch.command import Target
+from tests.notebooks import notebook
 
 FIT = """
 import sys
@@ -130,6 +131,17 @@ def test_every_reason_has_its_line(found: NotTraced, line: str) -> None:
     said = why(found, Target("train.py"))
     assert line in said
     assert "\n" not in said
+
+
+@pytest.mark.tensorflow
+def test_a_notebook_is_estimated(tmp_path: Path) -> None:
+    pytest.importorskip("nbclient")
+    model, fit = FIT.split('print("arguments", sys.argv[1:])')
+    (tmp_path / "notes.ipynb").write_text(notebook(model, fit), encoding="utf-8")
+    done = estimate(tmp_path, "", "--gpu", "T4", name="notes.ipynb")
+    assert done.returncode == 0, done.stderr
+    assert "The step fits on T4." in done.stdout
+    assert "kernel died" not in done.stderr
 
 
 @pytest.mark.tensorflow

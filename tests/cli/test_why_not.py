@@ -42,7 +42,8 @@ def test_a_finding_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "size", "condition"), [(MIRRORED, 4, "size.value < TOY"), (ONE, 32, "strategy.is_multi_replica")]
+    ("strategy", "size", "condition"),
+    [(MIRRORED, 4, "not TOY <= size.value < LARGE"), (ONE, 32, "strategy.is_multi_replica")],
 )
 def test_a_condition_of_the_rule(strategy: str, size: int, condition: str) -> None:
     said = why_not("GPU209", 5, strategy, size)

@@ -164,10 +164,10 @@ class StepWatch:
             named = opened(self.pieces, keywords, found, given, size)
             return again.get_concrete_function(*types, **named)
 
-        try:
-            general = traced(None)
-        except Exception:
-            general = concrete  # it needs its batch size: only one can be examined
+        general = concrete
+        if self.settings.shapes or not _is_general(concrete):
+            with suppress(Exception):  # it needs its batch size: only one can be examined
+                general = traced(None)
         _build(Inventory(), general)
         is_compiled = bool(function._jit_compile)
         reading = _Reading(self, name, place, general, is_compiled)
@@ -355,6 +355,13 @@ def _build(inventory: Inventory, concrete: Any) -> None:
 
 def _open(tensor: Any) -> bool:
     return bool(tensor.shape.rank and tensor.shape[0] is None)
+
+
+def _is_general(concrete: Any) -> bool:
+    """Whether a trace already leaves the batch open wherever it enters, as that of `fit` does."""
+    captured = {id(placeholder) for _, placeholder in concrete.graph.captures}
+    given = [tensor for tensor in concrete.graph.inputs if id(tensor) not in captured and tensor.shape.rank]
+    return all(_open(tensor) for tensor in given) if given else _has_open_elements(concrete)
 
 
 def _has_open_elements(concrete: Any) -> bool:

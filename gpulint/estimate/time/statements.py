@@ -64,7 +64,7 @@ def method(launch: float) -> str:
     """How the bounds were computed."""
     return (
         f"Time: lower bounds from the peaks of data sheets; the host needs {CALL * 1e6:.0f} µs for a step and "
-        f"{launch * 1e6:.1f} µs for each operation that it launches (8.4 to 13 µs measured beside an H200)."
+        f"{launch * 1e6:.1f} µs for each operation that it launches (8.6 to 12 µs measured beside an H200)."
     )
 
 
@@ -73,18 +73,20 @@ def number(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
+def _count(number: int) -> str:
+    return "counts" if number == 1 else "count"
+
+
 def missing(steps: Steps) -> Iterator[str]:
     """What the bounds leave out."""
-    if steps.unknown:
-        count = sum(steps.unknown.values())
+    if count := sum(steps.unknown.values()):
         names = ", ".join(name for name, _ in steps.unknown.most_common(3))
-        yield f"{number(count, 'operation')} without a cost model count nothing: {names}"
-    if steps.unsized:
-        count = sum(steps.unsized.values())
+        yield f"{number(count, 'operation')} without a cost model {_count(count)} nothing: {names}"
+    if count := sum(steps.unsized.values()):
         names = ", ".join(name for name, _ in steps.unsized.most_common(3))
-        yield f"{number(count, 'operation')} of unknown shape count in part: {names}"
-    if steps.uncounted_loops:
-        yield f"{number(steps.uncounted_loops, 'loop')} of unknown length count as one iteration"
+        yield f"{number(count, 'operation')} of unknown shape {_count(count)} in part: {names}"
+    if count := steps.uncounted_loops:
+        yield f"{number(count, 'loop')} of unknown length {_count(count)} as one iteration"
     if steps.is_compiled:
         yield (
             "XLA compiles the step: what it fuses takes neither time nor memory of its own, so the time is far below "

@@ -55,6 +55,8 @@ def work_of(operation: Operation, inputs: Sequence[Tensor]) -> Work | None:
     dtype = operation.outputs[0].dtype if operation.outputs else ""
     elements = max((one.elements or 0 for one in operation.outputs), default=0)
     if kind == "matrix":
+        needed = inputs[:2] if operation.type.startswith("CudnnRNN") else inputs  # cuDNN's reserve has no shape
+        is_sized = all(one.bytes is not None for one in (*needed, *operation.outputs[:1]))
         flops = _MATRIX[operation.type](operation, inputs) if is_sized else 0.0
         share = _WINOGRAD if _has_winograd(operation, inputs) else 1.0
         return Work(True, flops, True, share, dtype, read, written, is_sized)

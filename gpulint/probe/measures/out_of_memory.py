@@ -46,8 +46,10 @@ class Fitting(NamedTuple):
 
 
 def refused(capture: Capture) -> Refused | None:
-    """The failed allocation that ended the program."""
-    return next(_read(capture.error), None)
+    """The failed allocation that ended the program. An error that names no device is the GPU's if there is one GPU."""
+    found = next(_read(capture.error), None)
+    gpus = [device for device in capture.own_devices if device.startswith("GPU")]
+    return found._replace(device=gpus[0]) if found is not None and not found.device and len(gpus) == 1 else found
 
 
 def retried(capture: Capture) -> int:

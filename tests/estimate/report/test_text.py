@@ -47,7 +47,7 @@ def test_what_bounds_the_time() -> None:
 
 def test_what_is_left_out_is_told() -> None:
     text = "\n".join(shown())
-    assert "1 operation without a cost model count nothing: FFT." in text
+    assert "1 operation without a cost model counts nothing: FFT." in text
     assert "The program runs this step eagerly" in text
     assert "Unknown dimensions: x[1] (state them with --shape)." in text
     assert text.endswith("Memory: liveness.")

@@ -166,7 +166,7 @@ def test_what_the_bounds_leave_out_is_told() -> None:
     graph = step([op("x", "_Arg", outputs=[tensor(4)]), op("y", "FFT", [0], [tensor(4)])], is_compiled=True)
     steps = steps_of(graph)
     assert steps.unknown == Counter({"FFT": 1})
-    assert list(missing(steps)) == ["1 operation without a cost model count nothing: FFT"]
+    assert list(missing(steps)) == ["1 operation without a cost model counts nothing: FFT"]
 
 
 def test_replicas_have_their_own_gradients_and_input() -> None:

@@ -114,6 +114,13 @@ def test_an_unknown_shape_counts_in_part() -> None:
     assert work("MatMul", [tensor(None, 4), tensor(4, 4)], [tensor(None, 4)]).flops == 0
 
 
+def test_the_shape_of_cudnns_reserve_space_does_not_matter() -> None:
+    inputs = [tensor(10, 2, 8), tensor(1, 2, 16)]
+    outputs = [tensor(10, 2, 16), tensor(1, 2, 16), tensor(1, 2, 16), Tensor("float32", None)]
+    found = work("CudnnRNNV3", inputs, outputs, rnn_mode="lstm")
+    assert found.is_sized and found.flops == 2 * 10 * 2 * 4 * 16 * 24
+
+
 def test_a_reduction_is_known_by_its_input() -> None:
     found = work("Sum", [tensor(256, 4), tensor(None, dtype="int32")], [Tensor("float32", None)])
     assert found.is_sized

@@ -10,7 +10,7 @@ import pytest
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Data, Where
 from gpulint.probe.measures.holders import Held, Holder
-from gpulint.probe.measures.out_of_memory import Fitting, largest_batch
+from gpulint.probe.measures.out_of_memory import Fitting, largest_batch, refused
 
 HERE = Where("/p/train.py", 9)
 MIB = 1 << 20
@@ -49,3 +49,8 @@ def test_nothing_is_said_where_something_is_unknown() -> None:
     assert largest_batch(failed(64, 400 * MIB), []) is None
     assert largest_batch(failed(64, 400 * MIB, data=Counter()), held(weights=100)) is None
     assert largest_batch(Capture(), held(weights=100)) is None
+
+
+@pytest.mark.parametrize(("gpus", "device"), [((), ""), (("GPU:0",), "GPU:0"), (("GPU:0", "GPU:1"), "")])
+def test_an_error_that_names_no_device_is_that_of_the_only_gpu(gpus: tuple[str, ...], device: str) -> None:
+    assert refused(failed(64, 400 * MIB, logical=("CPU:0", *gpus))) == (device, 400 * MIB)

@@ -16,8 +16,10 @@ from gpulint.probe.agent.inputs import CLOSE, NEXT, OPEN
 from gpulint.probe.agent.models import ARRAYS, DATASET, LOADER
 from gpulint.probe.agent.models import GENERATOR as KERAS_GENERATOR
 from gpulint.probe.capture.records import Data, Where
+from gpulint.probe.measures.peer_waits import peer_waits
 from gpulint.probe.measures.time_spent import PartAt
 from gpulint.probe.measures.time_words import duration
+from gpulint.probe.measures.waiting import waits
 from gpulint.probe.verdicts.evidence import NEAR
 
 MANY = 3
@@ -38,20 +40,30 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     for one in observed.time.by_line:
         if one.name == "input":
             lines[one.where].append(one)
-    for where, waits in lines.items():
+    for where, of_line in lines.items():
         if (calls := sum(number for one, number in observed.capture.data.items() if one.where == where)) >= MANY:
-            yield _rebuilt(observed, where, calls, sum(one.seconds for one in waits))
+            yield _rebuilt(observed, where, calls, sum(one.seconds for one in of_line))
             continue
-        for_elements = [one for one in waits if one.detail == NEXT]
+        for_elements = [one for one in of_line if one.detail == NEXT]
         seconds, count = sum(one.seconds for one in for_elements), sum(one.count for one in for_elements)
+        seconds *= _own_share(observed, where)
         if count:
             steps = observed.time.steps
             evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / count)} each."
             at, text, fix, code = _stage(observed, where)
             yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
-        if opened := sum(one.count for one in waits if one.detail == OPEN):
-            between = sum(one.seconds for one in waits if one.detail in (OPEN, CLOSE))
+        if opened := sum(one.count for one in of_line if one.detail == OPEN):
+            between = sum(one.seconds for one in of_line if one.detail in (OPEN, CLOSE))
             yield _reopened(observed, where, opened, between)
+
+
+def _own_share(observed: Observed, where: Where | None) -> float:
+    """Share of the waits of a line that is not for the other workers of a cluster."""
+    worker = next((one for task, one in observed.capture.trainers if task.name == observed.time.worker), None)
+    if worker is None:
+        return 1.0
+    whole, peers = waits(worker).get(where), peer_waits(worker).get(where)
+    return 1 - peers.waited / whole.waited if whole is not None and peers is not None and whole.waited else 1.0
 
 
 def _reopened(observed: Observed, where: Where | None, opened: int, seconds: float) -> Candidate:
