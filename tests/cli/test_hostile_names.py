@@ -73,6 +73,7 @@ COUNTED: dict[str, Callable[[str], int]] = {
     "grouped": lambda text: len(re.findall(r"(?m)^ +5:10 +warning\[GPU101\] ", text)),
     "pylint": lambda text: len(re.findall(r"(?m):5: \[GPU101\(", text)),
     "json": lambda text: sum(one["code"] == "GPU101" for one in json.loads(text)),
+    "json-full": lambda text: sum(one["code"] == "GPU101" for one in json.loads(text)["findings"]),
     "json-lines": lambda text: sum(json.loads(one)["code"] == "GPU101" for one in text.splitlines()),
     "sarif": lambda text: sum(one["ruleId"] == "GPU101" for one in json.loads(text)["runs"][0]["results"]),
     "gitlab": lambda text: sum(one["check_name"] == "hardcoded-device" for one in json.loads(text)),
