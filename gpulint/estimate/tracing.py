@@ -7,14 +7,16 @@ import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gpulint.estimate.graph import StepGraph
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.reader import CaptureError, read
 from gpulint.probe.capture.records import Where
 from gpulint.probe.launch.command import Simulated, Target, command_line
-from gpulint.probe.launch.program import Ended, run
+
+if TYPE_CHECKING:
+    from gpulint.probe.launch.program import Ended
 
 EXTENSION = "gpulint.estimate.agent"
 
@@ -60,6 +62,8 @@ def trace(
     by the name of an argument or the position in a dataset's element; None in a shape leaves its dimension. Raises
     OSError if the program cannot be started.
     """
+    from gpulint.probe.launch.program import run  # POSIX only: needs pseudo-terminals
+
     with tempfile.TemporaryDirectory(prefix="gpulint-estimate-") as directory:
         output, capture = os.path.join(directory, "step"), os.path.join(directory, "capture")
         simulated = Simulated(gpus)
