@@ -384,7 +384,6 @@ def update(tape, loss):
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 
 
-@tf.function
 def step(x):
     with tf.GradientTape(persistent=True) as tape:
         loss = tf.reduce_mean(model(x))

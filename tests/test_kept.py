@@ -26,7 +26,7 @@ rows = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64)
 @tf.function
 def learn(x):
     with tf.GradientTape() as tape:
-        error = tf.reduce_mean(net(x) ** 2)
+        error = tf.reduce_mean(net(x) ** 2, axis=1)
     optimizer.apply_gradients(zip(tape.gradient(error, net.trainable_variables), net.trainable_variables))
     return error
 
@@ -40,7 +40,7 @@ def measured(x):
 
 def shown(x):
     error = learn(x)
-    return float(error) if robust else error
+    return error.numpy() if robust else error
 
 
 class Plain:
@@ -81,7 +81,8 @@ EACH = "for i in range(90000):\n    x = tf.random.normal((16, 4))\n"
 
 CASES = [
     ("one of two tensors", EACH + "    errors.append(measured(x))", {"GPU307"}),
-    ("a tensor or a number", EACH + "    errors.append(shown(x))", set()),
+    ("a single number", EACH + "    errors.append(tf.reduce_mean(learn(x)))", set()),
+    ("a tensor or an array", EACH + "    errors.append(shown(x))", set()),
     ("what a method of one of two objects gives", EACH + "    errors.append(worker.step(x))", {"GPU307"}),
     ("a list and one more", EACH + "    errors = errors + [learn(x)]", {"GPU307"}),
     ("a tuple and one more", "errors = ()\n" + EACH + "    errors = errors + (learn(x),)", {"GPU307"}),

@@ -12,11 +12,11 @@ from tests.programs import FIXTURES, Program, programs, read_program
 PROGRAMS = programs()
 
 FLAGGED_TWICE = (
-    *(f"GPU{number}" for number in range(101, 108)),
-    *(f"GPU{number}" for number in range(201, 216)),
+    *(f"GPU{number}" for number in (*range(101, 106), 107)),
+    *(f"GPU{number}" for number in (*range(201, 204), *range(205, 211), *range(212, 216))),
     *(f"GPU{number}" for number in range(301, 309)),
-    *(f"GPU{number}" for number in range(401, 405)),
-    *(f"GPU{number}" for number in range(501, 510)),
+    *(f"GPU{number}" for number in range(402, 405)),
+    *(f"GPU{number}" for number in (*range(501, 507), 508, 509)),
     *(f"GPU{number}" for number in range(601, 605)),
     *(f"GPU{number}" for number in range(701, 705)),
     "GPU901",

@@ -18,6 +18,7 @@ from gpulint.output import plan_events, plan_json, plan_text
 from gpulint.output.summary import number
 from gpulint.output.view import place
 from gpulint.places import Span
+from gpulint.settings import SettingsError
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import CannotParse
@@ -49,16 +50,18 @@ def command(
     """
     finder = options.finder(configs, isolated, {}, target_tensorflow, trust)
     is_one = len(paths) == 1 and not os.path.isdir(paths[0])
-    try:
-        files = list(paths) if is_one else discover(paths, finder)
-    except MissingPath as error:
-        raise UserError(f"{error}: no such file or directory") from None
     checker = Checker(finder, Catalogue(()))
     shown, failed = [], False
-    for file in files:
-        text, complete = _plan(checker, file, output_format, events, options.use_color(color), is_one)
-        failed = failed or not complete
-        shown += [text] if text is not None else []
+    try:
+        files = list(paths) if is_one else discover(paths, finder)
+        for file in files:
+            text, complete = _plan(checker, file, output_format, events, options.use_color(color), is_one)
+            failed = failed or not complete
+            shown += [text] if text is not None else []
+    except MissingPath as error:
+        raise UserError(f"{error}: no such file or directory") from None
+    except SettingsError as error:
+        raise UserError(str(error)) from None
     options.say_each(finder.notes)
     if is_one or output_format != "json":
         click.echo("\n".join(shown), nl=output_format == "json" and bool(shown))

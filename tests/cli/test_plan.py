@@ -114,3 +114,13 @@ def test_conditions_are_spelled_out(in_folder: Path) -> None:
     notes = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "train.py"]).stdout)["notes"]
     because = [one["because"] for one in notes if "MirroredStrategy" in one["text"]]
     assert because == ["a and b", "isinstance(a, (list, tuple))", "sys.argv[1] == 'x'"]
+
+
+def test_settings_of_a_directory_that_cannot_be_read_are_one_line(in_folder: Path) -> None:
+    (in_folder / "project").mkdir()
+    (in_folder / "project" / "gpulint.toml").write_text('[lint]\nselect = "GPU1"\n')
+    (in_folder / "project" / "train.py").write_text(PROGRAM)
+    result = CliRunner().invoke(main, ["plan", "."])
+    assert result.exit_code == 2
+    assert "project/gpulint.toml:2: `lint.select` must be a list of strings" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
