@@ -18,7 +18,8 @@ class Workers:
 
 
 def chosen(name):
-    if name == "several machines":  # TF_CONFIG comes from whoever starts it
+    if name == "several machines":
+        # TF_CONFIG comes from whoever starts it
         return tf.distribute.MultiWorkerMirroredStrategy()
     return tf.distribute.MirroredStrategy()
 """

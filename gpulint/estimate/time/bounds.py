@@ -53,6 +53,11 @@ class Job:
     times: float
     is_compiled: bool
 
+    @property
+    def may_be_fused(self) -> bool:
+        """Whether XLA may fuse it with others, so that its tensors need not go through memory."""
+        return self.is_compiled and not self.work.is_matrix
+
 
 @dataclass(frozen=True, slots=True)
 class Steps:
@@ -90,8 +95,8 @@ class Steps:
 
     @property
     def bytes(self) -> float:
-        """Bytes that kernels read and write."""
-        return sum(job.work.bytes * job.times for job in self.jobs)
+        """Bytes that kernels read and write, those of operations that may be fused left out."""
+        return sum(job.work.bytes * job.times for job in self.jobs if not job.may_be_fused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +192,9 @@ def bounds(steps: Steps, card: Card, launch: float = LAUNCH) -> Bounds:
     for job in steps.jobs:
         if not job.is_compiled:
             lines[job.line][0] += launch * job.times
-        computing, moving = _computing(job.work, card), _moving(job.work, card)
-        if job.is_compiled and not job.work.is_matrix:
+        if job.may_be_fused:
             continue
+        computing, moving = _computing(job.work, card), _moving(job.work, card)
         lines[job.line][1 if computing > moving else 2] += max(computing, moving) * job.times
     sums = [sum(parts[number] for parts in lines.values()) for number in range(3)]
     return Bounds(

@@ -34,7 +34,7 @@ def active(steps: Steps, found: Bounds, card: Card) -> str:
         return f"bound by the input: {in_words(steps.input_bytes)} a step take {duration(found.copy)} to copy"
     if found.active == "compute":
         return f"compute-bound: {duration(found.compute)} of matrix products at the card's peak"
-    return f"memory-bound: kernels move {in_words(steps.bytes)} a step, {duration(found.memory)} at full bandwidth"
+    return f"memory-bound: kernels move {in_words(steps.bytes)} a step, which takes at least {duration(found.memory)}"
 
 
 def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | None, found: Bounds) -> Iterator[str]:

@@ -38,7 +38,7 @@ def test_what_bounds_the_time() -> None:
     text = "\n".join(shown())
     assert "Time of a step: lower bounds, no prediction" in text
     assert "    launch       64 µs  █" in text
-    assert "Memory-bound: kernels move 2 GiB a step, 451 µs at full bandwidth." in text
+    assert "Memory-bound: kernels move 2 GiB a step, which takes at least 451 µs." in text
     assert "Launch-bound: the host needs 64 µs for 2 operations; how fast the card is, is unknown" in text
     assert "8 GPUs: at most" in text
     assert "8 GPUs: unknown, since the link between them is" in text

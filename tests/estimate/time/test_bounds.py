@@ -57,6 +57,7 @@ def test_what_xla_compiles_counts_products_alone() -> None:
     found = bounds(steps, T4)
     assert (steps.operations, steps.launches, found.launch, found.memory) == (2, 0, CALL, 0)
     assert found.compute == pytest.approx(2 * 65536 * 4096 * 4096 / 8.1e12)
+    assert steps.bytes == 4 * (2 * 65536 * 4096 + 4096 * 4096)
 
 
 def test_the_busiest_device_bounds_the_step() -> None:
