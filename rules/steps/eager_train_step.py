@@ -84,8 +84,8 @@ class EagerTrainStep(Rule):
     compiled one passes on.
 
     ## Fix
-    Unsafe, if the step is a function of its own and nothing in it needs the values of tensors: decorates it with
-    `@tf.function`. Its Python code then runs when it is traced, not in every step.
+    Unsafe, if the step with its update is a function of its own and nothing in it needs the values of tensors:
+    decorates it with `@tf.function`. Its Python code then runs when it is traced, not in every step.
 
     ## At run time
     The log of eager operations.
@@ -199,6 +199,7 @@ class EagerTrainStep(Rule):
             if step in told and place == taken.tape.site:
                 continue
             told.add(step)
+            updates_inside = any(caller.definition == place for caller in callers(event.where.caller))
             report = Report(
                 place,
                 "the training step runs eagerly",
@@ -209,7 +210,7 @@ class EagerTrainStep(Rule):
                     loops.compiled,
                     place,
                 )
-                if place != taken.tape.site
+                if place != taken.tape.site and updates_inside
                 else None,
                 happens_at=event.site,
             )
