@@ -352,15 +352,22 @@ def test_configurations_and_comments_may_name_rules_that_are_not_loaded(reposito
 
 def test_a_rule_on_the_command_line_that_is_not_loaded_is_exit_status_2(repository: Repository) -> None:
     Path("pinned.py").write_text("import tensorflow as tf\n\nwith tf.device('/gpu:0'):\n    x = tf.zeros(4)\n")
-    for option in ("--select", "--ignore", "--extend-select", "--per-file-ignores"):
-        value = "*.py:ACM001" if option == "--per-file-ignores" else "GPU101,ACM001"
+    for option in ("--select", "--extend-select"):
         for more in ([], ["--exit-zero"], ["--show-files"], ["--show-settings"], ["--diff"]):
-            result = run("check", option, value, *more)
+            result = run("check", option, "GPU101,ACM001", *more)
             assert (result.exit_code, repository.ran) == (2, False), (option, more)
             assert result.stderr.count("there is no rule `ACM001`") == 1
     assert "GPU101" in run("check", "--select", "GPU101,ACM001").stdout, "the run goes on"
     assert run("check", "--config", "lint.select=['ACM001']").exit_code == 2
     assert run("check", "--select", "GPU101").exit_code == 1
+
+
+def test_a_rule_that_is_not_loaded_can_be_turned_off(repository: Repository) -> None:
+    Path("pinned.py").write_text("import tensorflow as tf\n\nwith tf.device('/gpu:0'):\n    x = tf.zeros(4)\n")
+    for option, value, status in (("--ignore", "GPU101,ACM001", 0), ("--per-file-ignores", "*.py:ACM001", 1)):
+        result = run("check", option, value)
+        assert (result.exit_code, repository.ran) == (status, False), option
+        assert result.stderr.count("`ACM001`") == 1
 
 
 def test_the_page_of_a_rule_that_is_not_loaded_is_one_line_and_status_2(repository: Repository) -> None:
