@@ -101,6 +101,6 @@ def test_old_arguments_alone_make_no_file_one_of_tensorflow_1(tmp_path: Path) ->
 @pytest.mark.parametrize(("target", "expected"), [("2.12", set()), ("2.21", {"GPU901"})])
 def test_what_is_refused_in_one_branch_only_is_taken(target: str, expected: set[str], tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(f'[tool.gpulint]\ntarget-tensorflow = "{target}"\n', encoding="utf-8")
-    use = "tf.keras.models.save_model(model, 'saved', save_traces=False)"
+    use = "tf.keras.models.save_model(model, 'saved.keras', save_traces=False)"
     (tmp_path / "program.py").write_text(MODEL.format(use=use), encoding="utf-8")
     assert codes_of(gpulint.check_paths([tmp_path])) == expected

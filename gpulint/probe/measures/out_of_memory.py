@@ -46,10 +46,13 @@ class Fitting(NamedTuple):
 
 
 def refused(capture: Capture) -> Refused | None:
-    """The failed allocation that ended the program. An error that names no device is the GPU's if there is one GPU."""
+    """The failed allocation that ended the program. An error that names no device is the GPU's if there is one GPU, unless
+    it is simulated: then it shares its allocator with the host."""
     found = next(_read(capture.error), None)
+    if found is None or found.device or capture.simulated:
+        return found
     gpus = [device for device in capture.own_devices if device.startswith("GPU")]
-    return found._replace(device=gpus[0]) if found is not None and not found.device and len(gpus) == 1 else found
+    return found._replace(device=gpus[0]) if len(gpus) == 1 else found
 
 
 def retried(capture: Capture) -> int:
