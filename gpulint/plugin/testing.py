@@ -53,7 +53,7 @@ def assert_reports(rule: type[Rule], program: str, target: str = "") -> None:
     expected = [
         row
         for row, line in enumerate(text.split("\n"), 1)
-        if (found := _EXPECT.search(line)) and rule.code in re.split(r"\s*,\s*", found["codes"])
+        if (found := _EXPECT.search(line)) and rule.code in re.findall(r"\w+", found["codes"])
     ]
     reported = sorted(one.span.row for one in reports(rule, program, target))
     if reported != expected:

@@ -69,7 +69,7 @@ def test_a_link_out_of_the_project_is_not_written_through(project: Path, link: s
     assert contents(home) == before
     assert (project / "own.py").read_text() == written
     if link == "folder":
-        assert "a link to a directory elsewhere" in done.stderr
+        assert "a link to a directory outside the search" in done.stderr
     else:
         assert done.stderr.count(OUTSIDE) == (2 if link == "chain" else 1) and done.exit_code == 1, done.output
 
