@@ -46,8 +46,8 @@ class Fitting(NamedTuple):
 
 
 def refused(capture: Capture) -> Refused | None:
-    """The failed allocation that ended the program. An error that names no device is the GPU's if there is one GPU, unless
-    it is simulated: then it shares its allocator with the host."""
+    """The failed allocation that ended the program. An error that names no device is the GPU's if there is one GPU,
+    unless it is simulated: then it shares its allocator with the host."""
     found = next(_read(capture.error), None)
     if found is None or found.device or capture.simulated:
         return found
