@@ -6,14 +6,14 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import click
 
 from gpulint.cli import options
 from gpulint.cli.options import UserError
-from gpulint.cli.probing import require_notebook
+from gpulint.cli.probing import require_notebook, target_of
 from gpulint.estimate import cards
 from gpulint.estimate.cards import Card, UnknownCard
 from gpulint.estimate.estimating import estimated
@@ -82,9 +82,9 @@ def _shapes(
     "? leaves one open; can be repeated.",
 )
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Stop the program after S seconds.")
-@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Form of the report.")
-@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there.")
-@click.option("--html", "html_path", metavar="FILE", help="Write the report as a page to this file, too.")
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Output format.")
+@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report to this file.")
+@click.option("--html", "html_path", metavar="FILE", help="Also write the report as an HTML page to this file.")
 @options.color
 def command(
     script: str | None,
@@ -112,8 +112,7 @@ def command(
     """
     if not (module or script):
         raise UserError("name a program: gpulint estimate SCRIPT, or -m MODULE")
-    given = (script, *arguments) if module and script else arguments
-    target = Target(module or script or "", module is not None, tuple(given))
+    target = target_of(script, module, arguments)
     wanted = Wanted(chosen, gpus, batch, shapes, timeout)
     sys.exit(report(target, wanted, output_format, output_file, html_path, color))
 
@@ -140,7 +139,7 @@ def report(
     if target.is_notebook:
         require_notebook(target)
     for path in filter(None, (output_file, html_path)):
-        _file(check_writable, path)
+        options.on_file(check_writable, path)
     gpus = wanted.gpus
     traced = trace(target, gpus=gpus or 1, batch=wanted.batch, shapes=wanted.shapes, timeout=wanted.timeout or None)
     if isinstance(traced, NotTraced):
@@ -152,13 +151,13 @@ def report(
     width = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
     text = render(output_format, found, not output_file and options.use_color(color), width=width)
     if output_file:
-        _file(write, output_file, text)
+        options.on_file(write, output_file, text)
     else:
         click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
     if html_path:
         from gpulint.estimate.report import page
 
-        _file(write, html_path, page.render(found, shlex.join(target.words)))
+        options.on_file(write, html_path, page.render(found, shlex.join(target.words)))
     answers = {one.memory.fits if one.memory is not None else "unknown" for one in found.cards}
     return 0 if wanted.cards is None else 1 if "no" in answers else 3 if "unknown" in answers else 0
 
@@ -208,10 +207,3 @@ def _status(found: NotTraced) -> int:
     if found.reason == "stopped":
         return 124
     return 4 if found.reason == "died" else 3
-
-
-def _file(use: Callable[..., None], path: str, *text: str) -> None:
-    try:
-        use(path, *text)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None

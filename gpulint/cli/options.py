@@ -86,6 +86,14 @@ def finder(
     return found
 
 
+def on_file(use: Callable[..., None], path: str, *text: str) -> None:
+    """Calls `use` with a path. Raises UserError for an error of the system."""
+    try:
+        use(path, *text)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from None
+
+
 def use_color(choice: str) -> bool:
     """Whether to use color: by option, else by NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, else if output is a terminal."""
     if choice != "auto":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
 from typing import ClassVar
 
 import click
@@ -17,7 +16,7 @@ from gpulint.cli.estimate import Wanted, named_cards
 from gpulint.cli.estimate import report as estimate
 from gpulint.cli.grouped import Grouped
 from gpulint.cli.options import UserError
-from gpulint.cli.probing import probed
+from gpulint.cli.probing import probed, target_of
 from gpulint.estimate.cards import Card
 from gpulint.estimate.report import FORMATS as ESTIMATED
 from gpulint.linting import pack
@@ -31,7 +30,7 @@ from gpulint.probe.expectations import levels
 from gpulint.probe.expectations.expectation import Run, UserExpectation
 from gpulint.probe.expectations.findings import findings_of
 from gpulint.probe.expectations.requested import requested_expectations
-from gpulint.probe.launch.command import Simulated, Target
+from gpulint.probe.launch.command import Simulated
 from gpulint.probe.placement_log.log_file import capture_of_log
 from gpulint.probe.report import FORMATS, RunReport, render, tensorboard
 from gpulint.probe.report.file import check_writable, write
@@ -217,12 +216,11 @@ def command(
     if on_cards is not None:
         if simulate_gpus is None or output_format not in ESTIMATED:
             raise UserError(f"--gpu needs --simulate-gpus N, and reports as {' or '.join(ESTIMATED)}")
-        given = (script, *arguments) if module and script else arguments
         wanted = Wanted(on_cards, simulate_gpus, timeout=settings.probe.timeout or None)
-        target = Target(module or script or "", module is not None, tuple(given))
+        target = target_of(script, module, arguments)
         sys.exit(estimate(target, wanted, output_format, output_file, html_path, color))
     for path in filter(None, (output_file, html_path, trace_path)):
-        _file(check_writable, path)
+        options.on_file(check_writable, path)
     columns = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
     in_color = not output_file and options.use_color(color)
     if pair is not None:
@@ -231,7 +229,7 @@ def command(
         comparison = comparison_of(pair, settings, expected)
         _emit(rendered(comparison, output_format, in_color, columns), output_file)
         if html_path:
-            _file(write, html_path, page_of(comparison))
+            options.on_file(write, html_path, page_of(comparison))
         worse = comparison.regressions(most_growth / 100) if most_growth is not None else ()
         sys.exit(1 if worse and not exit_zero else 0)
     traces = _traces(log_directory, profile_steps and not (simulate_gpus or local_workers)) if log_directory else ""
@@ -243,8 +241,7 @@ def command(
         elif log_path is not None:
             capture = capture_of_log(log_path)
         else:
-            given = (script, *arguments) if module and script else arguments
-            target = Target(module or script or "", module is not None, tuple(given))
+            target = target_of(script, module, arguments)
             simulated = Simulated(simulate_gpus or 0, simulate_memory or 0)
             capture = probed(
                 target, finder, capture_path, settings, no_jit, simulated, profile_steps, traces, local_workers
@@ -273,11 +270,11 @@ def command(
         raise _damaged(replay or merge, error) from None
     _emit(text, output_file)
     if html_path:
-        _file(write, html_path, shown)
+        options.on_file(write, html_path, shown)
     if trace_path:
-        _file(write, trace_path, traced)
+        options.on_file(write, trace_path, traced)
     if log_directory:
-        _file(lambda path: tensorboard.write(path, report, traces), log_directory)
+        options.on_file(lambda path: tensorboard.write(path, report, traces), log_directory)
     if whose == "program":
         status = status_of_program(capture.end, status)
     elif exit_zero:
@@ -287,7 +284,7 @@ def command(
 
 def _emit(text: str, path: str | None) -> None:
     if path:
-        _file(write, path, text)
+        options.on_file(write, path, text)
     else:
         click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
 
@@ -318,19 +315,12 @@ def _expected(settings: Settings, given: tuple[str, ...]) -> list[UserExpectatio
         raise UserError(str(error)) from None
 
 
-def _file(use: Callable[..., None], path: str, *text: str) -> None:
-    try:
-        use(path, *text)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None
-
-
 def _traces(log_directory: str, is_kept: object) -> str:
     """Temporary directory for traces until they are moved to a log directory, "" if none are kept. Raises UserError if
     the log directory cannot be written."""
     if not tensorboard.is_available():
         raise UserError(tensorboard.MISSING)
-    _file(tensorboard.check_directory, log_directory)
+    options.on_file(tensorboard.check_directory, log_directory)
     if not is_kept:
         return ""
     return click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="gpulint-"))

@@ -93,6 +93,13 @@ def probed(
     return capture
 
 
+def target_of(script: str | None, module: str | None, arguments: tuple[str, ...]) -> Target:
+    """The program that the command line names; behind `-m MODULE` every word is the program's."""
+    if module is None:
+        return Target(script or "", arguments=arguments)
+    return Target(module, True, (script, *arguments) if script else arguments)
+
+
 def require_notebook(target: Target) -> None:
     """Raises UserError if a notebook cannot be run."""
     if target.arguments:
