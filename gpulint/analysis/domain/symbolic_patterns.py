@@ -92,6 +92,25 @@ def is_next_batch(value: Value, loop: Loop) -> bool:
     return is_own and any(words(one) & _BATCHES for one in loop.names)
 
 
+def is_of_batch(value: Value, loop: Loop) -> bool:
+    """Whether a value is, or is computed from, what a loop calls its batch."""
+    if type(value) is not Unknown or not any(words(one) & _BATCHES for one in loop.names):
+        return False
+    sources = {symbol_of(one) for one in iterated_sources(loop.iterable) if isinstance(one, Value)}
+    return _is_element_of(value.symbol, frozenset(sources))
+
+
+def _is_element_of(name: Any, sources: frozenset[Symbol]) -> bool:
+    """Whether a symbol contains an element of one of these collections."""
+    if not isinstance(name, Symbol):
+        return type(name) is tuple and any(_is_element_of(part, sources) for part in name)
+    if name.words.isdisjoint(_ROUND):
+        return False
+    return (name.parts[0] == "item" and name.parts[1] in sources) or any(
+        _is_element_of(part, sources) for part in name.parts[1:]
+    )
+
+
 _FLOWS = frozenset({"flow", "flow_from_dataframe", "flow_from_directory"})
 """Methods of `ImageDataGenerator` that create batches."""
 
