@@ -153,6 +153,15 @@ def _flat(parts: tuple[Any, ...]) -> Iterator[Any]:
             yield part
 
 
+def is_iterated(name: Symbol) -> bool:
+    """Whether a symbol is an element of what a loop iterates over, or a part of one, as in a loop over `zip`."""
+    while name.parts[0] in ("item", "turn"):
+        if name.parts[0] == "item" and isinstance(name.parts[-1], Site):
+            return True
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    return False
+
+
 def is_single(value: Value) -> bool:
     """Whether a value is a batch of one example."""
     if isinstance(value, Tensor):
