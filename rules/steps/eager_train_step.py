@@ -28,7 +28,7 @@ class EagerTrainStep(Rule):
 
     ## What it does
     Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop runs and that no
-    `tf.function` compiles, and `apply_gradients` outside the `tf.function` that takes the gradients: one finding for
+    `tf.function` compiles, also one that assigns the weights itself, and `apply_gradients` outside the `tf.function` that takes the gradients: one finding for
     each training loop.
 
     ## Why is this bad
