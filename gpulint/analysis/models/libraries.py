@@ -109,7 +109,8 @@ class Libraries(LibrarySemantics):
         if isinstance(container, Tensor):
             return tensors.item(self._machine, container, key, node)
         if isinstance(container, PerReplica):
-            return PerReplica(container.site, container.strategy, Tensor(self._machine.site(node)))
+            part = Tensor(self._machine.site(node))
+            return PerReplica(container.site, container.strategy, part, from_data=container.from_data)
         if isinstance(container, LibraryName) and container.name == "os.environ":
             return environment_read(self._machine, key)
         return None
@@ -137,7 +138,7 @@ class Libraries(LibrarySemantics):
         if isinstance(value, Tensor):
             return tensors.unpacked(value, site)
         if isinstance(value, PerReplica):
-            return PerReplica(value.site, value.strategy, Tensor(site))
+            return PerReplica(value.site, value.strategy, Tensor(site), from_data=value.from_data)
         if isinstance(value, DeviceList):
             return ListedDevice(value, index)
         return value if tf_data.is_several(value) else None
