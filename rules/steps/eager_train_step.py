@@ -28,8 +28,8 @@ class EagerTrainStep(Rule):
 
     ## What it does
     Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop runs and that no
-    `tf.function` compiles, also one that assigns the weights itself, and `apply_gradients` outside the `tf.function` that takes the gradients: one finding for
-    each training loop.
+    `tf.function` compiles, also one that assigns the weights itself, and `apply_gradients` outside the `tf.function`
+    that takes the gradients: one finding for each training loop.
 
     ## Why is this bad
     Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
