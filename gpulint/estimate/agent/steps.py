@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from gpulint.estimate.agent.eager import steps_around
-from gpulint.estimate.agent.graphs import Captured, Read, Reader, Shape
+from gpulint.estimate.agent.graphs import Captured, Read, Reader
+from gpulint.estimate.agent.inference import Shape
 from gpulint.estimate.agent.names import GRADIENT, UPDATES
 from gpulint.estimate.agent.opened import Shapes, Unknown, batch_of, opened
 from gpulint.estimate.agent.pieces import Pieces
@@ -94,13 +95,26 @@ class StepWatch:
                 try:
                     concrete = function.get_concrete_function(*arguments, **keywords)
                 except Exception as error:
-                    return error
+                    if not self._initialized(function):
+                        return error
+                    concrete = function.get_concrete_function(*arguments, **keywords)
                 if not takes_gradients(concrete.graph):
                     return None
                 place = self.places.of_function(function.python_function) or self.places.here()
                 self._write(_name(function), place, function, concrete, arguments, keywords)
         finally:
             self._is_busy = False
+
+    def _initialized(self, function: Any) -> bool:
+        """Gives variables of a training step values, where those of its own are computed in the step: replicas copy
+        them from the first one, which leaves nothing to run before the step. Returns whether there are any."""
+        traced = getattr(function, "_concrete_variable_creation_fn", None)
+        if traced is None or not takes_gradients(traced.graph):
+            return False
+        variables = [one for one in (reference() for reference in function._created_variables or ()) if one is not None]
+        for one in variables:
+            one.assign(self._tensorflow.zeros(one.shape, one.dtype))
+        return bool(variables)
 
     def _eager(self, frame: Any) -> None:
         """A gradient is taken eagerly: the innermost function around it that can be traced is the step."""
