@@ -178,8 +178,6 @@ class StepGraph:
     """Whether the runtime's graph optimizer (Grappler) has been applied."""
     precision: str = "float32"
     """Name of the Keras dtype policy in force."""
-    variables_change: bool = True
-    """Whether the step itself updates its variables; False if the program does that outside."""
     unknown: tuple[str, ...] = ()
     """Dimensions that stay unknown, as users know them: `x[1]`."""
 
@@ -240,7 +238,6 @@ def _packed(graph: StepGraph) -> dict[str, Any]:
         "is_compiled": graph.is_compiled,
         "is_optimized": graph.is_optimized,
         "precision": graph.precision,
-        "variables_change": graph.variables_change,
         "unknown": graph.unknown,
     }
 
@@ -261,7 +258,6 @@ def _unpacked(value: dict[str, Any]) -> StepGraph:
         is_compiled=value["is_compiled"],
         is_optimized=value["is_optimized"],
         precision=value["precision"],
-        variables_change=value["variables_change"],
         unknown=tuple(value["unknown"]),
     )
 

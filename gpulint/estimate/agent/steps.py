@@ -186,7 +186,6 @@ class StepWatch:
         if self.settings.shapes or not _is_general(concrete):
             with suppress(Exception):  # it needs its batch size: only one can be examined
                 general = traced(None)
-        _build(Inventory(), general)
         is_compiled = bool(function._jit_compile)
         reading = _Reading(self, name, place, general, is_compiled)
         graphs, sizes = [reading.graph(batch)], [batch]
@@ -241,6 +240,7 @@ class _Reading:
             watch.settings.gpus,
         )
         self._inputs = [tensor for tensor in concrete.graph.inputs if tensor.op.name not in captured]
+        self._kept = [inner for outer, inner in concrete.graph.captures if inner.op.name not in self._captured]
         self.is_open = any(_open(tensor) for tensor in self._inputs) or _has_open_elements(concrete)
         """Whether the batch was left open."""
 
@@ -252,6 +252,8 @@ class _Reading:
                 shapes[tensor.op.name] = _sized(tuple(tensor.shape.as_list()), batch)
         read = self._reader.read(shapes, lambda shape: _sized(shape, batch))
         parameters = {operation: index for index, operation in enumerate(read.body.parameters)}
+        if not self._updates(read):
+            self._build_optimizers()
         filename, row = (self._place[0], self._place[1]) if self._place is not None else ("", 0)
         return StepGraph(
             name=self._name,
@@ -259,7 +261,7 @@ class _Reading:
             row=row,
             body=read.body,
             functions=read.functions,
-            variables=tuple(self._variables(read, parameters)),
+            variables=(*self._variables(read, parameters), *self._tensors(read, parameters)),
             arguments=tuple(_arguments(read, parameters, shapes)),
             batch=batch,
             replicas=max((one.copies for one in self._captured.values()), default=1),
@@ -267,9 +269,32 @@ class _Reading:
             is_compiled=self._is_compiled or read.is_compiled,
             is_optimized=read.is_optimized,
             precision=_policy(),
-            variables_change=_has(self._concrete.graph, lambda one: one.type.startswith(UPDATES)),
             unknown=tuple(dict.fromkeys(_unknown(read))),
         )
+
+    def _updates(self, read: Read) -> bool:
+        """Whether the step updates weights; in functions that it calls, whether it updates anything."""
+        weights = {read.names.get(name) for name, one in self._captured.items() if one.is_trainable}
+        updates = (one for one in read.body.operations if one.type.startswith(UPDATES))
+        return any(one.inputs[0].operation in weights for one in updates) or any(
+            one.type.startswith(UPDATES) for function in read.functions.values() for one in function.operations
+        )
+
+    def _build_optimizers(self) -> None:
+        """Creates the slots of optimizers that the step leaves to the program, such as after accumulating gradients."""
+        weights = list(self._concrete.graph.trainable_variables)
+        for optimizer in self._inventory.optimizers:
+            if weights and not getattr(optimizer, "built", True):
+                optimizer.build(weights)
+        self._inventory = Inventory()
+
+    def _tensors(self, read: Read, parameters: Mapping[int, int]) -> Iterator[Variable]:
+        """Tensors that the function captures: the program keeps them on the GPU as it does variables."""
+        for tensor in self._kept:
+            size = Tensor(tensor.dtype.base_dtype.name, tuple(tensor.shape.as_list()) if tensor.shape.rank else ())
+            if size.dtype not in ("resource", "variant", "string", "int32"):  # on the host
+                entered = parameters.get(read.names.get(tensor.op.name, -1))
+                yield Variable("", size, parameter=entered)
 
     def _variables(self, read: Read, parameters: Mapping[int, int]) -> Iterator[Variable]:
         entered = {id(one.variable.handle): name for name, one in self._captured.items()}
@@ -327,16 +352,6 @@ def _name(function: Any) -> str:
 def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
-
-
-def _build(inventory: Inventory, concrete: Any) -> None:
-    """Creates the slots of optimizers that the step leaves to the program."""
-    trainable = list(concrete.graph.trainable_variables)
-    if _has(concrete.graph, lambda one: one.type.startswith(UPDATES)) or not trainable:
-        return
-    for optimizer in inventory.optimizers:
-        if not getattr(optimizer, "built", True):
-            optimizer.build(trainable)
 
 
 def _open(tensor: Any) -> bool:
