@@ -8,14 +8,14 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from gpulint.estimate.agent.eager import steps_around
 from gpulint.estimate.agent.graphs import Captured, Read, Reader
 from gpulint.estimate.agent.inference import Shape
-from gpulint.estimate.agent.names import GRADIENT, UPDATES
+from gpulint.estimate.agent.names import GRADIENT, UPDATES, mentions
 from gpulint.estimate.agent.opened import Shapes, Unknown, batch_of, opened
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Layers, Sources
@@ -23,6 +23,7 @@ from gpulint.estimate.agent.variables import Inventory
 from gpulint.estimate.graph import INPUTS, Argument, StepGraph, Tensor, Variable
 from gpulint.probe.agent.places import Place, Places
 
+_TAPES = frozenset({"GradientTape", "gradients", "minimize", "apply_gradients"})
 _GENERATED = "__autograph_generated_file"
 
 
@@ -35,6 +36,13 @@ class Settings:
     batch: int | None = None
     shapes: Shapes | None = None
     gpus: int = 1
+
+
+class Trace(NamedTuple):
+    """A traced function, and whether it was traced for any batch, as far as it can be."""
+
+    concrete: Any
+    is_general: bool
 
 
 class StepWatch:
@@ -91,19 +99,41 @@ class StepWatch:
         """Traces a function before it is called. Returns the error if that fails: the call may do without."""
         self._is_busy = True
         try:
-            with self._tracing(), self.layers.noted():
+            with self._tracing(), self.layers.noted(), self._unobserved():
+                may_train = mentions(function.python_function, _TAPES)
                 try:
-                    concrete = function.get_concrete_function(*arguments, **keywords)
+                    trace = self._traced(function, arguments, keywords, may_train)
                 except Exception as error:
                     if not self._initialized(function):
                         return error
-                    concrete = function.get_concrete_function(*arguments, **keywords)
-                if not takes_gradients(concrete.graph):
+                    trace = self._traced(function, arguments, keywords, may_train)
+                if not takes_gradients(trace.concrete.graph):
                     return None
                 place = self.places.of_function(function.python_function) or self.places.here()
-                self._write(_name(function), place, function, concrete, arguments, keywords)
+                self._write(_name(function), place, function, trace, arguments, keywords)
         finally:
             self._is_busy = False
+
+    def _traced(self, function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], may_train: bool) -> Trace:
+        """The function for its arguments; if it may train, for any batch."""
+        batch = batch_of(self.pieces, (arguments, keywords), may_take=False) if may_train else None
+        if batch is not None and not self.settings.shapes:
+            with suppress(Exception):  # it needs its batch size
+                types = opened(self.pieces, [list(arguments), dict(keywords)], batch, {})
+                return Trace(function.get_concrete_function(*types[0], **types[1]), True)
+        concrete = function.get_concrete_function(*arguments, **keywords)
+        return Trace(concrete, not self.settings.shapes and _is_general(concrete))
+
+    @contextmanager
+    def _unobserved(self) -> Iterator[None]:
+        """A context in which nothing looks at single operations: the probe does, and takes its time."""
+        callbacks = self.pieces.context.context().op_callbacks
+        kept = list(callbacks)
+        callbacks.clear()
+        try:
+            yield
+        finally:
+            callbacks[:] = kept
 
     def _initialized(self, function: Any) -> bool:
         """Gives variables of a training step values, where those of its own are computed in the step: replicas copy
@@ -121,17 +151,17 @@ class StepWatch:
         self._is_busy = True
         failed = ""
         try:
-            with self._tracing(), self.layers.noted():
+            with self._tracing(), self.layers.noted(), self._unobserved():
                 for step in steps_around(frame, self.places.is_foreign):
                     try:
                         function = self._tensorflow.function(step.python, autograph=step.can_convert)
-                        concrete = function.get_concrete_function(*step.arguments, **step.keywords)
+                        trace = self._traced(function, step.arguments, step.keywords, may_train=True)
                     except Exception as error:
                         failed = failed or _first_line(error)
                         continue
-                    if takes_gradients(concrete.graph):
+                    if takes_gradients(trace.concrete.graph):
                         place = self.places.at(step.frame.f_code.co_filename, step.row)
-                        self._write(step.name, place, function, concrete, step.arguments, step.keywords, is_eager=True)
+                        self._write(step.name, place, function, trace, step.arguments, step.keywords, is_eager=True)
         finally:
             self._is_busy = False
         self._stop("eager", failed, self.places.of_frame(frame))
@@ -143,13 +173,13 @@ class StepWatch:
         name: str,
         place: Place | None,
         function: Any,
-        concrete: Any,
+        trace: Trace,
         arguments: Sequence[Any],
         keywords: Mapping[str, Any],
         is_eager: bool = False,
     ) -> NoReturn:
         try:
-            graphs = self._graphs(name, place, function, concrete, arguments, keywords)
+            graphs = self._graphs(name, place, function, trace, arguments, keywords)
         except Unknown as error:
             self._stop("dynamic", str(error), place)
         except Exception as error:
@@ -162,14 +192,14 @@ class StepWatch:
         name: str,
         place: Place | None,
         function: Any,
-        concrete: Any,
+        trace: Trace,
         arguments: Sequence[Any],
         keywords: Mapping[str, Any],
     ) -> list[StepGraph]:
         """The step for its batch size, and for twice as many examples. It is traced once with the batch left open, and
         for each size only if that leaves shapes open."""
         found = batch_of(self.pieces, (arguments, keywords))
-        batch = self.settings.batch or found or _batch_inside(concrete)
+        batch = self.settings.batch or found or _batch_inside(trace.concrete)
         if batch is None:
             raise Unknown("its batch size")
 
@@ -182,8 +212,8 @@ class StepWatch:
             named = opened(self.pieces, keywords, found, given, size)
             return again.get_concrete_function(*types, **named)
 
-        general = concrete
-        if self.settings.shapes or not _is_general(concrete):
+        general = trace.concrete
+        if not trace.is_general:
             with suppress(Exception):  # it needs its batch size: only one can be examined
                 general = traced(None)
         is_compiled = bool(function._jit_compile)
