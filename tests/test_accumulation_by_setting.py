@@ -1,4 +1,4 @@
-"""Loops that accumulate gradients on one side of a setting, and do something else on the other one."""
+"""Loops that accumulate gradients depending on a setting."""
 
 from __future__ import annotations
 

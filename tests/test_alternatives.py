@@ -1,4 +1,4 @@
-"""Pairs of programs in which something is one of two things: a dataset, the way to a model, the end of a sum."""
+"""Pairs of programs with two alternatives: of a dataset, of the way to a model, of the end of a sum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that functions, classes and methods of models do not take any more (GPU901), and those that they do."""
+"""Removed arguments of functions, classes and methods of models (GPU901), and arguments that still exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a project that its others import only where TensorFlow is another one than that of the present day."""
+"""Files that the other files of a project import only for another TensorFlow release."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def gathered(model, data):
 
 
 def reported(directory: Path, files: dict[str, str]) -> set[str]:
-    """The files in which names are said to be gone."""
+    """The files with findings about removed names."""
     for name, text in files.items():
         path = directory / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)

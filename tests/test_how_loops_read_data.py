@@ -1,4 +1,4 @@
-"""Ways to go over a pipeline in a training loop: in each epoch, or once into a list that is kept."""
+"""Ways to iterate over a pipeline in a training loop: in each epoch, or once into a list that is kept."""
 
 from __future__ import annotations
 

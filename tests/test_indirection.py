@@ -1,4 +1,5 @@
-"""Programs that reach what matters by a name, an annotation, a decorator or a tuple, beside ones that do it right."""
+"""Programs that reach the reported code through a name, an annotation, a decorator or a tuple, with correct
+look-alikes."""
 
 from __future__ import annotations
 
@@ -240,7 +241,7 @@ def test_an_annotated_result_of_a_library(tmp_path: Path) -> None:
     typed = " -> tf.keras.optimizers.Optimizer"
     assert codes_in(loop(typed), tmp_path) == {"GPU501"}
     assert codes_in(loop(typed, condition="number % 100 == 0"), tmp_path) == set()
-    assert codes_in(loop(), tmp_path) == {"GPU501"}  # whatever applies the gradients of a tape is an optimizer
+    assert codes_in(loop(), tmp_path) == {"GPU501"}  # an object that applies the gradients of a tape is an optimizer
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""Programs whose steps put tensors into lists: by which ways they grow, and for how long. Each stands beside ones that
-look like it."""
+"""Programs whose steps put tensors into lists, by the way that the lists grow and how long they live, with
+look-alikes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of programs that differ in what matters: found in real code, where one was right and the other was not."""
+"""Pairs of programs from real code, one correct and one not, that differ in one relevant point."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONG = (
     + "".join(f"    x = block(x, {size})\n" for size in range(1, 300))
     + "    return x\n\n\nnetwork(tf.keras.Input((8, 8, 3)))\ntf.keras.utils.multi_gpu_model(0)"
 )
-"""A network of which no more than a part is gone through."""
+"""A network that is too large to be analysed completely."""
 
 REMOVED = [
     ("a name", "import tensorflow as tf\ntf.keras.utils.multi_gpu_model(0)", {"GPU901"}),

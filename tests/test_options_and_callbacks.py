@@ -1,4 +1,4 @@
-"""Pairs of programs whose meaning hangs on what an option chooses, what Keras calls, or what another function does."""
+"""Pairs of programs whose findings depend on an option, on what Keras calls, or on another function."""
 
 from __future__ import annotations
 

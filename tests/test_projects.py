@@ -1,4 +1,4 @@
-"""What one file of a project says depends on how the others use it."""
+"""Findings in a file that depend on how other files of the project use it."""
 
 from __future__ import annotations
 

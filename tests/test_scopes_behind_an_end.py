@@ -1,4 +1,4 @@
-"""Scopes that a helper gives, and that the text enters where no run comes to."""
+"""Scopes that a helper returns, and that only unreachable code enters."""
 
 from __future__ import annotations
 

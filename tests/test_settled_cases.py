@@ -84,7 +84,7 @@ def test_what_python_gives_with_a_name(types: str, expected: set[str], tmp_path:
 
 
 def test_a_script_that_names_no_tensorflow_runs_what_trains(tmp_path: Path) -> None:
-    """The optimizer and the data are known there alone."""
+    """The optimizer and the data are known only there."""
     (tmp_path / "agent.py").write_text(LEARN)
     (tmp_path / "run.py").write_text("import agent\n\nagent.learn(agent.made(), 1000)\n")
     found = findings_of(gpulint.check_paths([tmp_path / "run.py", tmp_path / "agent.py"]))
@@ -598,7 +598,7 @@ def test_an_eager_condition_of_an_op_is_read(tmp_path: Path) -> None:
     [("2.21", "float32", {"GPU601"}), ("2.7", "float32", set()), ("2.7", "mixed_float16", {"GPU601"})],
 )
 def test_who_divides_by_the_loss_scale(release: str, policy: str, expected: set[str], tmp_path: Path) -> None:
-    """`apply_gradients` of a LossScaleOptimizer does in Keras 3, and does not in Keras 2 (run on both)."""
+    """`apply_gradients` of a LossScaleOptimizer unscales in Keras 3, but not in Keras 2 (run on both)."""
     loop = "\n@tf.function\ndef step(x):\n    eager_step(x)\n\nfor batch in data:\n    step(batch)\n"
     program = STEP.replace("\nmodel =", f'\ntf.keras.mixed_precision.set_global_policy("{policy}")\nmodel =')
     program = program.replace(

@@ -1,4 +1,4 @@
-"""Hand-written loops under a strategy, each right one beside a wrong one that looks like it."""
+"""Custom training loops under a strategy, each correct one beside a wrong look-alike."""
 
 from __future__ import annotations
 

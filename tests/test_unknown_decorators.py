@@ -1,4 +1,4 @@
-"""Training behind decorators of libraries that nobody here knows: what the function does says whether it is traced."""
+"""Training behind decorators of unknown libraries: what the function does shows whether it is traced."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Programs that look at tensors in their steps, on some ways through a step or on all. Each stands beside ones that
-look like it."""
+"""Programs that read tensors on some or all paths through a step, with look-alikes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are gone (GPU901), and objects, conditions and releases for which they are not."""
+"""Removed names (GPU901), and objects, conditions and releases to which they do not apply."""
 
 from __future__ import annotations
 

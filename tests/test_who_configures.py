@@ -1,4 +1,5 @@
-"""What configures GPUs and what the program runs: functions that nobody calls do nothing to it, nor it to them."""
+"""GPU configuration and the code that runs: functions that are never called neither affect the program nor are affected
+by it."""
 
 from __future__ import annotations
 

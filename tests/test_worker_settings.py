@@ -1,4 +1,4 @@
-"""Workers whose strategy and paths come of a file of settings, by helpers and their attributes."""
+"""Workers whose strategy and paths come from a settings file, through helpers and attributes."""
 
 from __future__ import annotations
 

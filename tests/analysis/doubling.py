@@ -1,4 +1,4 @@
-"""Programs that double a value row after row, then use it wherever a rule may read it."""
+"""Programs that double a value on each row and then use it wherever a rule may read it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import indent
 
 ROWS = 30
-"""Rows that double a value: walked without a memo, it would be walked a thousand million times."""
+"""Rows that double a value. A traversal without a memo would visit it a billion times."""
 
 HEADER = """\
 import contextlib, functools, json, math, os, pickle, subprocess
@@ -69,7 +69,7 @@ def parts(name: str) -> tuple[str, ...]:
 
 
 def program(rng: random.Random, row: str, uses: list[str]) -> bytes:
-    """A program in which `row` doubles some value, which `uses` read."""
+    """A program in which `row` doubles a value that `uses` read."""
     body = [f"v = {rng.choice(parts('values'))}"]
     body += [row.replace("{i}", str(number)) for number in range(ROWS)]
     body += [rng.choice(AROUND), *(indent(use, "    ") for use in uses)]
@@ -78,5 +78,5 @@ def program(rng: random.Random, row: str, uses: list[str]) -> bytes:
 
 
 def any_program(rng: random.Random) -> bytes:
-    """One of a random row and random uses."""
+    """A program of a random row and random uses."""
     return program(rng, rng.choice(parts("rows")), rng.sample(parts("uses"), 30))

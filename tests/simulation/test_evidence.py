@@ -1,4 +1,4 @@
-"""What passes on simulated GPUs has evidence, and what goes wrong there is found."""
+"""Checks that pass on simulated GPUs have evidence, and mistakes are found."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_what_a_loop_over_a_dataset_inside_a_function_runs_is_not_taken_for_seen
     block = the(inside, "expect-on")
     assert (block.status, block.observed) == (
         Status.INCONCLUSIVE,
-        "no graph was seen of the loop over a dataset in `epoch`",
+        "no graph was recorded for the loop over a dataset in `epoch`",
     )
     outside = rehearse(LOOP.format(body=ASSIGN, run="for x in data: compiled(x)"), 1)
     share, _ = stated.check(Run(outside.capture, requested=wanted))

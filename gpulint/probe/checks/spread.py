@@ -50,7 +50,7 @@ def _spread(capture: Capture, strategy: Strategy, devices: tuple[str, ...], subj
     observed = ", ".join(f"{device}: {done.by_device[device]} operations" for device in devices)
     observed += " in training steps" if done.steps else ""
     if idle and (done.unseen or not (done.steps or done.by_device)):
-        reason = f"no graph was seen of {', '.join(done.unseen)}" if done.unseen else "no training step was seen"
+        reason = f"no graph was recorded for {', '.join(done.unseen)}" if done.unseen else "no training step was seen"
         yield undecided(_SPREAD, Status.INCONCLUSIVE, subject, expected, reason)
     elif idle:
         code = "GPU203" if len(idle) == len(devices) else "GPU201"
