@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-VERSION = 1
+VERSION = 2
 """Version of the JSON form."""
 
 Group = Literal["weights", "slots", "other"]
@@ -27,6 +27,10 @@ WIDTHS: Mapping[str, int] = {
     "complex128": 16,
 }
 """Bytes of one element by dtype. Handles (`resource`, `variant`) and `string` are not in it: they are on the host."""
+
+
+INPUTS = frozenset({"IteratorGetNext", "OptionalGetValue"})
+"""Operations that give a batch out of an iterator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +161,8 @@ class StepGraph:
     batch: int | None = None
     """Examples per replica and step; None if unknown."""
     replicas: int = 1
-    steps: int = 1
-    """Training steps that one call of the body executes (`steps_per_execution`)."""
+    is_in_loop: bool = False
+    """Whether it is one iteration of a loop within the function that the program calls (`steps_per_execution`)."""
     is_compiled: bool = False
     """Whether XLA compiles the step or the part of it that computes gradients."""
     is_optimized: bool = False
@@ -213,7 +217,7 @@ def _packed(graph: StepGraph) -> dict[str, Any]:
         "arguments": [[a.name, _packed_tensor(a.tensor), a.parameter] for a in graph.arguments],
         "batch": graph.batch,
         "replicas": graph.replicas,
-        "steps": graph.steps,
+        "is_in_loop": graph.is_in_loop,
         "is_compiled": graph.is_compiled,
         "is_optimized": graph.is_optimized,
         "precision": graph.precision,
@@ -234,7 +238,7 @@ def _unpacked(value: dict[str, Any]) -> StepGraph:
         arguments=tuple(Argument(name, _unpacked_tensor(tensor), at) for name, tensor, at in value["arguments"]),
         batch=value["batch"],
         replicas=value["replicas"],
-        steps=value["steps"],
+        is_in_loop=value["is_in_loop"],
         is_compiled=value["is_compiled"],
         is_optimized=value["is_optimized"],
         precision=value["precision"],

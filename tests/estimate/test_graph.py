@@ -66,7 +66,7 @@ def graph() -> StepGraph:
         arguments=(Argument("x", Tensor("float32", (None, 3)), 0),),
         batch=4,
         replicas=2,
-        steps=5,
+        is_in_loop=True,
         is_compiled=True,
         is_optimized=True,
         precision="mixed_float16",

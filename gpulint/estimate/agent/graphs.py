@@ -7,14 +7,14 @@ replaced, Grappler optimizes the graph for GPUs as the runtime would, and Tensor
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gpulint.estimate.agent.inlining import Inlined
+from gpulint.estimate.agent.inlining import CHOICES, LOOPS, Inlined
+from gpulint.estimate.agent.names import GRADIENT
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Sources
 from gpulint.estimate.graph import Attribute, Edge, Function, Operation, Tensor
@@ -22,9 +22,6 @@ from gpulint.estimate.memory.kernels import ADDS_TO_LIST
 from gpulint.probe.agent.simulation.kernels import Kernels
 
 HEAD = "/job:localhost/replica:0/task:0/device:"
-
-_GRADIENT = re.compile(r"(^|/)(gradient_tape|gradients)/")
-"""Name scopes of operations that a `GradientTape` or `tf.gradients` creates."""
 
 _ITERATORS = frozenset(
     {
@@ -37,8 +34,7 @@ _ITERATORS = frozenset(
 )
 """Operations that say in `output_shapes` what a dataset's elements look like."""
 
-_LOOPS = frozenset({"While", "StatelessWhile"})
-_CHOICES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+_CHOICES = CHOICES | {"Case", "StatelessCase"}
 
 _ELEMENT_SHAPES = {
     "EmptyTensorList": 0,
@@ -55,6 +51,7 @@ _LIST = "_gpulint_list"
 
 _COMPILED = "_XlaMustCompile"
 _LOWERED = "_lower_using_switch_merge"
+_COLOCATED = "_class"
 _SHAPES = "output_shapes"
 
 Shape = tuple["int | None", ...] | None
@@ -80,6 +77,8 @@ class Read:
     """Name of a placeholder → its operation in `body`."""
     is_optimized: bool
     is_compiled: bool
+    is_in_loop: bool
+    """Whether it is one iteration of a loop in the function."""
 
 
 class Reader:
@@ -110,8 +109,11 @@ class Reader:
                 node.device = f"{HEAD}{device}" if device else ""
                 node.attr.pop(_COMPILED, None)
                 node.attr.pop(_LOWERED, None)
+                node.attr.pop(_COLOCATED, None)
         for function in definition.library.function:
             function.attr.pop(_COMPILED, None)
+            for argument in function.arg_attr.values():
+                argument.attr.pop(_COLOCATED, None)
         self._inlined = Inlined(pieces, definition)
         self._results = [self._inlined.result(one.name) for one in concrete.graph.outputs]
         self._must_run = [self._inlined.control(one.name) for one in concrete.graph.control_outputs]
@@ -124,7 +126,7 @@ class Reader:
         resource = self._pieces.dtypes.resource.as_datatype_enum
         passed = {}
         for node in self._definition.node:
-            if node.op in _LOOPS:
+            if node.op in LOOPS:
                 for index, kind in enumerate(node.attr["T"].list.type):
                     if kind == resource:
                         passed[f"{node.name}:{index}" if index else node.name] = node.input[index]
@@ -185,7 +187,7 @@ class Reader:
         must = tuple(names[one] for one in self._must_run if one in names)
         parameters = tuple(names[one.op.name] for one in self._graph.inputs if one.op.name in names)
         body = Function("step", body.operations, parameters, tuple(results), must, self.is_compiled)
-        return Read(body, functions, names, optimized is not None, self.is_compiled)
+        return Read(body, functions, names, optimized is not None, self.is_compiled, self._inlined.is_in_loop)
 
     def _open_lists(self, nodes: Any) -> None:
         """Sets the open leading dimension of lists' elements to the batch: it is a constant of the graph."""
@@ -207,7 +209,7 @@ class Reader:
 
     def _settle_loops(self, definition: Any) -> None:
         """Gives the variables of loops the shapes with which they enter: the trace left those of the batch open."""
-        loops = {node.name: node for node in definition.node if node.op in _LOOPS}
+        loops = {node.name: node for node in definition.node if node.op in LOOPS}
         for _ in loops:  # a loop may feed another
             graph = self._imported(definition)
             has_changed = False
@@ -243,7 +245,7 @@ class Reader:
         loop = tensor.op
         if loop.type == "TensorListFromTensor" and loop.inputs[0].shape.rank:
             return _tensor_of(loop.inputs[0].dtype, loop.inputs[0].shape[1:])
-        if tensor.dtype != self._pieces.dtypes.variant or loop.type not in _LOOPS:
+        if tensor.dtype != self._pieces.dtypes.variant or loop.type not in LOOPS:
             return None
         body = functions.get(loop.node_def.attr["body"].func.name)
         if body is None or tensor.value_index >= len(body.results):
@@ -330,7 +332,7 @@ class Reader:
                     device=device,
                     calls={role: called for role, called in calls.items() if called in library},
                     host_outputs=() if kernel is _NO_KERNEL or kernel is None else _on_host(one, kernel.host),
-                    is_gradient=_GRADIENT.search(one.name) is not None,
+                    is_gradient=GRADIENT.search(one.name) is not None,
                 )
             )
         return Function(name, tuple(found)), names
@@ -338,7 +340,7 @@ class Reader:
     def _outputs(self, operation: Any, functions: Mapping[str, Function]) -> tuple[Tensor, ...]:
         """Types of outputs; of a loop, without the shapes that an iteration changes."""
         found = tuple(_tensor(tensor) for tensor in operation.outputs)
-        if operation.type not in _LOOPS:
+        if operation.type not in LOOPS:
             return found
         body = functions.get(operation.node_def.attr["body"].func.name)
         if body is None or len(body.results) != len(found):

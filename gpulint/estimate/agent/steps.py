@@ -6,23 +6,23 @@ import functools
 import inspect
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from gpulint.estimate.agent.eager import steps_around
 from gpulint.estimate.agent.graphs import Captured, Read, Reader, Shape
+from gpulint.estimate.agent.names import GRADIENT, UPDATES
 from gpulint.estimate.agent.opened import Shapes, Unknown, batch_of, opened
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Layers, Sources
 from gpulint.estimate.agent.variables import Inventory
-from gpulint.estimate.graph import Argument, StepGraph, Tensor, Variable
+from gpulint.estimate.graph import INPUTS, Argument, StepGraph, Tensor, Variable
 from gpulint.probe.agent.places import Place, Places
 
-_GRADIENT = re.compile(r"(^|/)(gradient_tape|gradients)/")
-_UPDATES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply", "ResourceSparseApply")
+_GENERATED = "__autograph_generated_file"
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,15 @@ class StepWatch:
 
         @functools.wraps(call)
         def called(made: Any, *arguments: Any, **keywords: Any) -> Any:
-            if not self._is_busy and tensorflow.executing_eagerly() and not made._run_functions_eagerly:
-                self._look(made, arguments, keywords)
-            return call(made, *arguments, **keywords)
+            if self._is_busy or not tensorflow.executing_eagerly() or made._run_functions_eagerly:
+                return call(made, *arguments, **keywords)
+            error = self._look(made, arguments, keywords)
+            try:
+                return call(made, *arguments, **keywords)
+            except Exception:
+                if error is None:
+                    raise
+                raise error from None  # what a second trace reports is a consequence of the first
 
         @functools.wraps(gradient)
         def differentiated(made: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -80,17 +86,17 @@ class StepWatch:
 
     # ------------------------------------------------------------------ finding the step
 
-    def _look(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        """Traces a function before it is called. Errors of the program's own code are left to the call."""
+    def _look(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Exception | None:
+        """Traces a function before it is called. Returns the error if that fails: the call may do without."""
         self._is_busy = True
         try:
             with self._tracing(), self.layers.noted():
                 try:
                     concrete = function.get_concrete_function(*arguments, **keywords)
-                except Exception:
-                    return
+                except Exception as error:
+                    return error
                 if not takes_gradients(concrete.graph):
-                    return
+                    return None
                 place = self.places.of_function(function.python_function) or self.places.here()
                 self._write(_name(function), place, function, concrete, arguments, keywords)
         finally:
@@ -102,18 +108,16 @@ class StepWatch:
         failed = ""
         try:
             with self._tracing(), self.layers.noted():
-                for python, arguments, keywords in _around(frame):
-                    if not any(_is_data(one) for one in (*arguments, *keywords.values())):
-                        continue
+                for step in steps_around(frame, self.places.is_foreign):
                     try:
-                        function = self._tensorflow.function(python)
-                        concrete = function.get_concrete_function(*arguments, **keywords)
+                        function = self._tensorflow.function(step.python, autograph=step.can_convert)
+                        concrete = function.get_concrete_function(*step.arguments, **step.keywords)
                     except Exception as error:
                         failed = failed or _first_line(error)
                         continue
                     if takes_gradients(concrete.graph):
-                        place = self.places.of_function(python) or self.places.here()
-                        self._write(python.__name__, place, function, concrete, arguments, keywords, is_eager=True)
+                        place = self.places.at(step.frame.f_code.co_filename, step.row)
+                        self._write(step.name, place, function, concrete, step.arguments, step.keywords, is_eager=True)
         finally:
             self._is_busy = False
         self._stop("eager", failed, self.places.of_frame(frame))
@@ -127,7 +131,7 @@ class StepWatch:
         function: Any,
         concrete: Any,
         arguments: Sequence[Any],
-        keywords: dict[str, Any],
+        keywords: Mapping[str, Any],
         is_eager: bool = False,
     ) -> NoReturn:
         try:
@@ -146,7 +150,7 @@ class StepWatch:
         function: Any,
         concrete: Any,
         arguments: Sequence[Any],
-        keywords: dict[str, Any],
+        keywords: Mapping[str, Any],
     ) -> list[StepGraph]:
         """The step for its batch size, and for twice as many examples. It is traced once with the batch left open, and
         for each size only if that leaves shapes open."""
@@ -171,8 +175,11 @@ class StepWatch:
         _build(Inventory(), general)
         is_compiled = bool(function._jit_compile)
         reading = _Reading(self, name, place, general, is_compiled)
-        sizes = [batch, 2 * batch] if reading.is_open else [batch]
-        graphs = [reading.graph(size) for size in sizes]
+        graphs, sizes = [reading.graph(batch)], [batch]
+        if reading.is_open:
+            with suppress(ValueError):  # something else in the step has the size of the batch
+                graphs.append(reading.graph(2 * batch))
+                sizes.append(2 * batch)
         if any(graph.has_unknown and not graph.unknown for graph in graphs):
             with suppress(Exception):
                 return [_Reading(self, name, place, traced(size), is_compiled).graph(size) for size in sizes]
@@ -192,6 +199,10 @@ class StepWatch:
         os.replace(part, self.settings.output)
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
+        for name, module in list(sys.modules.items()):
+            if name.startswith(_GENERATED):  # AutoGraph deletes its files when Python exits
+                with suppress(OSError):
+                    os.unlink(str(module.__file__))
         os._exit(0)
 
 
@@ -238,10 +249,11 @@ class _Reading:
             arguments=tuple(_arguments(read, parameters, shapes)),
             batch=batch,
             replicas=max((one.copies for one in self._captured.values()), default=1),
+            is_in_loop=read.is_in_loop,
             is_compiled=self._is_compiled or read.is_compiled,
             is_optimized=read.is_optimized,
             precision=_policy(),
-            variables_change=_has(self._concrete.graph, lambda one: one.type.startswith(_UPDATES)),
+            variables_change=_has(self._concrete.graph, lambda one: one.type.startswith(UPDATES)),
             unknown=tuple(dict.fromkeys(_unknown(read))),
         )
 
@@ -265,7 +277,7 @@ class _Reading:
 
 def takes_gradients(graph: Any) -> bool:
     """Whether a graph, or a function that it calls, computes gradients."""
-    return _has(graph, lambda one: _GRADIENT.search(one.name) is not None)
+    return _has(graph, lambda one: GRADIENT.search(one.name) is not None)
 
 
 def _has(graph: Any, test: Callable[[Any], bool]) -> bool:
@@ -303,50 +315,10 @@ def _first_line(error: BaseException) -> str:
     return lines[-1] if lines else type(error).__name__
 
 
-def _around(frame: Any) -> Iterator[tuple[Any, list[Any], dict[str, Any]]]:
-    """The functions that are running, innermost first, with their arguments."""
-    while frame is not None:
-        code, names = frame.f_code, frame.f_locals
-        count = code.co_argcount
-        python = _function_of(frame)
-        if python is not None and not code.co_flags & 0x0C:  # neither *args nor **kwargs
-            positional = [names[name] for name in code.co_varnames[:count] if name in names]
-            keywords = code.co_varnames[count : count + code.co_kwonlyargcount]
-            if hasattr(python, "__self__"):
-                positional = positional[1:]
-            yield python, positional, {name: names[name] for name in keywords if name in names}
-        frame = frame.f_back
-
-
-def _function_of(frame: Any) -> Any:
-    """The function that a frame runs, by the names that its caller could have used; None if it has none."""
-    code = frame.f_code
-    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-    places = [frame.f_globals, frame.f_back.f_locals if frame.f_back is not None else {}]
-    candidates = [getattr(type(first), code.co_name, None) and getattr(first, code.co_name, None)]
-    candidates += [place.get(code.co_name) for place in places]
-    for one in candidates:
-        plain: Any = getattr(one, "__func__", one)
-        while getattr(plain, "__code__", None) is not code and hasattr(plain, "__wrapped__"):
-            plain = plain.__wrapped__
-        if getattr(plain, "__code__", None) is code:
-            return one
-    return None
-
-
-def _is_data(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return any(_is_data(one) for one in value)
-    if isinstance(value, dict):
-        return any(_is_data(one) for one in value.values())
-    shape = getattr(value, "shape", None)
-    return shape is not None and hasattr(value, "dtype") and bool(getattr(shape, "rank", len(shape)))
-
-
 def _build(inventory: Inventory, concrete: Any) -> None:
     """Creates the slots of optimizers that the step leaves to the program."""
     trainable = list(concrete.graph.trainable_variables)
-    if _has(concrete.graph, lambda one: one.type.startswith(_UPDATES)) or not trainable:
+    if _has(concrete.graph, lambda one: one.type.startswith(UPDATES)) or not trainable:
         return
     for optimizer in inventory.optimizers:
         if not getattr(optimizer, "built", True):
@@ -366,7 +338,7 @@ def _is_general(concrete: Any) -> bool:
 
 def _has_open_elements(concrete: Any) -> bool:
     def is_open(operation: Any) -> bool:
-        if operation.type not in ("IteratorGetNext", "IteratorGetNextAsOptional", "OptionalGetValue"):
+        if operation.type not in ("IteratorGetNextAsOptional", *INPUTS):
             return False
         shapes = operation.get_attr("output_shapes")
         return any(not one.unknown_rank and one.dim and one.dim[0].size < 0 for one in shapes)
@@ -379,7 +351,7 @@ def _batch_inside(concrete: Any) -> int | None:
     found: list[int] = []
 
     def look(operation: Any) -> bool:
-        if operation.type == "IteratorGetNext":
+        if operation.type in INPUTS:
             for shape in operation.get_attr("output_shapes"):
                 if not shape.unknown_rank and shape.dim and shape.dim[0].size > 0:
                     found.append(shape.dim[0].size)
@@ -400,7 +372,7 @@ def _arguments(read: Read, parameters: Mapping[int, int], shapes: Mapping[str, S
             yield Argument(name, read.body.operations[operation].outputs[0], parameters.get(operation))
     for function in (read.body, *read.functions.values()):
         for one in function.operations:
-            if one.type == "IteratorGetNext":
+            if one.type in INPUTS:
                 for index, tensor in enumerate(one.outputs):
                     yield Argument(f"{one.name}:{index}", tensor)
 
@@ -408,7 +380,7 @@ def _arguments(read: Read, parameters: Mapping[int, int], shapes: Mapping[str, S
 def _unknown(read: Read) -> Iterator[str]:
     """Names of what enters the step with a dimension that is still open."""
     for one in read.body.operations:
-        if one.type in ("_Arg", "IteratorGetNext"):
+        if one.type == "_Arg" or one.type in INPUTS:
             for index, tensor in enumerate(one.outputs):
                 if tensor.bytes is None:
                     for position, size in enumerate(tensor.shape or ()):

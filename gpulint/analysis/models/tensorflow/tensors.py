@@ -419,11 +419,11 @@ def is_layer(name: Symbol) -> bool:
 
 
 def _is_one_of(lists: frozenset[str], name: Symbol) -> bool:
-    """Whether a symbol is an element of an attribute with one of these names."""
+    """Whether a symbol is an element of an attribute with one of these names, or of a slice of one."""
     deep = 0
-    while name.parts[0] in ("item", "turn"):
+    while name.parts[0] in ("item", "slice", "turn"):
         deep += name.parts[0] == "item"
-        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+        name = symbol(name.parts[2 if name.parts[0] == "turn" else 1])
     return deep > 0 and name.parts[0] == "attribute" and name.parts[-1] in lists
 
 
@@ -732,7 +732,7 @@ def element_of(machine: Machine, dataset: Dataset, node: ir.Node) -> Value:
     """Element that iterating over a dataset gives."""
     site = machine.site(node)
     if dataset.distributed is not None and dataset.distributed.is_multi_replica:
-        return PerReplica(site, dataset.distributed, Tensor(site))
+        return PerReplica(site, dataset.distributed, Tensor(site), from_data=True)
     return dataset.element if dataset.element is not None else Tensor(site, from_data=True)
 
 
