@@ -91,7 +91,7 @@ def _copies(stated: Stated) -> Expectation:
     subject, expected = f"copies between devices in {stated.subject}", "none"
     if stated.copies:
         shown = stated.copies.most_common(SHOWN)
-        evidence = tuple(f"{copy.op} from {copy.source} to {copy.target}, {count} times" for copy, count in shown)
+        evidence = tuple(f"{count:,} × {copy.op} from {copy.source} to {copy.target}" for copy, count in shown)
         total = str(stated.copies.total())
         return violated(_COPIES, subject, expected, total, where=stated.where, evidence=evidence)
     if stated.missing:

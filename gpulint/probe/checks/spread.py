@@ -119,5 +119,5 @@ def _reached(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
             if node.assigned != strategy.devices[node.replica % len(strategy.devices)]:
                 counts[node.replica, node.assigned] += count
     return tuple(
-        f"replica {replica} uses variables of {device}, {count} times" for (replica, device), count in counts.items()
+        f"replica {replica} uses variables of {device} ({count:,} ×)" for (replica, device), count in counts.items()
     )

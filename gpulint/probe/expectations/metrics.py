@@ -83,7 +83,7 @@ def is_on(device: str, argument: str) -> bool:
 
 def most_frequent(counts: Counter[tuple[str, str]]) -> tuple[str, ...]:
     """The most frequent (what, device) pairs, as evidence."""
-    return tuple(f"{what} on {device}, {count} times" for (what, device), count in counts.most_common(SHOWN))
+    return tuple(f"{count:,} × {what} on {device}" for (what, device), count in counts.most_common(SHOWN))
 
 
 def _operations(capture: Capture, argument: str) -> Measured | Unknown:
@@ -262,7 +262,7 @@ def _eager_per_step(capture: Capture, _: str) -> Measured | Unknown:
 
 
 def _often(ran: Counter[str]) -> tuple[str, ...]:
-    return tuple(f"{op}, {count} times" for op, count in ran.most_common(SHOWN))
+    return tuple(f"{count:,} × {op}" for op, count in ran.most_common(SHOWN))
 
 
 def _replicas(capture: Capture, _: str) -> Measured | Unknown:

@@ -92,7 +92,7 @@ def test_a_variable_of_one_replica_that_another_uses_is_found_where_it_was_made(
     assert (broken.id, broken.code, broken.where) == ("variables-mirrored", "GPU201", USED)
     assert broken.evidence == (
         "other (128 bytes) only on CPU:0",
-        "replica 1 uses variables of CPU:0, 2 times",
+        "replica 1 uses variables of CPU:0 (2 ×)",
     )
 
 

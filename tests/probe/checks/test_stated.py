@@ -52,7 +52,7 @@ def test_an_expression_holds_or_is_broken_with_limit_actual_and_evidence() -> No
     (broken,) = of(on_gpu(80), want)
     assert (broken.id, broken.status, broken.level, broken.where) == ("expect", Status.FAIL, Level.ERROR, want.where)
     assert (broken.subject, broken.expected, broken.observed) == ("ops.on_gpu", ">= 90%", "80%")
-    assert broken.evidence == ("80 of 100 there", "MatMul on CPU:0, 20 times")
+    assert broken.evidence == ("80 of 100 there", "20 × MatMul on CPU:0")
     assert exit_status([broken], {"status": 0}, strict=False) == 1
 
 
@@ -90,6 +90,9 @@ def test_an_expression_of_the_program_that_cannot_be_read_fails_on_its_line() ->
     found = one(stated("that", "ops.on_gup >= 90%"))
     assert (found.status, found.where) == (Status.FAIL, LINE)
     assert "did you mean `ops.on_gpu`?" in found.observed
+    capture = on_gpu(80)
+    capture.stated |= {1: stated("that", "ops.on_gup >= 90%"), 2: stated("that", "ops.on_gpu >= 70%")}
+    assert [each.status for each in of(capture)] == [Status.FAIL, Status.PASS]
 
 
 def test_without_a_gpu_expectations_of_gpus_fail_or_are_skipped_as_the_settings_say() -> None:
@@ -114,7 +117,7 @@ def test_values_are_where_they_are_expected_or_not() -> None:
     elsewhere = one(there._replace(expected="/gpu:1"))
     assert (elsewhere.id, elsewhere.status, elsewhere.where) == ("expect-on", Status.FAIL, LINE)
     assert elsewhere.observed == "1 on GPU:0, 1 on GPU:1"
-    assert elsewhere.evidence == ("kernel on GPU:0, 1 times",)
+    assert elsewhere.evidence == ("1 × kernel on GPU:0",)
     nowhere = one(stated("on", "GPU", missing="it has no variables"))
     assert (nowhere.status, nowhere.observed) == (Status.INCONCLUSIVE, "it has no variables")
     assert one(stated("on", "fast")).observed == "`fast` is not a device; write `GPU`, `GPU:0` or `CPU`"
@@ -171,7 +174,7 @@ def test_copies_in_a_block_are_found() -> None:
     copies = Counter({Copy("_Send", "GPU:0", "CPU:0"): 2})
     broken = one(stated("copies", "0", copies=copies, missing="no graph was recorded for `f`"))
     assert (broken.id, broken.status, broken.observed) == ("expect-copies", Status.FAIL, "2")
-    assert broken.evidence == ("_Send from GPU:0 to CPU:0, 2 times",)
+    assert broken.evidence == ("2 × _Send from GPU:0 to CPU:0",)
     assert one(stated("copies", "0")).status is Status.PASS
     assert one(stated("copies", "0", missing="no graph was recorded for `f`")).status is Status.INCONCLUSIVE
 
@@ -190,7 +193,7 @@ def test_a_log_that_contradicts_the_agent_is_shown() -> None:
     assert (found.status, found.level) == (Status.WARN, Level.WARN)
     assert found.expected == "CPU:0, as TensorFlow's placement log says"
     assert found.observed == "GPU:0, as the probe saw"
-    assert found.evidence == ("the log names CPU:0 2 times", "the probe saw GPU:0 100 times")
+    assert found.evidence == ("the log names 2 × CPU:0", "the probe saw 100 × GPU:0")
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_the_share_of_operations_leaves_bookkeeping_out() -> None:
     assert value(capture, "ops.on_cpu") == 0.25
     found = measured(capture, "ops.on_gpu")
     assert isinstance(found, Measured)
-    assert found.evidence == ("3 of 4 there", "AddV2 on CPU:0, 1 times")
+    assert found.evidence == ("3 of 4 there", "1 × AddV2 on CPU:0")
 
 
 def test_what_has_no_kernel_for_a_gpu_is_not_missed_there() -> None:
