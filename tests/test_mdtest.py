@@ -101,7 +101,7 @@ CASES = [
 
 
 class Revealing(Libraries):
-    """The libraries, and `reveal_value`, which notes what it is given."""
+    """The libraries, and `reveal_value`, which records its argument."""
 
     def __init__(self, machine: Machine, revealed: dict[Site, list[str]]) -> None:
         super().__init__(machine)
@@ -117,7 +117,7 @@ class Revealing(Libraries):
 
 
 def revealed_in(files: dict[str, Source], project: Project) -> dict[tuple[str, int], str]:
-    """What `reveal_value` is given, by file and row."""
+    """The arguments of `reveal_value`, by file and row."""
     revealed: dict[Site, list[str]] = {}
     plan = analyse(files["main.py"], project, TARGET, libraries=lambda machine: Revealing(machine, revealed))
     plan.release()

@@ -33,7 +33,7 @@ main(2)
 
 
 LONG = [f"    table = [{', '.join(f'scale + {row * number}' for number in range(300))}]\n" for row in range(36)]
-"""More than the analysis goes through: some of it before the function that it gives up."""
+"""Code beyond the bounds of the analysis, some of it before the function in which it stops."""
 
 
 def program(head: str, tail: str, after: str, *, is_long: bool) -> str:
