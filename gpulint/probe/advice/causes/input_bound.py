@@ -131,8 +131,10 @@ def _stage(observed: Observed, where: Where | None, each: float) -> tuple[Where 
 
 
 def _is_of_python(observed: Observed, where: Where | None, each: float) -> bool:
-    """Whether `next()` takes most of the wait of a loop in Python, not the pipeline behind it. By what the loop waits for
-    its own part of a distributed dataset, else by what tf.data says of its stages."""
+    """Whether `next()` takes most of the wait of a loop in Python, not the pipeline behind it.
+
+    By what the loop waits for its own part of a distributed dataset, else by what tf.data says of its stages.
+    """
     elements, seconds = observed.capture.local_input.get(where, (0, 0.0))
     if not elements:
         stages_there = [one for one in observed.time.pipeline if one.where == where]
