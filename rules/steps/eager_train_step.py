@@ -319,7 +319,7 @@ def _is_compiled(taken: events.GradientTaken) -> bool:
 def _are_few_variables(by: values.Value | None) -> bool:
     """Whether gradients are taken with respect to one or two variables that the program names."""
     named = [by] if not isinstance(by, values.Items) else by.items
-    return named is not None and len(named) < 3 and all(isinstance(one, values.Variable) for one in named)
+    return bool(named) and len(named) < 3 and all(isinstance(one, values.Variable) for one in named)
 
 
 def _calls_owner(loss: Symbol, variables: Symbol) -> bool:
