@@ -65,7 +65,7 @@ def test_results_can_be_pickled() -> None:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Programs that are reported for a helper, that yield to one another, and that silence what is found."""
+    """Programs that cause findings in a helper, yield to one another, and suppress findings."""
     monkeypatch.chdir(tmp_path)
     filler = "# " + "x" * 98 + "\n"
     (tmp_path / "gpulint.toml").write_text("[lint.per-file-ignores]\n'ignored.py' = ['GPU101']\n")

@@ -1,4 +1,4 @@
-"""The site: what is generated is whole, links lead somewhere, and the generator builds it where it is installed."""
+"""The site: generated pages are complete, links have targets, and the site generator builds it if it is installed."""
 
 from __future__ import annotations
 

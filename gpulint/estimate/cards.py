@@ -124,7 +124,7 @@ def by_numbers(words: list[str]) -> Card:
         try:
             values[field] = in_bytes(value) if field in _SIZES else float(value)
         except ValueError as error:
-            why = str(error) if field in _SIZES else f"{value!r} is no number"
+            why = str(error) if field in _SIZES else f"{value!r} is not a number"
             raise UnknownCard(f"{field}: {why}") from None
         if not 0 < values[field] < math.inf:
             raise UnknownCard(f"{field}: {value} is not above zero")

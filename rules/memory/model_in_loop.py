@@ -78,7 +78,7 @@ class ModelInLoop(Rule):
     )
     all_of_name_sets = (MODEL_WORDS,)
     why = "the graphs of each model stay in memory with its variables"
-    instead = "reset the weights of one model, or run each iteration in a process of its own"
+    instead = "create one model and reset its weights, or run each iteration in a separate process"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         built = [

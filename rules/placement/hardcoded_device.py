@@ -116,7 +116,7 @@ class HardcodedDevice(Rule):
         elif event.strategy.kind in ("one_device", "mirrored") and fell_back:
             yield Report(
                 event.site,
-                f"silently falls back to one GPU, `{devices[0]}`",
+                f"the program silently falls back to one GPU, `{devices[0]}`",
                 why=ONE_REPLICA,
                 instead="remove `devices` to use every visible GPU",
                 confidence=confidence(event.where),

@@ -18,6 +18,7 @@ from gpulint.plugin.queries import (
     is_rare,
     leaves,
     symbol_of,
+    updates,
 )
 from gpulint.plugin.symbols import Symbol
 
@@ -27,8 +28,8 @@ class EagerTrainStep(Rule):
 
     ## What it does
     Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop runs and that no
-    `tf.function` compiles, and `apply_gradients` outside the `tf.function` that takes the gradients: one finding for
-    each training loop.
+    `tf.function` compiles, also one that assigns the weights itself, and `apply_gradients` outside the `tf.function`
+    that takes the gradients: one finding for each training loop.
 
     ## Why is this bad
     Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
@@ -117,8 +118,7 @@ class EagerTrainStep(Rule):
         if event.tape is not None:
             self._gradients[event.site] = event
             if event.is_of_moved:
-                found = [one for leaf in possible(event.result, event.where) for one in leaves(leaf)]
-                self._note(event, tuple(one for one in found if isinstance(one, values.Tensor)))
+                self._note(event, _taken_by(event))
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         if event.how == "call":
@@ -166,6 +166,9 @@ class EagerTrainStep(Rule):
             self._steps.append((event, gradients))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        for update in updates(plan):
+            if isinstance(update, events.GradientTaken):
+                self._note(update, _taken_by(update))
         for decorated, gradients in self._decorated:
             if decorated.where.context.decorated in self._eager:
                 self._steps.append((decorated, gradients))
@@ -255,6 +258,12 @@ class EagerTrainStep(Rule):
             if tensor.gradient is not None and (taken := self._gradients.get(tensor.gradient.site)) is not None:
                 return taken
         return None
+
+
+def _taken_by(event: events.GradientTaken) -> tuple[values.Tensor, ...]:
+    """Gradients that a tape takes."""
+    found = [one for leaf in possible(event.result, event.where) for one in leaves(leaf)]
+    return tuple(one for one in found if isinstance(one, values.Tensor))
 
 
 def _is_compiled(taken: events.GradientTaken) -> bool:

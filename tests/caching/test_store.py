@@ -1,4 +1,4 @@
-"""Records that are torn, foreign or cannot be written are never more than absent."""
+"""Records that are torn, foreign or cannot be written are treated as missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of `gpulint check` that ruff has, too, and what it says of wrong ones."""
+"""Options of `gpulint check` that ruff also has, and the errors for wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completion, asked of the shells themselves with the scripts that gpulint prints for them."""
+"""Completion in real shells, with the scripts that gpulint prints for them."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def test_a_diff_is_not_green_where_a_file_cannot_be_read(project: Path) -> None:
 
 
 def ran(*cells: str) -> str:
-    """A notebook whose cells have been run, with what they showed."""
+    """A notebook whose cells have outputs."""
     document = json.loads(notebook(*cells))
     for number, cell in enumerate(document["cells"], 1):
         if cell["cell_type"] == "code":

@@ -425,7 +425,7 @@ def test_a_read_only_file_is_left_alone(project: Path) -> None:
 
 @pytest.fixture(scope="module")
 def ignored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All fixtures, checked with every rule, with comments for all that was found."""
+    """All fixtures, with a suppression comment for every finding of every rule."""
     copy = tmp_path_factory.mktemp("ignored") / "fixtures"
     shutil.copytree(FIXTURES, copy)
     result = CliRunner().invoke(main, ["check", "--isolated", "--select", "ALL", "--add-ignore=known", str(copy)])
@@ -446,7 +446,7 @@ def test_after_ignoring_everything_nothing_is_left(ignored: Path) -> None:
         str(ignored),
     ]
     left = json.loads(CliRunner().invoke(main, arguments).stdout)
-    left = [one for one in left if one["cell"] is None]  # into notebooks no comments are written
+    left = [one for one in left if one["cell"] is None]  # comments are not written to notebooks
     assert [(one["filename"], one["code"]) for one in left if one["code"] not in UNSILENCEABLE] == []
 
 

@@ -1,4 +1,4 @@
-"""File names and source that would be obeyed: nothing that a command prints is broken by them, or does anything."""
+"""File names and source that look like commands: they neither break the output nor take effect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BROKEN = b"import tensorflow as tf\nx = '\x1b[31m\n::error::c ##vso[x]\n"
 
 
 OF_CI = ("CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
-"""Where one of these is set, what a log would obey is replaced in a diff."""
+"""If one of these is set, commands to the CI system are replaced in a diff."""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(project: Path, *arguments: str, status: int = 1) -> tuple[str, str]:
-    """The command's output, of which no byte means anything to a terminal, and its errors."""
+    """The command's output, which must have no byte with a meaning to a terminal, and its errors."""
     before = os.getcwd()
     os.chdir(project)
     try:
@@ -87,7 +87,7 @@ COUNTED: dict[str, Callable[[str], int]] = {
         (azure_command(one) or ("", {"code": ""}, ""))[1]["code"] == "GPU101" for one in text.splitlines()
     ),
 }
-"""How many findings of the files the reader of each format finds."""
+"""Number of findings that the reader of each format finds."""
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -35,7 +35,7 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 
 
 def concise(*arguments: str, stdin: str | None = None) -> list[str]:
-    """The findings, without what stands behind the code."""
+    """The findings without their messages."""
     done = run("check", "--output-format", "concise", *arguments, stdin=stdin)
     assert not done.stderr
     return [re.sub(r"(\w+)\[(GPU\d+)\].*", r"\2", line) for line in done.stdout.splitlines()[:-1]]
@@ -211,7 +211,7 @@ def test_cells_import_what_other_cells_write() -> None:
 
 
 def test_what_a_notebook_writes_is_its_own_affair() -> None:
-    """A module of the same name beside it is another one, and stays so for other programs."""
+    """A module of the same name beside the notebook is another one, and remains so for other programs."""
     write("a.ipynb", BUILDER, *USED)
     Path("lib").mkdir()
     Path("lib/net.py").write_text("def build():\n    return None\n")

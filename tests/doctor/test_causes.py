@@ -1,4 +1,4 @@
-"""Each cause on a machine on which everything else is well."""
+"""Each cause, on an otherwise healthy machine."""
 
 from __future__ import annotations
 
@@ -628,7 +628,7 @@ class TestEnvironment:
 
 
 def test_what_was_run_outweighs_what_was_looked_up() -> None:
-    old = on(machine={"kernel_driver": "470.82.01"})  # with CUDA's forward compatibility it may do
+    old = on(machine={"kernel_driver": "470.82.01"})  # with CUDA's forward compatibility it may work
     assert only(old).severity is Severity.ERROR
     assert only(on(old, computed=COMPUTED)).severity is Severity.WARNING
 

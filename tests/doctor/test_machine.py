@@ -1,4 +1,4 @@
-"""A machine is read from its files: here they lie in a directory of the tests'."""
+"""A machine is read from its files, here from a directory of the tests."""
 
 from __future__ import annotations
 

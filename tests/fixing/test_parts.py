@@ -1,4 +1,4 @@
-"""Fixes of programs that are put together from parts: the cells of a notebook, the fenced blocks of Markdown."""
+"""Fixes of programs in parts: cells of a notebook, fenced blocks of Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of removed names and that of stateful operations, against the TensorFlow that is installed."""
+"""The tables of removed names and of stateful operations, compared with the installed TensorFlow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a file does to the process that analyses it costs that file one finding, and no other file anything."""
+"""A file that breaks the process that analyses it gets one finding, and no other file is affected."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def check(*arguments: str, given: str | None = None) -> subprocess.CompletedProc
 
 
 def only_lost(result: subprocess.CompletedProcess[str], name: str, names: list[str] = NAMES) -> str:
-    """The message about the one file that is lost, all others having their finding."""
+    """The message about the only file without a result; all others must have their finding."""
     lines = result.stdout.splitlines()[:-1]
     assert sorted(line.split(":")[0] for line in lines) == sorted(names), result.stdout + result.stderr
     (lost,) = [line for line in lines if "GPU101" not in line]

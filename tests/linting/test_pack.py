@@ -1,4 +1,4 @@
-"""Rule packs: a user's folder is loaded as the shipped pack is."""
+"""Rule packs: a user's folder is loaded like the shipped pack."""
 
 from __future__ import annotations
 

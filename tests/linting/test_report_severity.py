@@ -1,4 +1,4 @@
-"""A report can have a severity of its own; the one that the user sets for the rule wins."""
+"""A report can have its own severity; the user's setting for the rule takes precedence."""
 
 from __future__ import annotations
 

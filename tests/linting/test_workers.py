@@ -58,7 +58,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def check(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own: those that it forks have no threads of the tests."""
+    """The command in a separate process, so that its forks have no threads of the tests."""
     command = [sys.executable, "-m", "gpulint", "check", "--output-format", "concise", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

@@ -1,4 +1,4 @@
-"""Findings in the editor, through a real client on the server's standard input and output."""
+"""Findings in the editor, with a real client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is predicted of the places of a program."""
+"""Predictions for the places of a program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def predicted(text: str, **others: str) -> Predictions:
 
 
 def at(text: str, words: str, within: int = 0, **others: str) -> list[str]:
-    """What is said at the last occurrence of some words."""
+    """The prediction at the last occurrence of some words."""
     whole = HEAD + text
     offset = whole.rindex(words) + within
     row, column = whole.count("\n", 0, offset) + 1, offset - whole.rfind("\n", 0, offset)
@@ -96,7 +96,7 @@ strategy.run(step, args=(tf.ones(4),))
 
 def test_a_replica_function_runs_on_every_replica_and_is_compiled() -> None:
     assert at(REPLICATED, "reduce_sum") == [
-        "runs on every replica of MirroredStrategy (2), made at line 3; compiled by `tf.function` (line 6)"
+        "runs on every replica of MirroredStrategy (2), created at line 3; compiled by `tf.function` (line 6)"
     ]
     assert at(REPLICATED, "def step", 5) == ["replica function: every replica of MirroredStrategy (2) runs it"]
 

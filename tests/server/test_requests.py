@@ -1,4 +1,4 @@
-"""What the server answers, through a real client on its standard input and output."""
+"""Answers of the server, with a real client."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_a_port_that_is_none_is_said(address: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "gpulint", "server", "--tcp", address], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2 and "is no port" in done.stderr
+    assert done.returncode == 2 and "is not a port" in done.stderr
 
 
 SAFE_AND_UNSAFE = (

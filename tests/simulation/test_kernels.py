@@ -1,4 +1,4 @@
-"""Which operations have a kernel for GPUs, by the table and by the registry of the TensorFlow that runs."""
+"""Which operations have a GPU kernel, by the table and by the registry of the installed TensorFlow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files imports lead to."""
+"""The files that imports resolve to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebooks as files: what is read of them, where it stands, and what stays when a cell is rewritten."""
+"""Notebook files: their cells, the positions of cells, and what stays the same when a cell is rewritten."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def split(text: str) -> list[str]:
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[list[str], bytes]:
-    """Texts of cells, and a notebook with them in one of the layouts that tools write."""
+    """Texts of cells, and a notebook with them in a layout that tools write."""
     texts = draw(st.lists(TEXTS, min_size=1, max_size=4))
     cells: list[dict[str, Any]] = []
     for text in texts:

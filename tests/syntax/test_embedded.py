@@ -18,7 +18,7 @@ def of(*cells: str, **metadata: object) -> Programs:
 
 
 def row_of(programs: Programs, text: str) -> Span:
-    """Where in its cell the row of the main program stands that has this text."""
+    """The cell and the row of the line of the main program that has this text."""
     main = programs.main
     assert main.cells is not None
     row = main.text.split("\n").index(text) + 1

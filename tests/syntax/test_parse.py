@@ -1,4 +1,4 @@
-"""Whatever a file holds, parsing soon gives a module or one clear error and leaves the process as it was."""
+"""For any file, parsing quickly returns a module or raises one clear error, and leaves the process unchanged."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_python_2_is_told_in_pythons_own_words() -> None:
 
 
 NESTED = "(" * 60 + ")" * 60 + "\n"
-"""Nests so deeply that only LibCST reads the file."""
+"""Nesting so deep that only LibCST can read the file."""
 
 
 def test_syntax_that_only_libcst_refuses_is_said_to_be_libcsts() -> None:

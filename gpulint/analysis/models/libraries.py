@@ -267,7 +267,7 @@ class Libraries(LibrarySemantics):
         host_sync.pass_host_values(self._machine, name, arguments, site, owner)
 
     def method_called(self, receiver: Value, method: Value, arguments: Arguments, site: Site) -> None:
-        if isinstance(receiver, Model) and objects.is_first_call(receiver, method):
+        if isinstance(receiver, Model) and objects.is_own_call(self._machine, method):
             objects.model_used(self._machine, receiver, "call", arguments, site)
 
     def bound(self, value: Value) -> None:

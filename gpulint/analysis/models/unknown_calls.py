@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol, symbol
+from gpulint.analysis.domain.symbolic_patterns import is_iterated
 from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import function_of
@@ -24,7 +25,7 @@ from gpulint.analysis.models.tensorflow import (
     tf_data,
     tuners,
 )
-from gpulint.analysis.plan.events import MOVES, FunctionHandedOver, UnknownFitted
+from gpulint.analysis.plan.events import MOVES, ElementAssigned, FunctionHandedOver, UnknownFitted
 from gpulint.places import Site
 
 _OTHER_LEARNERS = frozenset(
@@ -65,6 +66,8 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         _applied(machine, called, arguments, site)
     elif method in MOVES:
         _moved(machine, method, arguments, site)
+    elif method == "assign" and is_iterated(symbol(called.parts[1])):
+        machine.emit(ElementAssigned(site, machine.where()))
     model = _compiled(machine, called, method, arguments, site)
     if model is not None:
         return library_methods.call_library_method(machine, model, method, arguments, site)

@@ -384,6 +384,11 @@ class WeightsUsed(Event):
     are_got: bool = False
 
 
+@dataclass(eq=False, repr=False)
+class ElementAssigned(Event):
+    """`assign` is called on an unknown element of what a loop iterates over, such as the variables of a model."""
+
+
 MOVES = frozenset({"assign_add", "assign_sub", "scatter_add", "scatter_sub"})
 """Methods that change a variable by the amount passed."""
 

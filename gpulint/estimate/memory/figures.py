@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from gpulint.estimate.graph import Operation, StepGraph, Variable
+from gpulint.estimate.graph import INPUTS, Operation, StepGraph, Variable
 from gpulint.estimate.memory.bfc import Bfc
 from gpulint.estimate.memory.liveness import Held, Run, play_steps
 
@@ -61,7 +61,7 @@ class Groups:
         owner = held.owner
         if isinstance(owner, Variable):
             return owner.group
-        if owner is None or owner.type == "IteratorGetNext":
+        if owner is None or owner.type in INPUTS:
             return "input"
         if held.is_own:
             return "workspace"

@@ -1,4 +1,4 @@
-"""An estimate made by hand."""
+"""A hand-written estimate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GIB = 1 << 30
 
 
 def memory(limit: int) -> Memory:
-    """9.5 GiB at the peak, which 8 GiB cannot hold."""
+    """9.5 GiB at the peak, which does not fit into 8 GiB."""
     return Memory(
         limit=limit,
         steady_peak=19 * GIB // 2,

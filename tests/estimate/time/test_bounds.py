@@ -74,9 +74,10 @@ def test_the_busiest_device_bounds_the_step() -> None:
     assert steps_of(graph).operations == 2
 
 
-def test_a_call_of_several_steps_counts_as_one_step() -> None:
-    steps = steps_of(replace(dense(8, layers=4), steps=4))
-    assert (steps.operations, bounds(steps, H200).launch) == (1, pytest.approx(LAUNCH + CALL / 4))
+def test_an_iteration_of_a_loop_in_the_function_takes_no_call() -> None:
+    steps = steps_of(replace(dense(8), is_in_loop=True))
+    assert (steps.operations, bounds(steps, H200).launch) == (1, pytest.approx(LAUNCH))
+    assert bounds(steps_of(dense(8)), H200).launch == pytest.approx(LAUNCH + CALL)
 
 
 def test_input_is_copied_from_the_host() -> None:

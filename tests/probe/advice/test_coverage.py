@@ -1,4 +1,4 @@
-"""What advice says, the list of checks need not repeat."""
+"""Checks that repeat an advice are not listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agent sees beside placements: copies, waits, reads, replicas, compiled functions, the environment."""
+"""What the agent observes besides placements: copies, waits, reads, replicas, compiled functions, the environment."""
 
 from __future__ import annotations
 

@@ -156,14 +156,14 @@ def test_a_first_run_has_no_known_wait() -> None:
 
 
 class Pipelines:
-    """Stands for the iterators that a program has deleted."""
+    """In place of the iterators that a program has deleted."""
 
     ended = 0
     ended_at: tuple[str, int] | None = None
 
 
 class Cycle:
-    """Is deleted by the garbage collector alone."""
+    """Only the garbage collector deletes it."""
 
     def __init__(self, on_delete: Callable[[], None]) -> None:
         self.itself, self.on_delete = self, on_delete

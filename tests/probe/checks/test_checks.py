@@ -1,4 +1,4 @@
-"""What the checks make of a run: pairs of captures that differ in what matters."""
+"""The checks of a run, on pairs of captures that differ in one relevant point."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_variable_of_one_replica_that_another_uses_is_found_where_it_was_made(
     assert (broken.id, broken.code, broken.where) == ("variables-mirrored", "GPU201", USED)
     assert broken.evidence == (
         "other (128 bytes) only on CPU:0",
-        "replica 1 uses variables of CPU:0, 2 times",
+        "replica 1 uses variables of CPU:0 (2 ×)",
     )
 
 
@@ -216,7 +216,7 @@ def prediction(capture: Capture, of: Finding) -> Expectation:
 
 
 def built(device: str, caller: Where = USED) -> Variable:
-    """A variable that a builder has made which was called in another line."""
+    """A variable created by a builder that was called on another line."""
     return variable(device)._replace(callers=(caller,))
 
 
@@ -350,18 +350,18 @@ def test_memory_of_a_gpu_that_no_step_used_says_nothing_of_growth() -> None:
             "ResourceExhaustedError: Graph execution error:\n\nOOM when allocating tensor with shape[1024,1024,100] "
             "and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n [Op:f]",
             "memory of GPU:0",
-            "400 MiB were refused, with 1 GiB in use at most before",
+            "400 MiB could not be allocated; at most 1 GiB was in use before",
         ),
         (
             "InternalError: Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to "
             "/job:localhost/replica:0/task:0/device:GPU:0 in order to run MatMul: Dst tensor is not initialized.",
             "memory of GPU:0",
-            "a tensor was refused, with 1 GiB in use at most before",
+            "an allocation failed; at most 1 GiB was in use before",
         ),
         (
             "ResourceExhaustedError: Out of memory while trying to allocate 2147483648 bytes.",
             "memory of the simulated GPUs together",
-            "2 GiB were refused",
+            "2 GiB could not be allocated",
         ),
     ],
 )
@@ -384,7 +384,7 @@ def test_allocations_that_fail_over_and_over_are_told_of() -> None:
 
 
 def kept(size: int, where: Where = USED) -> Kept:
-    """What a line of each of eight steps has left behind."""
+    """Tensors that a line left alive in each of eight steps."""
     return Kept(where, "AddV2", "GPU:0", 8, 8, 8 * size)
 
 
@@ -472,9 +472,9 @@ def test_a_leak_of_the_cpu_is_told_once() -> None:
 @pytest.mark.parametrize(
     ("taken", "status", "part"),
     [
-        (76 * GIB, Status.PASS, "77824 MiB, 1024 MiB of it in use at most: taken beforehand"),
-        (2 * GIB, Status.PASS, "2048 MiB, 1024 MiB of it in use at most"),
-        (-1, Status.SKIP, "the driver does not say"),
+        (76 * GIB, Status.PASS, "77824 MiB, of which at most 1024 MiB was in use: reserved in advance"),
+        (2 * GIB, Status.PASS, "2048 MiB, of which at most 1024 MiB was in use"),
+        (-1, Status.SKIP, "the driver does not report"),
     ],
 )
 def test_memory_that_is_taken_beforehand_is_told_and_never_broken(taken: int, status: Status, part: str) -> None:
@@ -601,10 +601,10 @@ def test_a_variable_outside_the_scope_that_replicas_read_is_no_equal_share() -> 
         (
             Wait(100, 0.03, 0.1, 100),
             Status.INCONCLUSIVE,
-            "30% of the time, 0.3 ms for each of 100 elements: about what `next()` takes of itself, so steps are too "
+            "30% of the time, 0.3 ms for each of 100 elements: about what `next()` itself takes, so steps are too "
             "short to tell",
         ),
-        (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset was seen with 20 elements and steps"),
+        (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset had 20 elements and steps"),
     ],
 )
 def test_the_share_of_a_loop_that_waits_is_judged(wait: Wait, status: Status, observed: str) -> None:
@@ -618,7 +618,7 @@ def test_a_loop_in_which_nothing_is_trained_may_wait() -> None:
 
 
 def eager(busy: int, taken: int, name: str = "step") -> Capture:
-    """So many steps, of which some came after 40 operations each."""
+    """Steps, some of which followed 40 operations each."""
     steps = Steps(name, USED, taken, 1.0, 0.1, busy, 40 * busy)
     return Capture(steps={(name, USED): steps}, executions=ran("MatMul", "", "CPU:0"))
 
@@ -758,7 +758,7 @@ def test_a_function_that_is_created_for_each_call_is_found_though_each_is_traced
     function = Function("step", USED, 40, False, "GPU:0", made=40, runs=40)
     capture = Capture(functions={("step", USED): function}, retraces=Counter({retraced("function", ""): 39}))
     assert said(capture)["retrace"] == (Status.WARN, "GPU505")
-    capture.functions["step", USED] = function._replace(runs=4000)  # as of 40 layers
+    capture.functions["step", USED] = function._replace(runs=4000)  # as for 40 layers
     assert said(capture)["retrace"] == (Status.PASS, "")
     capture.functions["step", USED] = function._replace(runs=0)
     assert said(capture)["retrace"] == (Status.PASS, "")

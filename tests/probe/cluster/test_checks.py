@@ -1,4 +1,4 @@
-"""The checks of a cluster, on workers that differ in what matters."""
+"""The checks of a cluster, on workers that differ in one relevant point."""
 
 from __future__ import annotations
 

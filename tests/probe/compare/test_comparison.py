@@ -1,4 +1,4 @@
-"""Two runs are compared beyond their noise."""
+"""Differences between two runs count if they exceed the noise."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_run_is_the_same_as_itself(tmp_path: Path) -> None:
         (["--compare", "a", "b", "--output-format", "junit"], "--compare reports as text or json"),
         (["--fail-on-regression", "5", "a.py"], "--fail-on-regression needs --compare"),
         (["--compare", "nowhere", str(CAPTURE)], "nowhere: No such file"),
-        (["--compare", str(CAPTURE), __file__], "not a capture"),
+        (["--compare", str(CAPTURE), __file__], "not a gpulint capture"),
         (["--compare", str(CAPTURE), str(CAPTURE), "--replay", "c"], "name one program"),
     ],
 )

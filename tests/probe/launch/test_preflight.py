@@ -1,4 +1,4 @@
-"""What is said of a program before it is run."""
+"""Warnings before a program runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the trace that a program left to the record in its capture."""
+"""From a program's trace to the record in its capture."""
 
 from __future__ import annotations
 

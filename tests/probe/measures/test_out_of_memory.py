@@ -1,4 +1,4 @@
-"""How large a batch fits into the memory that was too small."""
+"""The largest batch that fits into the memory that was too small."""
 
 from __future__ import annotations
 

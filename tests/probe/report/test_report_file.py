@@ -1,4 +1,4 @@
-"""A report is written whole, or what was there stays."""
+"""A report is written completely, or the old file is kept."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 _MESH = "tensorflow.dtensor.python.layout"
-_DTENSOR = "a DTensor mesh of GPUs works below Python, where simulated GPUs have no names; use one of CPUs"
+_DTENSOR = "a DTensor mesh of GPUs passes device names to the runtime, which knows no simulated GPUs; use CPUs"
 
 
 def watch_meshes(refuse: Callable[[str], None]) -> None:
