@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
-from gpulint.estimate.memory.figures import Figures, Groups, devices
-from gpulint.estimate.memory.liveness import play
+from gpulint.estimate.memory.figures import Figures, Groups, steady
 
 TRIES = 6
 """Batch sizes that are played while the largest is searched."""
@@ -100,7 +99,7 @@ def largest_batch(step: StepGraph, doubled: StepGraph | None, limit: int) -> int
     """
     if doubled is None or not step.batch or not doubled.batch:
         return None
-    small, large = play(step, _device(step)), play(doubled, _device(doubled))
+    small, large = steady(step), steady(doubled)
     if small.unknown or large.unknown:
         return None
     first, second = (step.batch, small.peak), (doubled.batch, large.peak)
@@ -112,14 +111,10 @@ def largest_batch(step: StepGraph, doubled: StepGraph | None, limit: int) -> int
         if slope > 0 and second[0] <= FAR * guess and guess <= FAR * second[0]:
             return guess
         try:
-            first, second = second, (guess, play(Line(step, doubled).at(guess), _device(step)).peak)
+            first, second = second, (guess, steady(Line(step, doubled).at(guess)).peak)
         except ValueError:
             return guess if slope > 0 else None
     return None
-
-
-def _device(step: StepGraph) -> str:
-    return devices(step)[0]
 
 
 def changes(step: StepGraph, doubled: StepGraph | None, now: Figures) -> list[Change]:
@@ -131,7 +126,7 @@ def changes(step: StepGraph, doubled: StepGraph | None, now: Figures) -> list[Ch
 def _mixed(step: StepGraph, now: Figures) -> Iterator[Change]:
     """The step as it would be under `mixed_float16`."""
     if step.precision == "float32":
-        peak = play(halved(step), _device(step)).peak
+        peak = steady(halved(step)).peak
         yield Change("mixed precision", now.steady.peak - peak, "layers compute in 16 bits, normalization in 32")
 
 
@@ -172,5 +167,5 @@ def _accumulated(step: StepGraph, doubled: StepGraph | None, now: Figures) -> It
     if doubled is None or not step.batch or not doubled.batch or step.batch < 2:
         return
     gradients = sum(one.tensor.bytes or 0 for one in step.variables if one.is_trainable and one.copies == step.replicas)
-    slope = (play(doubled, _device(doubled)).peak - now.steady.peak) / (doubled.batch - step.batch)
+    slope = (steady(doubled).peak - now.steady.peak) / (doubled.batch - step.batch)
     yield Change("accumulate", int(slope * (step.batch - step.batch // 2)) - gradients, "two steps of half the batch")

@@ -56,12 +56,11 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
 
 
 def _fits(found: Figures, limit: int) -> Fits:
-    """Whether the step fits. Where XLA compiles it, the peak is an upper bound; where shapes are unknown, a lower
-    one."""
-    is_within = found.steady.peak <= limit
-    if found.steady.unknown:
-        return "unknown" if is_within or found.is_bound else "no"
-    return "yes" if is_within else "unknown" if found.is_bound else "no"
+    """Whether the step fits. Of a step that XLA compiles that is certain only where it would without fusing; where
+    sizes are unknown, the peak is a lower bound."""
+    if found.steady.peak > limit:
+        return "no"
+    return "unknown" if found.steady.unknown or found.most > limit else "yes"
 
 
 def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str]]:
