@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -151,15 +151,32 @@ def _halved(one: Operation, operations: tuple[Operation, ...], weights: set[int]
 
 
 def _recomputed(step: StepGraph, now: Figures) -> Iterator[Change]:
-    """Activations at the peak, without the largest of each layer, which would be recomputed from it."""
+    """Activations at the peak, divided in their order into parts of which each keeps its last one: the others are
+    computed again for the backward pass through the part (Chen et al., *Training Deep Nets with Sublinear Memory Cost*,
+    2016)."""
     groups = Groups(step)
-    layers: dict[str, list[int]] = {}
-    for held in now.steady.held:
-        if isinstance(held.owner, Operation) and groups.of(held) == "activations":
-            layers.setdefault(held.owner.layer, []).append(held.size)
-    back = sum(sum(sizes) - max(sizes) for sizes in layers.values())
-    again = max((sum(sizes) - max(sizes) for sizes in layers.values()), default=0)
-    yield Change("recompute", back - again, "each layer keeps its largest activation and recomputes the others")
+    sizes = [held.size for held in now.steady.held if groups.of(held) == "activations"]
+    kept = min(((_kept(sizes, parts), parts) for parts in range(2, len(sizes))), default=None)
+    if kept is not None:
+        needed, parts = kept
+        yield Change(
+            "recompute",
+            sum(sizes) - needed,
+            f"{parts} parts of the model, each computed again in the backward pass: about one forward pass more",
+        )
+
+
+def _kept(sizes: Sequence[int], parts: int) -> int:
+    """Bytes of the last activation of each part, and of all others in the largest, for parts that are about as
+    large."""
+    total = sum(sizes)
+    ends, within, passed, number, largest = 0, 0, 0, 1, 0
+    for size in sizes:
+        within, passed = within + size, passed + size
+        if passed * parts >= total * number:
+            ends, largest = ends + size, max(largest, within - size)
+            within, number = 0, passed * parts // max(total, 1) + 1
+    return ends + largest
 
 
 def _accumulated(step: StepGraph, doubled: StepGraph | None, now: Figures) -> Iterator[Change]:
