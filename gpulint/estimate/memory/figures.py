@@ -121,6 +121,8 @@ def _in_order(operations: Sequence[Operation]) -> list[int]:
     return found
 
 
-def place_of(owner: Operation | Variable | None) -> tuple[str, int, str]:
-    """File, row and layer of what holds a buffer; "", 0 and "" where they are unknown."""
-    return (owner.filename, owner.row, owner.layer) if owner is not None else ("", 0, "")
+def place_of(owner: Operation | Variable | None) -> tuple[str, int, int | None, str]:
+    """File, row, cell and layer of what holds a buffer; "", 0, None and "" where they are unknown."""
+    if owner is None:
+        return "", 0, None, ""
+    return owner.filename, owner.row, owner.cell if isinstance(owner, Operation) else None, owner.layer

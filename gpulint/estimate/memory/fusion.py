@@ -70,7 +70,8 @@ def play_compiled(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None
         block = allocator.allocate(planned.peak)
         peak = allocator.in_use
         allocator.free(block)
-        spare = Held(planned.curve[planned.at][0], peak - before - planned.peak, True) if planned.curve else None
+        unused = peak - before - planned.peak
+        spare = Held(planned.curve[planned.at][0], unused, True) if planned.curve and unused else None
         run = Run(
             peak=peak,
             at=planned.at,
