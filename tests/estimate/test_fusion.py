@@ -126,6 +126,16 @@ def test_figures_know_how_much_fusing_may_save(is_compiled: bool) -> None:
     assert found.most == figures(replace(step, is_compiled=False)).steady.peak
 
 
+def test_convolutions_are_tuned_beside_the_first_step() -> None:
+    graph = Graph()
+    image, kernel = Tensor("float32", (8, 32, 32, 16)), Tensor("float32", (3, 3, 16, 16))
+    x = graph.add("Einsum", outputs=(image,))
+    weight = graph.add("Einsum", outputs=(kernel,))
+    first, *_, later = play_compiled(graph.step(graph.add("Conv2D", x, weight, outputs=(image,))))
+    assert first.peak > later.peak
+    assert sum(one.size for one in later.held) == later.peak
+
+
 def test_sizes_that_are_unknown_are_told() -> None:
     graph = Graph()
     graph.add("Where", product(graph), outputs=(Tensor("int64", (None, 1)),))

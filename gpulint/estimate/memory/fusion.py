@@ -62,13 +62,13 @@ def play_compiled(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None
         Held(one, _allocated(allocator, one.tensor), False) for one in graph.variables if one.device in ("", device)
     ]
     kept += [Held(None, _allocated(allocator, one.tensor), False) for one in graph.arguments]
-    tuned = allocator.in_use + _tuning(graph, device, allocator)
     planned = _Plan(graph, graph.body, device).run()
     runs = []
     for number in range(steps):
         before = allocator.in_use
         block = allocator.allocate(planned.peak)
         peak = allocator.in_use
+        tuned = _tuning(graph, device, allocator) if not number else 0
         allocator.free(block)
         unused = peak - before - planned.peak
         spare = Held(planned.curve[planned.at][0], unused, True) if planned.curve and unused else None
@@ -79,8 +79,7 @@ def play_compiled(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None
             curve=[(one, before + size) for one, size in planned.curve],
             unknown=planned.unknown,
         )
-        if not number:
-            run.peak = max(run.peak, tuned)
+        run.peak += tuned
         runs.append(run)
     return runs
 
@@ -90,14 +89,14 @@ def _allocated(allocator: Bfc, tensor: Tensor) -> int:
 
 
 def _tuning(graph: StepGraph, device: str, allocator: Bfc) -> int:
-    """Bytes with which algorithms of convolutions are tried, before the step runs."""
+    """Bytes with which algorithms of convolutions are tried, one after another: measured beside the step's own."""
     most = 0
     for one in graph.body.operations:
         if one.device in ("", device):
             inputs = [graph.body.operations[source].outputs[output] for source, output in one.inputs]
             for size in tuning_memory(one, inputs):
                 with suppress(Exhausted):
-                    chunk: Chunk = allocator.allocate(size + sum(tensor.bytes or 0 for tensor in inputs))
+                    chunk: Chunk = allocator.allocate(size)
                     most = max(most, chunk.size)
                     allocator.free(chunk)
     return most
