@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from io import StringIO
 
-from rich.console import Console
 from rich.text import Text
 
 from gpulint.estimate.report.words import fits, headline, place, size, title
@@ -14,7 +12,7 @@ from gpulint.estimate.time.bounds import lines_of
 from gpulint.probe.measures.holders import GROUP_NAMES
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import duration, percent
-from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns
+from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns, printed
 
 BAR = 40
 """Columns of a bar."""
@@ -29,19 +27,18 @@ _FITS = {"yes": "green", "no": "bold red", "unknown": "yellow"}
 
 
 def render(estimate: Estimate, color: bool = False, width: int = DEFAULT) -> str:
-    written = StringIO()
-    console = Console(
-        file=written, width=width, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
-    )
+    return printed(_lines(estimate, width), color, width)
+
+
+def _lines(estimate: Estimate, width: int) -> Iterator[Text]:
+    """The sections, with a blank line between two."""
     is_first = True
     for section in (_answer, _table, _memory, _time, _closing):
         lines = list(section(estimate, width))
         if lines and not is_first:
-            console.print()
-        for line in lines:
-            console.print(line, soft_wrap=True)
+            yield Text()
+        yield from lines
         is_first = is_first and not lines
-    return written.getvalue()
 
 
 def _answer(estimate: Estimate, width: int) -> Iterator[Text]:
