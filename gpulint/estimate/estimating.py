@@ -65,7 +65,7 @@ def _fits(found: Figures, limit: int) -> Fits:
 
 
 def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str]]:
-    """Who holds the memory at the peak, by line, layer and group, the most first; and the sums by group."""
+    """What holds the memory at the peak, by line, layer and group, the largest first; and the sums by group."""
     groups = Groups(step)
     held: Counter[tuple[str, int, str, str]] = Counter()
     by_group: Counter[str] = Counter()

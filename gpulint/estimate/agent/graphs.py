@@ -32,7 +32,7 @@ _ITERATORS = frozenset(
         "MultiDeviceIteratorGetNextFromShard",
     }
 )
-"""Operations that say in `output_shapes` what a dataset's elements look like."""
+"""Operations whose attribute `output_shapes` has the shapes of a dataset's elements."""
 
 _CHOICES = CHOICES | {"Case", "StatelessCase"}
 
@@ -47,7 +47,7 @@ _ELEMENT_SHAPES = {
 """Operations on lists → which input is the shape of an element."""
 
 _LIST = "_gpulint_list"
-"""What the name of a placeholder of a list ends with."""
+"""End of the name of a placeholder of a list."""
 
 _COMPILED = "_XlaMustCompile"
 _LOWERED = "_lower_using_switch_merge"
@@ -69,7 +69,7 @@ class Captured:
 
 @dataclass(frozen=True)
 class Read:
-    """A function as it was read out of TensorFlow."""
+    """A function, as read from TensorFlow."""
 
     body: Function
     functions: dict[str, Function]
@@ -208,7 +208,7 @@ class Reader:
                     constant.attr["value"].tensor.CopyFrom(self._pieces.tensors.make_tensor_proto(value))
 
     def _settle_loops(self, definition: Any) -> None:
-        """Gives the variables of loops the shapes with which they enter: the trace left those of the batch open."""
+        """Give loop variables the shapes with which they enter the loop: the trace left the batch open."""
         loops = {node.name: node for node in definition.node if node.op in LOOPS}
         for _ in loops:  # a loop may feed another
             graph = self._imported(definition)
@@ -469,7 +469,7 @@ def _tensor_of(dtype: Any, shape: Any) -> Tensor:
 
 
 def _common(first: Tensor, second: Tensor) -> Tensor:
-    """What two types agree on."""
+    """The most specific type that covers two types."""
     if first.shape is None or second.shape is None or len(first.shape) != len(second.shape):
         return Tensor(first.dtype, None)
     return Tensor(first.dtype, tuple(a if a == b else None for a, b in zip(first.shape, second.shape, strict=True)))

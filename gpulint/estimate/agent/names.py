@@ -1,4 +1,4 @@
-"""How operations that matter to a training step are called."""
+"""Names of operations that matter to a training step."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _known(cards: Sequence[OnCard]) -> Memory | None:
 
 
 def _memory(estimate: Estimate) -> Iterator[Child]:
-    """The memory over the step, and who holds it at the peak."""
+    """The memory over the step, and what holds it at the peak."""
     memory = _known(estimate.cards)
     if memory is None or not memory.steady_peak:
         yield tag("p", "The memory is unknown.", class_="empty")

@@ -1,4 +1,4 @@
-"""The estimate for a terminal: a row for each GPU, who holds the memory, and what bounds the time."""
+"""The estimate for a terminal: a row for each GPU, what holds the memory, and what bounds the time."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _table(estimate: Estimate, width: int) -> Iterator[Text]:
 
 
 def _memory(estimate: Estimate, width: int) -> Iterator[Text]:
-    """Who holds the memory at the peak: the same on every card."""
+    """What holds the memory at the peak: the same on every card."""
     memory = next((one.memory for one in estimate.cards if one.memory and one.memory.steady_peak), None)
     if memory is None or not memory.steady_peak:
         return

@@ -11,7 +11,7 @@ from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import duration, percent
 
 MATTERS = 1.05
-"""Factor from which a gain is told."""
+"""Factor from which a gain is reported."""
 
 
 CLEARLY = 2
@@ -38,7 +38,7 @@ def active(steps: Steps, found: Bounds, card: Card) -> str:
 
 
 def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | None, found: Bounds) -> Iterator[str]:
-    """What would cost nothing, and what would bring nothing. Of a step that XLA compiles the bounds say too little."""
+    """Changes that would cost or gain nothing. For a step that XLA compiles, the bounds are too loose to tell."""
     is_telling = not steps.is_compiled or found.active in ("compute", "memory")
     if free is not None and batch is not None and free > batch and is_telling:
         yield f"a larger batch is free up to about {free:,} (now {batch:,})"
@@ -53,7 +53,7 @@ def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | Non
 
 
 def more_gpus(one: Scaling, steps: Steps, card: Card) -> str:
-    """What N GPUs can bring."""
+    """The gain of N GPUs."""
     if not card.link:
         return f"{one.gpus} GPUs: unknown, since the link between them is (link=… in GB/s)"
     exchange = f"all-reduce of {in_words(steps.gradient_bytes)} over {card.link_kind} is {percent(one.exchange_share)}"
