@@ -45,8 +45,8 @@ class Tracings:
     """Times traces, the first run of each, and calls in which XLA compiles.
 
     XLA compiles a function again for each shape, and TensorFlow does not report it. For a compiled function that Python
-    calls, the shapes of its arguments show it. For one inside another function, as in Keras's `fit`, a call shows it that
-    takes several times as long as usual while the process computes.
+    calls, the shapes of its arguments show it. For one inside another function, as in Keras's `fit`, it shows in a call
+    that takes several times as long as usual while the process computes.
     """
 
     def __init__(self, places: Places, states: States, fault: Guard, compiled: Collection[str]) -> None:
