@@ -86,7 +86,7 @@ class NumpyRoundtrip(Rule):
     once_a_row = True
     any_of_names = TRAINING_WORDS
     why = "the data travels to the host and back, and both sides wait"
-    instead = "process it with TensorFlow operations: most NumPy functions have one of the same name"
+    instead = "process it with TensorFlow operations; `tf.experimental.numpy` has most of NumPy's functions"
     cost = "4 × slower or more for large tensors"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -45,7 +45,7 @@ def test_what_bounds_the_time() -> None:
     assert "Lines with the greatest bounds, on H200" in text
 
 
-def test_what_is_left_out_is_told() -> None:
+def test_what_is_left_out_is_reported() -> None:
     text = "\n".join(shown())
     assert "1 operation without a cost model counts nothing: FFT." in text
     assert "The program runs this step eagerly" in text
