@@ -4,8 +4,8 @@
 
 The streams are recordings of TensorFlow 2.21, repeated to about 400,000 lines, with as many lines of a user's program,
 in chunks of 64 KiB as from a pipe. The baseline decodes each line and tries one regular expression for each form; it
-ignores torn lines, records that span chunks, and the text to pass on. The best of five alternating runs counts; the last
-column is the parser's rate divided by the baseline's.
+ignores torn lines, records that span chunks, and the text to pass on. The best of five alternating runs counts. The
+last column is the parser's rate divided by the baseline's.
 """
 
 from __future__ import annotations
