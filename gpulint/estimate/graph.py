@@ -33,6 +33,15 @@ INPUTS = frozenset({"IteratorGetNext", "OptionalGetValue"})
 """Operations that read a batch from an iterator."""
 
 
+SMALL = frozenset(
+    {"BroadcastGradientArgs", "ConcatOffset", "DataFormatDimMap", "DataFormatVecPermute", "Shape", "ShapeN"}
+)
+"""Operations whose outputs have an element for each dimension of a tensor, whatever their shape."""
+
+CHOICES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+"""Operations that call one of several functions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """Type of a tensor: its dtype by name, and its shape, None where a dimension or the rank is unknown."""
@@ -169,21 +178,29 @@ class StepGraph:
     """Whether the runtime's graph optimizer (Grappler) has been applied."""
     precision: str = "float32"
     """Name of the Keras dtype policy in force."""
-    variables_change: bool = True
-    """Whether the step itself updates its variables; False if the program does that outside."""
     unknown: tuple[str, ...] = ()
     """Dimensions that stay unknown, as users know them: `x[1]`."""
 
     @property
     def has_unknown(self) -> bool:
         """Whether an operation that runs on a GPU has an output of unknown size there."""
+        return self._has_unknown(self.body)
+
+    def _has_unknown(self, function: Function) -> bool:
         return any(
-            tensor.bytes is None and output not in one.host_outputs
-            for function in (self.body, *self.functions.values())
+            any(tensor.bytes is None and output not in one.host_outputs for output, tensor in enumerate(one.outputs))
+            or any(self._has_unknown(called) for called in self.called(one))
             for one in function.operations
-            if one.is_on_gpu and one.type != "_Arg"
-            for output, tensor in enumerate(one.outputs)
+            if one.is_on_gpu and one.type != "_Arg" and one.type not in SMALL
         )
+
+    def called(self, operation: Operation) -> list[Function]:
+        """The functions that an operation calls; of a condition, those with known sizes if there are any: what the
+        other branch needs depends on values."""
+        found = [self.functions[name] for name in operation.calls.values() if name in self.functions]
+        if operation.type not in CHOICES:
+            return found
+        return [one for one in found if not self._has_unknown(one)] or found
 
     def dumps(self) -> str:
         """The graph as one line of JSON."""
@@ -221,7 +238,6 @@ def _packed(graph: StepGraph) -> dict[str, Any]:
         "is_compiled": graph.is_compiled,
         "is_optimized": graph.is_optimized,
         "precision": graph.precision,
-        "variables_change": graph.variables_change,
         "unknown": graph.unknown,
     }
 
@@ -242,7 +258,6 @@ def _unpacked(value: dict[str, Any]) -> StepGraph:
         is_compiled=value["is_compiled"],
         is_optimized=value["is_optimized"],
         precision=value["precision"],
-        variables_change=value["variables_change"],
         unknown=tuple(value["unknown"]),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin.symbols import mentions
 from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS
 
 
@@ -41,7 +42,8 @@ class UnknownDevice(Rule):
     ```
 
     ## What is not reported
-    Configuration from outside the program, and a `try` that catches the RuntimeError and continues.
+    Configuration from outside the program, a `try` that catches the RuntimeError and continues, and code that runs only
+    if a list of devices that CUDA_VISIBLE_DEVICES shortens has enough.
 
     ## At run time
     RuntimeError, or soft placement on the CPU.
@@ -59,7 +61,7 @@ class UnknownDevice(Rule):
         device = event.device
         if device is None or device.index is None or event.gpus is None or device.job:
             return
-        if device.index >= event.gpus and not event.where.context.catches(_CAUGHT):
+        if device.index >= event.gpus and not event.where.context.catches(_CAUGHT) and not self._is_excluded(event):
             left = {0: "no GPU", 1: "one GPU"}.get(event.gpus, f"{event.gpus} GPUs")
             yield Report(
                 event.site,
@@ -67,6 +69,11 @@ class UnknownDevice(Rule):
                 confidence=confidence(event.where),
                 supersedes=(event.call,),
             )
+
+    def _is_excluded(self, event: events.DeviceNamed) -> bool:
+        """Whether the program asks how many devices there are. Lists of devices leave out those that
+        CUDA_VISIBLE_DEVICES hides, but not those that `set_visible_devices` does."""
+        return mentions(event.where.path, "devices") and not self.all(events.RuntimeConfigured)
 
 
 _CAUGHT = frozenset({"RuntimeError", "Exception", "BaseException"})

@@ -119,7 +119,7 @@ class EagerInference(Rule):
             ]
             if any(isinstance(one, values.Tensor) and one.symbolic for one in given):
                 continue
-            is_data = any(id(one) in data or _is_data(one, event.where) for one in given)
+            is_data = any(loop.site in data.get(id(one), ()) or _is_data(one, event.where) for one in given)
             if not is_data and loop.site not in reading:
                 continue
             found.setdefault(loop.site, {}).setdefault(event.site, event)
@@ -136,28 +136,28 @@ class EagerInference(Rule):
                 ),
             )
 
-    def _data(self) -> set[int]:
+    def _data(self) -> dict[int, frozenset[Site]]:
         """Tensors, by id, that operations compute from data, or that they create from what the host computed or from
-        what an earlier iteration left. A tensor of constants is none: it may be there to build a model."""
-        found: set[int] = set()
+        what an earlier iteration left, and the loops in which they do. A tensor of constants is none: it may be there
+        to build a model."""
+        found: dict[int, frozenset[Site]] = {}
         created: dict[int, int] = {}
         """Number of loops around the creation of a tensor, by its id."""
         for event in self.all(events.OpCalled):
-            around = len(event.where.context.loops)
+            loops = event.where.context.loops
             inputs = [leaf for one in event.inputs for leaf in leaves(one)]
             name = event.name.removeprefix("tensorflow.")
-            creates = name in _CREATES and all(isinstance(one, values.Constant) for one in inputs)
             if name in _CREATES or not inputs:
-                created[id(event.result)] = around
+                created[id(event.result)] = len(loops)
             if (
                 name.startswith("random.")
-                or (name in _CREATES and not creates)
+                or (name in _CREATES and not all(isinstance(one, values.Constant) for one in inputs))
                 or any(
-                    id(one) in found or created.get(id(one), around) < around or _is_data(one, event.where)
+                    id(one) in found or created.get(id(one), len(loops)) < len(loops) or _is_data(one, event.where)
                     for one in inputs
                 )
             ):
-                found.add(id(event.result))
+                found[id(event.result)] = frozenset(loop.site for loop in loops)
         return found
 
 

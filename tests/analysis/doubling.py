@@ -1,4 +1,4 @@
-"""Programs that double a value on each row and then use it wherever a rule may read it."""
+"""Programs that double a value row after row, then use it wherever a rule may read it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import indent
 
 ROWS = 30
-"""Rows that double a value. A traversal without a memo would visit it a billion times."""
+"""Rows that double a value: walked without a memo, it would be walked a thousand million times."""
 
 HEADER = """\
 import contextlib, functools, json, math, os, pickle, subprocess
@@ -69,14 +69,15 @@ def parts(name: str) -> tuple[str, ...]:
 
 
 def program(rng: random.Random, row: str, uses: list[str]) -> bytes:
-    """A program in which `row` doubles a value that `uses` read."""
-    body = [f"v = {rng.choice(parts('values'))}"]
-    body += [row.replace("{i}", str(number)) for number in range(ROWS)]
+    """A program in which `row` doubles a list of known elements, then some value, which `uses` read."""
+    doubled = [row.replace("{i}", str(number)) for number in range(ROWS)]
+    body = ["v = [1, 2]", *doubled, "model.fit(v)"]
+    body += [f"v = {rng.choice(parts('values'))}", *doubled]
     body += [rng.choice(AROUND), *(indent(use, "    ") for use in uses)]
     main = indent("\n".join(body), "    ")
     return f"{HEADER}def main(given, gpus=None):\n{main}\n\n\nmain(other.given())\n".encode()
 
 
 def any_program(rng: random.Random) -> bytes:
-    """A program of a random row and random uses."""
+    """One of a random row and random uses."""
     return program(rng, rng.choice(parts("rows")), rng.sample(parts("uses"), 30))

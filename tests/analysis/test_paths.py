@@ -60,11 +60,13 @@ def test_forgotten_conditions_are_let_go() -> None:
 
 
 def test_what_one_program_said_of_a_condition_is_not_known_in_the_next() -> None:
-    condition = Condition("truth", symbol(("name", "asked in both")))
-    whole = one_of([frozenset({literal_of(condition, True)}), frozenset({literal_of(condition, False)})])
-    assert literal_of(condition, True).compounds == [whole.negation]
+    subject = symbol(("name", "asked in both"))
+    first = literal_of(Condition("truth", subject), True)
+    other = literal_of(Condition("==", subject, 2), True)
+    assert first.group.literals == [first, first.negation, other, other.negation]
     forget()
-    assert literal_of(condition, True).compounds == []
+    again = literal_of(first.condition, True)
+    assert again.group.literals == [again, again.negation]
 
 
 def test_a_program_of_another_thread_takes_nothing_away() -> None:

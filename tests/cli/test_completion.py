@@ -109,4 +109,4 @@ def test_rules_of_the_project_are_offered_while_they_can_be_read(
     assert offered("rule", "ACM") == ["ACM001"]
     (tmp_path / "lint" / "small.py").write_text("import nowhere\n")
     assert offered("rule", "ACM") == []
-    assert offered("rule", "GPU70") == ["GPU701", "GPU702", "GPU703", "GPU704", "GPU705"]
+    assert offered("rule", "GPU70") == ["GPU701", "GPU702", "GPU703", "GPU704", "GPU705", "GPU706"]

@@ -70,7 +70,6 @@ def graph() -> StepGraph:
         is_compiled=True,
         is_optimized=True,
         precision="mixed_float16",
-        variables_change=False,
         unknown=("x[0]",),
     )
 

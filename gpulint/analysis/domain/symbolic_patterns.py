@@ -93,7 +93,9 @@ def is_next_batch(value: Value, loop: Loop) -> bool:
 
 def is_of_batch(value: Value, loop: Loop) -> bool:
     """Whether a value is, or is computed from, a batch that a loop iterates over."""
-    return type(value) is Unknown and _is_element_of(value.symbol, _batched(loop))
+    if type(value) is not Unknown:
+        return False
+    return _is_element_of(value.symbol, _batched(loop)) or value.symbol in _yielded(loop)
 
 
 def _batched(loop: Loop) -> frozenset[Symbol]:
@@ -102,6 +104,14 @@ def _batched(loop: Loop) -> frozenset[Symbol]:
     if any(words(one) & _BATCHES for one in loop.names):
         return frozenset(sources)
     return frozenset(one for one in sources if words(_name_of(one)) & _LOADERS)
+
+
+def _yielded(loop: Loop) -> frozenset[Symbol]:
+    """What a generator of the program yields to a loop that calls it a batch."""
+    if not any(words(one) & _BATCHES for one in loop.names):
+        return frozenset()
+    elements = (one.element for one in iterated_sources(loop.iterable) if isinstance(one, Items))
+    return frozenset(symbol_of(leaf) for element in elements if element is not None for leaf in leaves(element))
 
 
 def _name_of(name: Symbol) -> str:

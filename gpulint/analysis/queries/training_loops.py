@@ -414,8 +414,15 @@ def _deciding(where: Where, loop: Loop) -> Path:
         for literal in where.path - loop.start - where.assumed
         if literal.condition.operator != "completes"
         and not _is_about_worker(literal)
+        and not _is_against_debugging(literal)
         and not _is_element(literal.condition.subject, collections)
     )
+
+
+def _is_against_debugging(literal: Literal) -> bool:
+    """Whether a literal states that the program is not being debugged."""
+    is_off = literal.condition.operator == "truth" and not literal.holds
+    return is_off and any("debug" in words(name) for name in words_of(frozenset({literal})))
 
 
 def _is_element(name: object, collections: set[Symbol]) -> bool:

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gpulint.estimate.agent.inlining import CHOICES, LOOPS, Inlined
+from gpulint.estimate.agent.inference import LIST, Inference, Shape, results
+from gpulint.estimate.agent.inlining import LOOPS, Inlined
 from gpulint.estimate.agent.names import GRADIENT
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Sources
@@ -23,39 +24,9 @@ from gpulint.probe.agent.simulation.kernels import Kernels
 
 HEAD = "/job:localhost/replica:0/task:0/device:"
 
-_ITERATORS = frozenset(
-    {
-        "IteratorGetNext",
-        "IteratorGetNextSync",
-        "IteratorGetNextAsOptional",
-        "OptionalGetValue",
-        "MultiDeviceIteratorGetNextFromShard",
-    }
-)
-"""Operations whose attribute `output_shapes` has the shapes of a dataset's elements."""
-
-_CHOICES = CHOICES | {"Case", "StatelessCase"}
-
-_ELEMENT_SHAPES = {
-    "EmptyTensorList": 0,
-    "TensorListReserve": 0,
-    "TensorListStack": 1,
-    "TensorListPopBack": 1,
-    "TensorListFromTensor": 1,
-    "TensorListGetItem": 2,
-}
-"""Operations on lists → which input is the shape of an element."""
-
-_LIST = "_gpulint_list"
-"""End of the name of a placeholder of a list."""
-
 _COMPILED = "_XlaMustCompile"
 _LOWERED = "_lower_using_switch_merge"
 _COLOCATED = "_class"
-_SHAPES = "output_shapes"
-
-Shape = tuple["int | None", ...] | None
-"""A shape; None where the rank or a dimension is unknown."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +70,6 @@ class Reader:
         self._sources = sources
         self._gpus = gpus
         self._device_of = device_of
-        self._elements: Callable[[Shape], Shape] = lambda shape: shape
         self._kernels = Kernels()
         self._definition = definition = concrete.graph.as_graph_def()
         self.is_compiled = _is_compiled(definition)
@@ -163,24 +133,23 @@ class Reader:
     def read(self, shapes: Mapping[str, Shape], elements: Callable[[Shape], Shape], optimize: bool = True) -> Read:
         """The function with these shapes of placeholders; `elements` maps the shape of a dataset's element."""
         pieces = self._pieces
-        self._elements = elements
         definition = pieces.graph_proto.GraphDef()
         definition.CopyFrom(self._definition)
         for node in definition.node:
             if node.name in shapes:
                 node.attr["shape"].shape.CopyFrom(pieces.shapes.TensorShape(shapes[node.name]).as_proto())
                 node.attr.pop("_user_specified_name", None)
+        inference = Inference(pieces, {one.signature.name: one for one in definition.library.function}, elements)
         for nodes in _bodies(definition):
-            for node in nodes:
-                node.attr.pop("_output_shapes", None)
-                if node.op in _ITERATORS or node.op in _CHOICES:
-                    for shape in node.attr[_SHAPES].list.shape:
-                        self._open(shape)
-            self._open_lists(nodes)
-        self._settle_loops(definition)
+            inference.open(nodes)
+        inference.settle(definition)
         optimized = self._optimized(definition) if optimize else None
-        graph = self._imported(optimized or definition)
-        library = {one.signature.name: one for one in (optimized or definition).library.function}
+        definition = optimized or definition
+        library = {one.signature.name: one for one in definition.library.function}
+        self._inference = inference = Inference(pieces, library, elements)
+        graph = inference.imported(definition)
+        if inference.fold(definition, graph):
+            graph = inference.imported(definition)
         functions: dict[str, Function] = {}
         body, names = self._function("step", graph, graph.get_operations(), library, functions, "")
         results = [edge for one in self._results if (edge := _edge(names, graph, one)) is not None]
@@ -188,57 +157,6 @@ class Reader:
         parameters = tuple(names[one.op.name] for one in self._graph.inputs if one.op.name in names)
         body = Function("step", body.operations, parameters, tuple(results), must, self.is_compiled)
         return Read(body, functions, names, optimized is not None, self.is_compiled, self._inlined.is_in_loop)
-
-    def _open_lists(self, nodes: Any) -> None:
-        """Sets the open leading dimension of lists' elements to the batch: it is a constant of the graph."""
-        constants = {node.name: node for node in nodes if node.op == "Const"}
-        for node in nodes:
-            position = _ELEMENT_SHAPES.get(node.op)
-            if position is None or position >= len(node.input):
-                continue
-            constant = constants.get(node.input[position].partition(":")[0])
-            if constant is None:
-                continue
-            value = self._pieces.tensors.MakeNdarray(constant.attr["value"].tensor)
-            if value.ndim == 1 and len(value) and value[0] == -1:
-                opened = self._elements((None, *value[1:].tolist()))
-                if opened is not None and opened[0] is not None:
-                    value = value.copy()
-                    value[0] = opened[0]
-                    constant.attr["value"].tensor.CopyFrom(self._pieces.tensors.make_tensor_proto(value))
-
-    def _settle_loops(self, definition: Any) -> None:
-        """Give loop variables the shapes with which they enter the loop: the trace left the batch open."""
-        loops = {node.name: node for node in definition.node if node.op in LOOPS}
-        for _ in loops:  # a loop may feed another
-            graph = self._imported(definition)
-            has_changed = False
-            for name, node in loops.items():
-                shapes = node.attr[_SHAPES].list.shape
-                for shape, tensor in zip(shapes, graph.get_operation_by_name(name).inputs, strict=False):
-                    is_open = shape.unknown_rank or any(one.size < 0 for one in shape.dim)
-                    if is_open and tensor.shape.is_fully_defined():
-                        shape.CopyFrom(tensor.shape.as_proto())
-                        has_changed = True
-            if not has_changed:
-                return
-
-    def _imported(self, definition: Any, lists: Mapping[str, Tensor] | None = None) -> Any:
-        """A graph with inferred shapes. `lists` are placeholders of lists of tensors, with the type of an element."""
-        pieces = self._pieces
-        graph = pieces.ops.Graph()
-        with graph.as_default():
-            given = {}
-            for name, element in (lists or {}).items():
-                given[name] = tensor = pieces.tensorflow.raw_ops.Placeholder(
-                    dtype=pieces.dtypes.variant, shape=(), name=f"{name}{_LIST}"
-                )
-                shape, dtype = pieces.shapes.TensorShape(element.shape), pieces.dtypes.as_dtype(element.dtype)
-                data = pieces.handles.create_handle_data(shape, dtype)
-                data.shape_and_type[0].type.type_id = pieces.types_proto.TFT_ARRAY
-                pieces.handles.set_handle_data(tensor, data)
-            pieces.importer.import_graph_def(definition, name="", input_map=given)
-        return graph
 
     def _element(self, tensor: Any, functions: Mapping[str, Function]) -> Tensor | None:
         """The type of the tensors in a list that a loop has added to; None for other tensors."""
@@ -351,47 +269,28 @@ class Reader:
     def _called(
         self, name: str, caller: Any, library: Mapping[str, Any], functions: dict[str, Function], prefix: str
     ) -> Function:
-        pieces, definition = self._pieces, library[name]
+        inference, definition = self._inference, library[name]
         arguments = [one.name for one in definition.signature.input_arg]
-        given = list(caller.inputs)[-len(arguments) :] if arguments else []
-        shapes = [tensor.shape for tensor in given] if len(given) == len(arguments) else None
-        body, tensors = pieces.from_definition.function_def_to_graph_def(definition, input_shapes=shapes)
-        nodes = {node.name: node for node in body.node}
-        for argument in arguments:
-            self._open(nodes[argument].attr["shape"].shape)
-        # Aligned at the end: functions of datasets also take elements, before what they capture.
-        for argument, tensor in zip(reversed(arguments), reversed(given), strict=False):
-            if tensor.op.type == "VarHandleOp":
-                device = nodes[argument].device
-                nodes[argument].CopyFrom(tensor.op.node_def)
-                nodes[argument].name, nodes[argument].device = argument, device
+        given = list(caller.inputs)
+        body, tensors = inference.body(definition, given, is_loop=caller.type in LOOPS)
         lists = {
             argument: element
             for argument, tensor in zip(reversed(arguments), reversed(given), strict=False)
             if (element := self._element(tensor, functions)) is not None
         }
-        body.library.function.extend(library.values())
         try:
-            graph = self._imported(body, lists)
+            graph = inference.imported(body, lists)
         except ValueError:  # an iteration changes a shape
-            for argument in arguments:
-                if nodes[argument].op == "Placeholder":
-                    nodes[argument].attr["shape"].shape.CopyFrom(pieces.shapes.TensorShape(None).as_proto())
-            graph = self._imported(body)
+            for node in body.node:
+                if node.op == "Placeholder":
+                    node.attr["shape"].shape.CopyFrom(self._pieces.shapes.TensorShape(None).as_proto())
+            graph = inference.imported(body)
         inner, names = self._function(name, graph, graph.get_operations(), library, functions, prefix)
-        returned = [
-            tensors.get(definition.ret[one.name], definition.ret[one.name]) for one in definition.signature.output_arg
-        ]
-        results = tuple(edge for one in returned if (edge := _edge(names, graph, one if ":" in one else f"{one}:0")))
-        parameters = tuple(names.get(f"{one}{_LIST}", names[one]) for one in arguments)
+        returned = results(definition, tensors)
+        edges = tuple(edge for one in returned if (edge := _edge(names, graph, one)))
+        parameters = tuple(names.get(f"{one}{LIST}", names[one]) for one in arguments)
         must = tuple(names[node] for node in definition.control_ret.values() if node in names)
-        return Function(name, inner.operations, parameters, results, must)
-
-    def _open(self, shape: Any) -> None:
-        """Sets the open leading dimension of a shape to the batch."""
-        if not shape.unknown_rank:
-            old = tuple(self._pieces.shapes.TensorShape(shape).as_list())
-            shape.CopyFrom(self._pieces.shapes.TensorShape(self._elements(old)).as_proto())
+        return Function(name, inner.operations, parameters, edges, must)
 
     def _kernel(self, operation: Any) -> Any:
         """The GPU kernel for the operation's types; None for one that is unknown, _NO_KERNEL if there is none."""

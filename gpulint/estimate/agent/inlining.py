@@ -12,7 +12,7 @@ from gpulint.estimate.agent.pieces import Pieces
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 LOOPS = frozenset({"While", "StatelessWhile"})
-CHOICES = frozenset({"If", "StatelessIf"})
+CONDITIONS = frozenset({"If", "StatelessIf"})
 
 
 class Inlined:
@@ -54,7 +54,7 @@ class Inlined:
             if node.op in LOOPS and self._trains(node.attr["body"].func.name):
                 self._call(node, "body", "T", "T", skipped=0)
                 self.is_in_loop = True
-            elif node.op in CHOICES:
+            elif node.op in CONDITIONS:
                 branches = [one for one in ("then_branch", "else_branch") if self._trains(node.attr[one].func.name)]
                 if len(branches) == 1:
                     self._call(node, branches[0], "Tin", "Tout", skipped=1)

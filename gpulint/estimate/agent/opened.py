@@ -16,15 +16,16 @@ class Unknown(Exception):
     """The batch size cannot be found. The message says why."""
 
 
-def batch_of(pieces: Pieces, arguments: Any) -> int | None:
+def batch_of(pieces: Pieces, arguments: Any, may_take: bool = True) -> int | None:
     """The leading dimension of the largest tensors among arguments. Takes one element of an iterator if its type
-    leaves that open. None if nothing has such a dimension."""
+    leaves that open and if it may. None if nothing has such a dimension."""
     sizes: Counter[int] = Counter()
     for value in _leaves(arguments):
         if is_iterator(value):
             specs = [one for one in _leaves(value.element_spec) if hasattr(one, "shape")]
             leading = {one.shape[0] for one in specs if one.shape.rank}
-            elements = _leaves(_first(pieces, value)) if None in leading or not leading else iter(specs)
+            is_open = None in leading or not leading
+            elements = _leaves(_first(pieces, value)) if is_open and may_take else iter(specs)
         else:
             elements = iter([value])
         for element in elements:

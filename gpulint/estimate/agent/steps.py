@@ -8,13 +8,14 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from gpulint.estimate.agent.eager import steps_around
-from gpulint.estimate.agent.graphs import Captured, Read, Reader, Shape
-from gpulint.estimate.agent.names import GRADIENT, UPDATES
+from gpulint.estimate.agent.graphs import Captured, Read, Reader
+from gpulint.estimate.agent.inference import Shape
+from gpulint.estimate.agent.names import GRADIENT, UPDATES, mentions
 from gpulint.estimate.agent.opened import Shapes, Unknown, batch_of, opened
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Layers, Sources
@@ -22,6 +23,7 @@ from gpulint.estimate.agent.variables import Inventory
 from gpulint.estimate.graph import INPUTS, Argument, StepGraph, Tensor, Variable
 from gpulint.probe.agent.places import Place, Places
 
+_TAPES = frozenset({"GradientTape", "gradients", "minimize", "apply_gradients"})
 _GENERATED = "__autograph_generated_file"
 
 
@@ -34,6 +36,13 @@ class Settings:
     batch: int | None = None
     shapes: Shapes | None = None
     gpus: int = 1
+
+
+class Trace(NamedTuple):
+    """A traced function, and whether it was traced for any batch, as far as it can be."""
+
+    concrete: Any
+    is_general: bool
 
 
 class StepWatch:
@@ -90,34 +99,69 @@ class StepWatch:
         """Trace a function before it is called. Returns the error if that fails: the call may not need the trace."""
         self._is_busy = True
         try:
-            with self._tracing(), self.layers.noted():
+            with self._tracing(), self.layers.noted(), self._unobserved():
+                may_train = mentions(function.python_function, _TAPES)
                 try:
-                    concrete = function.get_concrete_function(*arguments, **keywords)
+                    trace = self._traced(function, arguments, keywords, may_train)
                 except Exception as error:
-                    return error
-                if not takes_gradients(concrete.graph):
+                    if not self._initialized(function):
+                        return error
+                    trace = self._traced(function, arguments, keywords, may_train)
+                if not takes_gradients(trace.concrete.graph):
                     return None
                 place = self.places.of_function(function.python_function) or self.places.here()
-                self._write(_name(function), place, function, concrete, arguments, keywords)
+                self._write(_name(function), place, function, trace, arguments, keywords)
         finally:
             self._is_busy = False
+
+    def _traced(self, function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], may_train: bool) -> Trace:
+        """The function for its arguments; if it may train, for any batch."""
+        batch = batch_of(self.pieces, (arguments, keywords), may_take=False) if may_train else None
+        if batch is not None and not self.settings.shapes:
+            with suppress(Exception):  # it needs its batch size
+                types = opened(self.pieces, [list(arguments), dict(keywords)], batch, {})
+                return Trace(function.get_concrete_function(*types[0], **types[1]), True)
+        concrete = function.get_concrete_function(*arguments, **keywords)
+        return Trace(concrete, not self.settings.shapes and _is_general(concrete))
+
+    @contextmanager
+    def _unobserved(self) -> Iterator[None]:
+        """A context in which nothing looks at single operations: the probe does, and takes its time."""
+        callbacks = self.pieces.context.context().op_callbacks
+        kept = list(callbacks)
+        callbacks.clear()
+        try:
+            yield
+        finally:
+            callbacks[:] = kept
+
+    def _initialized(self, function: Any) -> bool:
+        """Gives variables of a training step values, where those of its own are computed in the step: replicas copy
+        them from the first one, which leaves nothing to run before the step. Returns whether there are any."""
+        traced = getattr(function, "_concrete_variable_creation_fn", None)
+        if traced is None or not takes_gradients(traced.graph):
+            return False
+        variables = [one for one in (reference() for reference in function._created_variables or ()) if one is not None]
+        for one in variables:
+            one.assign(self._tensorflow.zeros(one.shape, one.dtype))
+        return bool(variables)
 
     def _eager(self, frame: Any) -> None:
         """A gradient is taken eagerly: the innermost function around it that can be traced is the step."""
         self._is_busy = True
         failed = ""
         try:
-            with self._tracing(), self.layers.noted():
+            with self._tracing(), self.layers.noted(), self._unobserved():
                 for step in steps_around(frame, self.places.is_foreign):
                     try:
                         function = self._tensorflow.function(step.python, autograph=step.can_convert)
-                        concrete = function.get_concrete_function(*step.arguments, **step.keywords)
+                        trace = self._traced(function, step.arguments, step.keywords, may_train=True)
                     except Exception as error:
                         failed = failed or _first_line(error)
                         continue
-                    if takes_gradients(concrete.graph):
+                    if takes_gradients(trace.concrete.graph):
                         place = self.places.at(step.frame.f_code.co_filename, step.row)
-                        self._write(step.name, place, function, concrete, step.arguments, step.keywords, is_eager=True)
+                        self._write(step.name, place, function, trace, step.arguments, step.keywords, is_eager=True)
         finally:
             self._is_busy = False
         self._stop("eager", failed, self.places.of_frame(frame))
@@ -129,13 +173,13 @@ class StepWatch:
         name: str,
         place: Place | None,
         function: Any,
-        concrete: Any,
+        trace: Trace,
         arguments: Sequence[Any],
         keywords: Mapping[str, Any],
         is_eager: bool = False,
     ) -> NoReturn:
         try:
-            graphs = self._graphs(name, place, function, concrete, arguments, keywords)
+            graphs = self._graphs(name, place, function, trace, arguments, keywords)
         except Unknown as error:
             self._stop("dynamic", str(error), place)
         except Exception as error:
@@ -148,14 +192,14 @@ class StepWatch:
         name: str,
         place: Place | None,
         function: Any,
-        concrete: Any,
+        trace: Trace,
         arguments: Sequence[Any],
         keywords: Mapping[str, Any],
     ) -> list[StepGraph]:
         """The step for its batch size, and for twice as many examples. It is traced once with the batch left open, and
         for each size only if that leaves shapes open."""
         found = batch_of(self.pieces, (arguments, keywords))
-        batch = self.settings.batch or found or _batch_inside(concrete)
+        batch = self.settings.batch or found or _batch_inside(trace.concrete)
         if batch is None:
             raise Unknown("its batch size")
 
@@ -168,11 +212,10 @@ class StepWatch:
             named = opened(self.pieces, keywords, found, given, size)
             return again.get_concrete_function(*types, **named)
 
-        general = concrete
-        if self.settings.shapes or not _is_general(concrete):
+        general = trace.concrete
+        if not trace.is_general:
             with suppress(Exception):  # it needs its batch size: only one can be examined
                 general = traced(None)
-        _build(Inventory(), general)
         is_compiled = bool(function._jit_compile)
         reading = _Reading(self, name, place, general, is_compiled)
         graphs, sizes = [reading.graph(batch)], [batch]
@@ -227,6 +270,7 @@ class _Reading:
             watch.settings.gpus,
         )
         self._inputs = [tensor for tensor in concrete.graph.inputs if tensor.op.name not in captured]
+        self._kept = [inner for outer, inner in concrete.graph.captures if inner.op.name not in self._captured]
         self.is_open = any(_open(tensor) for tensor in self._inputs) or _has_open_elements(concrete)
         """Whether the batch was left open."""
 
@@ -238,6 +282,8 @@ class _Reading:
                 shapes[tensor.op.name] = _sized(tuple(tensor.shape.as_list()), batch)
         read = self._reader.read(shapes, lambda shape: _sized(shape, batch))
         parameters = {operation: index for index, operation in enumerate(read.body.parameters)}
+        if not self._updates(read):
+            self._build_optimizers()
         filename, row = (self._place[0], self._place[1]) if self._place is not None else ("", 0)
         return StepGraph(
             name=self._name,
@@ -245,7 +291,7 @@ class _Reading:
             row=row,
             body=read.body,
             functions=read.functions,
-            variables=tuple(self._variables(read, parameters)),
+            variables=(*self._variables(read, parameters), *self._tensors(read, parameters)),
             arguments=tuple(_arguments(read, parameters, shapes)),
             batch=batch,
             replicas=max((one.copies for one in self._captured.values()), default=1),
@@ -253,9 +299,32 @@ class _Reading:
             is_compiled=self._is_compiled or read.is_compiled,
             is_optimized=read.is_optimized,
             precision=_policy(),
-            variables_change=_has(self._concrete.graph, lambda one: one.type.startswith(UPDATES)),
             unknown=tuple(dict.fromkeys(_unknown(read))),
         )
+
+    def _updates(self, read: Read) -> bool:
+        """Whether the step updates weights; in functions that it calls, whether it updates anything."""
+        weights = {read.names.get(name) for name, one in self._captured.items() if one.is_trainable}
+        updates = (one for one in read.body.operations if one.type.startswith(UPDATES))
+        return any(one.inputs[0].operation in weights for one in updates) or any(
+            one.type.startswith(UPDATES) for function in read.functions.values() for one in function.operations
+        )
+
+    def _build_optimizers(self) -> None:
+        """Creates the slots of optimizers that the step leaves to the program, such as after accumulating gradients."""
+        weights = list(self._concrete.graph.trainable_variables)
+        for optimizer in self._inventory.optimizers:
+            if weights and not getattr(optimizer, "built", True):
+                optimizer.build(weights)
+        self._inventory = Inventory()
+
+    def _tensors(self, read: Read, parameters: Mapping[int, int]) -> Iterator[Variable]:
+        """Tensors that the function captures: the program keeps them on the GPU as it does variables."""
+        for tensor in self._kept:
+            size = Tensor(tensor.dtype.base_dtype.name, tuple(tensor.shape.as_list()) if tensor.shape.rank else ())
+            if size.dtype not in ("resource", "variant", "string", "int32"):  # on the host
+                entered = parameters.get(read.names.get(tensor.op.name, -1))
+                yield Variable("", size, parameter=entered)
 
     def _variables(self, read: Read, parameters: Mapping[int, int]) -> Iterator[Variable]:
         entered = {id(one.variable.handle): name for name, one in self._captured.items()}
@@ -313,16 +382,6 @@ def _name(function: Any) -> str:
 def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
-
-
-def _build(inventory: Inventory, concrete: Any) -> None:
-    """Creates the slots of optimizers that the step leaves to the program."""
-    trainable = list(concrete.graph.trainable_variables)
-    if _has(concrete.graph, lambda one: one.type.startswith(UPDATES)) or not trainable:
-        return
-    for optimizer in inventory.optimizers:
-        if not getattr(optimizer, "built", True):
-            optimizer.build(trainable)
 
 
 def _open(tensor: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpulint.estimate.graph import Operation, Tensor
+from gpulint.estimate.graph import SMALL, Operation, Tensor
 
 
 def _set(names: str) -> frozenset[str]:
@@ -42,9 +42,6 @@ CHOICES = frozenset({"Select", "SelectV2"})
 
 CROSS_ENTROPIES = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
 """Operations whose gradient, output 1, takes over the logits."""
-
-SMALL = _set("BroadcastGradientArgs ConcatOffset DataFormatDimMap DataFormatVecPermute Shape ShapeN")
-"""Operations whose outputs have an element for each dimension of a tensor, whatever their shape."""
 
 ADDS_TO_LIST = frozenset({"TensorListPushBack", "TensorListSetItem"})
 """Operations that add their last input to a list of tensors."""

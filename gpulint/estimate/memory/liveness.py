@@ -315,9 +315,8 @@ class _Player:
     def _call(self, one: Operation) -> int:
         """Bytes that the functions which an operation calls need beyond their arguments and results."""
         needed = 0
-        for name in one.calls.values():
-            function = self._graph.functions.get(name)
-            if function is not None and function.operations:
+        for function in self._graph.called(one):
+            if function.operations:
                 inner = _Player(self._graph, function, self._device, Bfc(), {}, {}, self._is_first)
                 result = inner.run()
                 needed = max(needed, result.peak)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
+from gpulint.estimate.graph import CHOICES, Function, Operation, StepGraph, Tensor
 from gpulint.estimate.time.kinds import KINDS
 from gpulint.estimate.trips import trips
 
@@ -52,7 +52,7 @@ def _of(function: Function, graph: StepGraph, times: int, is_compiled: bool, dep
             for role, more in (("body", 0), ("cond", 1)):
                 if role in called and repeated + more:
                     yield from _of(called[role], graph, times * (repeated + more), is_compiled, depth + 1)
-        elif operation.type in ("If", "StatelessIf", "Case", "StatelessCase"):
+        elif operation.type in CHOICES:
             if called:
                 fewest = min(called.values(), key=lambda one: len(one.operations))
                 yield from _of(fewest, graph, times, is_compiled, depth + 1)

@@ -57,14 +57,15 @@ class Samples:
 
     def _sample(self) -> None:
         (state, detail), training = self._states.now, self._states.thread
-        frames = sys._current_frames()
-        if state == PYTHON and training in frames:
-            self._add(self._places.of_frame(frames[training]), state, detail, TRAINING)
+        if state == PYTHON:
+            if (frame := sys._current_frames().get(training)) is not None:
+                self._add(self._places.of_frame(frame), state, detail, TRAINING)
         elif state in (INPUT, LAUNCH):
-            own = threading.get_ident()
+            aside = {training, threading.get_ident()}
             self._add(None, state, detail, LOOKED)
-            for thread, frame in frames.items():
-                if thread not in (training, own) and (place := self._working(frame)) is not None:
+            # A variable with this thread's own frame would be a cycle that keeps what all threads work on.
+            for frame in [one for thread, one in sys._current_frames().items() if thread not in aside]:
+                if (place := self._working(frame)) is not None:
                     self._add(place, state, detail, OUTSIDE)
 
     def _add(self, place: Place | None, state: int, detail: str, thread: str) -> None:

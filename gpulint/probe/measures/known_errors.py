@@ -87,7 +87,11 @@ KNOWN = (
     Known("PerReplica", "A per-replica value is used as one tensor: reduce it first.", "GPU214"),
 )  # fmt: skip
 
-_NOISE = re.compile(r"^( +File |Detected at node|Graph execution error:$|\s*$|\t \[\[|Hint: )")
+_NOISE = re.compile(
+    r"^( +File |Detected at node|Graph execution error:$|\s*$|\t \[\[|Hint: |\d+ root error\(s\) found)"
+)
+_ROOT = re.compile(r"^\(\d+\) [A-Z_]+: +")
+"""How TensorFlow numbers the errors of several devices."""
 
 
 def known(error: str) -> Known | None:
@@ -100,4 +104,4 @@ def headline(error: str) -> str:
     """Type and relevant line of an error: for an error in a graph that is not the first line."""
     kind, _, rest = error.partition(": ")
     lines = [line for line in rest.split("\n") if not _NOISE.match(line)]
-    return f"{kind}: {lines[0].strip()}" if lines else error.split("\n")[0]
+    return f"{kind}: {_ROOT.sub('', lines[0].strip())}" if lines else error.split("\n")[0]

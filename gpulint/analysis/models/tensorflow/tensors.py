@@ -71,6 +71,10 @@ _KEEPS_REDUCTION = frozenset(
 _SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
 _CREATES = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.identity"})
 _CASTS = frozenset({"tensorflow.cast", "tensorflow.keras.ops.cast"})
+_TYPED = _CASTS | {
+    f"tensorflow.{name}" for name in ("constant", "convert_to_tensor", "ones", "ones_like", "zeros", "zeros_like")
+}
+"""Ops whose second argument is the dtype."""
 _PAIRS = frozenset({"tensorflow.clip_by_global_norm"})
 _TAKES_REPLICAS = frozenset({"tensorflow.print", "tensorflow.identity"})
 """Ops that accept a per-replica value as it is. The others raise ValueError (TensorFlow 2.21)."""
@@ -171,7 +175,7 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
         stateful_ops.note_effect(machine, "variable", name, site)
     first = inputs[0] if inputs else None
     input_dtype = dtype_of(first) if isinstance(first, (Tensor, Variable)) or name in _CREATES else None
-    given = arguments.get("dtype", 1 if name in _CASTS else None)
+    given = arguments.get("dtype", 1 if name in _TYPED else None)
     dtype = named_dtype(given)
     if given is None and (name in _CREATES or name in _KEEPS_REDUCTION):
         dtype = dtype_of(first)
