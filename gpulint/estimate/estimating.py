@@ -78,4 +78,4 @@ def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str
 
 def _sentence(change: Change, found: Figures) -> str:
     share = percent(change.bytes / found.steady.peak) if found.steady.peak else ""
-    return f"{_REMEDIES[change.remedy]} gives back {in_words(change.bytes)} ({share}): {change.assumption}"
+    return f"{_REMEDIES[change.remedy]} saves {in_words(change.bytes)} ({share}): {change.assumption}"

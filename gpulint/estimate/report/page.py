@@ -59,7 +59,7 @@ def _summary(estimate: Estimate) -> Iterator[Child]:
         yield tag("ul", (tag("li", f"{text[0].upper()}{text[1:]}.") for text in (one.active, *one.remarks)))
     memory = _known(estimate.cards)
     if memory is not None and memory.changes:
-        yield tag("h3", "What gives memory back")
+        yield tag("h3", "What saves memory")
         yield tag("ol", (tag("li", prose(f"{text[0].upper()}{text[1:]}.")) for text in memory.changes))
 
 

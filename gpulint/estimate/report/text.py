@@ -101,14 +101,14 @@ def _changes(cards: Sequence[OnCard], width: int) -> Iterator[Text]:
     memory = tight or cards[0].memory
     if memory is None or not memory.changes:
         return
-    yield Text("What gives memory back", style="bold")
+    yield Text("What saves memory", style="bold")
     for number, sentence in enumerate(memory.changes, 1):
         yield from _plain(f"{sentence[0].upper()}{sentence[1:]}.", width, "", f"  {number}  ")
 
 
 def _time(estimate: Estimate, width: int) -> Iterator[Text]:
     """What bounds the time of a step on each card, and where."""
-    yield Text("Time of a step: lower bounds, no prediction (compute and memory add up)", style="bold")
+    yield Text("Time of a step: lower bounds, not predictions (compute and memory add up)", style="bold")
     for one in estimate.cards:
         yield from _card(one, width)
     lines = [

@@ -31,14 +31,14 @@ def test_who_holds_the_memory() -> None:
     assert "  activations                8 GiB  " + "█" * 34 + " 84.2 %" in text
     assert "train.py:10 (dense) activations" in text
     assert "no line is known optimizer slots" in text
-    assert "  1  Mixed precision gives back 2 GiB (21 %)." in text
+    assert "  1  Mixed precision saves 2 GiB (21 %)." in text
 
 
 def test_what_bounds_the_time() -> None:
     text = "\n".join(shown())
-    assert "Time of a step: lower bounds, no prediction" in text
+    assert "Time of a step: lower bounds, not predictions" in text
     assert "    launch       64 µs  █" in text
-    assert "Memory-bound: kernels move 2 GiB a step, which takes at least 451 µs." in text
+    assert "Memory-bound: kernels move 2 GiB per step, which takes at least 451 µs." in text
     assert "Launch-bound: the host needs 64 µs for 2 operations; how fast the card is, is unknown" in text
     assert "8 GPUs: at most" in text
     assert "8 GPUs: unknown, since the link between them is" in text
