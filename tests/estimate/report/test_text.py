@@ -39,9 +39,9 @@ def test_what_bounds_the_time() -> None:
     assert "Time of a step: lower bounds, not predictions" in text
     assert "    launch       64 µs  █" in text
     assert "Memory-bound: kernels move 2 GiB per step, which takes at least 451 µs." in text
-    assert "Launch-bound: the host needs 64 µs for 2 operations; how fast the card is, is unknown" in text
+    assert "Launch-bound: the host needs 64 µs for 2 operations; the card's speed is unknown" in text
     assert "8 GPUs: at most" in text
-    assert "8 GPUs: unknown, since the link between them is" in text
+    assert "8 GPUs: unknown: the speed of the link is not given" in text
     assert "Lines with the greatest bounds, on H200" in text
 
 
