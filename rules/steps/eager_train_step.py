@@ -14,7 +14,7 @@ from gpulint.plugin.queries import (
     chain,
     fitting_loops,
     has_compiled_way,
-    in_every_turn,
+    in_every_iteration,
     is_rare,
     leaves,
     loop_around,
@@ -189,7 +189,7 @@ class EagerTrainStep(Rule):
             of_step = _loops_of_step(event, taken)
             if not of_step or are_few(of_step) or of_step[-1].site in fitting:
                 continue
-            if isinstance(event, events.GradientsApplied) and not in_every_turn(event, of_step[-1], applied):
+            if isinstance(event, events.GradientsApplied) and not in_every_iteration(event, of_step[-1], applied):
                 continue
             if _is_compiled(taken):
                 yield from self._half_compiled(event, taken, of_step[-1])

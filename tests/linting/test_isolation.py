@@ -180,7 +180,7 @@ def test_when_no_process_can_begin_every_file_is_said_to_be_lost(project: Path) 
     assert result.returncode == 1 and result.stdout.count("died with status 3; it was not checked") == len(NAMES)
 
 
-def test_a_file_for_which_nobody_answers_is_reported(project: Path) -> None:
+def test_a_file_without_a_result_is_reported(project: Path) -> None:
     def forgetful(portions: object, shown: object, given: object) -> list[Examined]:
         return [Examined(os.path.abspath(NAMES[0]))]
 

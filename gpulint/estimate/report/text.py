@@ -1,4 +1,4 @@
-"""The estimate for a terminal: a row for each GPU, who holds the memory, and what bounds the time."""
+"""The estimate for a terminal: a row for each GPU, what holds the memory, and what bounds the time."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _table(estimate: Estimate, width: int) -> Iterator[Text]:
 
 
 def _memory(estimate: Estimate, width: int) -> Iterator[Text]:
-    """Who holds the memory at the peak: the same on every card."""
+    """What holds the memory at the peak: the same on every card."""
     memory = next((one.memory for one in estimate.cards if one.memory and one.memory.steady_peak), None)
     if memory is None or not memory.steady_peak:
         return
@@ -98,14 +98,14 @@ def _changes(cards: Sequence[OnCard], width: int) -> Iterator[Text]:
     memory = tight or cards[0].memory
     if memory is None or not memory.changes:
         return
-    yield Text("What gives memory back", style="bold")
+    yield Text("What saves memory", style="bold")
     for number, sentence in enumerate(memory.changes, 1):
         yield from _plain(f"{sentence[0].upper()}{sentence[1:]}.", width, "", f"  {number}  ")
 
 
 def _time(estimate: Estimate, width: int) -> Iterator[Text]:
     """What bounds the time of a step on each card, and where."""
-    yield Text("Time of a step: lower bounds, no prediction (compute and memory add up)", style="bold")
+    yield Text("Time of a step: lower bounds, not predictions (compute and memory add up)", style="bold")
     for one in estimate.cards:
         yield from _card(one, width)
     lines = [

@@ -346,7 +346,7 @@ def test_the_fix_of_retracing_fits_what_changes() -> None:
     assert first(time, capture(), finding("GPU504", THERE, instead="pass a tensor")).fix == "Pass a tensor."
 
 
-def test_compilations_are_told_from_traces() -> None:
+def test_compilations_are_distinguished_from_traces() -> None:
     again = tracing("train", "xla", 4, 8.0, 3)
     one = first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[again]), capture())
     assert (one.cause, one.where, one.seconds) == ("recompiling", THERE, 6.0)
