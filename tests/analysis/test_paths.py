@@ -120,7 +120,7 @@ SIMPLE = st.dictionaries(st.sampled_from(SWITCHES), st.booleans(), max_size=4).m
 
 @st.composite
 def ways(draw: st.DrawFn) -> Path:
-    """Some switches, and perhaps that one of several settings of them is, or is not."""
+    """Some switches, and perhaps the condition that one of several combinations of them holds, or does not."""
     path = draw(SIMPLE)
     if draw(st.booleans()):
         parts = draw(st.frozensets(SIMPLE.filter(bool), min_size=1, max_size=3))
@@ -224,7 +224,7 @@ def test_paths_are_complete_where_one_of_them_is_known_to_be_taken() -> None:
 
 
 class Colliding(frozenset[Path]):
-    """Paths whose hash is that of all others."""
+    """Conditions that all have the same hash."""
 
     def __hash__(self) -> int:
         return 7

@@ -1,4 +1,4 @@
-"""Which programs are worth running for a subject."""
+"""Which programs can lead to events that a rule asks for."""
 
 from __future__ import annotations
 
