@@ -14,7 +14,7 @@ from gpulint.plugin.queries import (
     chain,
     fitting_loops,
     has_compiled_way,
-    in_every_turn,
+    in_every_iteration,
     is_rare,
     leaves,
     loop_around,
@@ -189,7 +189,7 @@ class EagerTrainStep(Rule):
             of_step = _loops_of_step(event, taken)
             if not of_step or are_few(of_step) or of_step[-1].site in fitting:
                 continue
-            if isinstance(event, events.GradientsApplied) and not in_every_turn(event, of_step[-1], applied):
+            if isinstance(event, events.GradientsApplied) and not in_every_iteration(event, of_step[-1], applied):
                 continue
             if _is_compiled(taken):
                 yield from self._half_compiled(event, taken, of_step[-1])
@@ -249,7 +249,7 @@ class EagerTrainStep(Rule):
             loop = loop_around(event.where, loops & compiled - eager)
             if loop is None or loop is event.where.context.loops[-1] or are_few(_up_to(event.where, loop)):
                 continue
-            if is_rare(event.where, loop) or not in_every_turn(event, loop, assigned):
+            if is_rare(event.where, loop) or not in_every_iteration(event, loop, assigned):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
@@ -318,8 +318,8 @@ def _is_compiled(taken: events.GradientTaken) -> bool:
 
 def _are_few_variables(by: values.Value | None) -> bool:
     """Whether gradients are taken with respect to one or two variables that the program names."""
-    named = [by] if not isinstance(by, values.Items) else by.items
-    return bool(named) and len(named) < 3 and all(isinstance(one, values.Variable) for one in named)
+    named = by.items or () if isinstance(by, values.Items) else (by,)
+    return 0 < len(named) < 3 and all(isinstance(one, values.Variable) for one in named)
 
 
 def _calls_owner(loss: Symbol, variables: Symbol) -> bool:

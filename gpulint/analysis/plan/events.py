@@ -61,6 +61,15 @@ class DeviceNamed(Event):
 
 
 @dataclass(eq=False, repr=False)
+class PhysicalNumberNamed(Event):
+    """A device name is built with the number by which the visible GPUs are taken from the list of physical ones. The
+    visible ones are numbered from 0. `text` is the name; `chosen` is where they are made visible."""
+
+    text: str
+    chosen: Site
+
+
+@dataclass(eq=False, repr=False)
 class OpCalled(Event):
     """A tensor op is called. `name` is its canonical name (`operator.add` for `+`, …). `inputs` are flattened one
     level: a list argument counts as its elements. `result` is the output tensor."""

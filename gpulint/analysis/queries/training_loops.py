@@ -234,7 +234,7 @@ def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
     return total <= limit
 
 
-def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
+def in_every_iteration(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     """Whether an event happens in each analysed iteration of a loop, rather than only in the first or the last. It may
     be missing from the first iteration if it happens there at another site."""
     arrivals = _arrivals_by_all_ways(event, loop, others)

@@ -736,7 +736,7 @@ def element_of(machine: Machine, dataset: Dataset, node: ir.Node) -> Value:
     """Element that iterating over a dataset gives."""
     site = machine.site(node)
     if dataset.distributed is not None and dataset.distributed.is_multi_replica:
-        return PerReplica(site, dataset.distributed, Tensor(site))
+        return PerReplica(site, dataset.distributed, Tensor(site), from_data=True)
     return dataset.element if dataset.element is not None else Tensor(site, from_data=True)
 
 
