@@ -51,6 +51,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("tests/probe/agent", "tests/probe/measures"),
         ("tests/probe/watching", "tests/simulation"),
     ),
+    "gpulint/probe/checks": (
+        ("tests/probe/checks", "tests/probe/cluster"),
+        ("tests/probe/report", "tests/cli/test_probe.py"),
+    ),
     "gpulint/probe": (("tests/probe/{rest}",), ("tests/probe/report", "tests/cli/test_probe.py")),
     "gpulint": (("tests/{rest}",), ("tests/cli", "tests/test_library.py", "tests/test_discovery.py")),
 }

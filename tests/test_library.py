@@ -107,6 +107,6 @@ def test_check_paths_gives_what_the_command_gives_whoever_does_the_work(project:
     assert min(asked) > 3
 
 
-def test_a_path_that_is_not_there_is_said() -> None:
+def test_a_missing_path_is_reported() -> None:
     with pytest.raises(MissingPath):
         gpulint.check_paths([os.path.join("no", "where.py")])

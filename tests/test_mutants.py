@@ -86,7 +86,7 @@ def test_every_module_has_tests_that_exist() -> None:
         assert stages and all((mutants.ROOT / name).exists() for stage in stages for name in stage), path
 
 
-def test_survivors_are_told_from_what_the_tests_notice(
+def test_survivors_are_distinguished_from_what_the_tests_notice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, text in {

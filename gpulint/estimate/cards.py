@@ -18,7 +18,7 @@ DEFAULTS = ("T4", "L4", "A10G", "A100-40GB", "A100-80GB", "H100")
 """Cards of the report where none is named and this machine has none: those that clouds rent out most."""
 
 FIELDS = ("memory", "tflops", "tf32", "half", "float64", "bandwidth", "cache", "link", "host")
-"""What a card by numbers can have; `memory` is required."""
+"""Fields of a card by numbers; `memory` is required."""
 
 _SIZES = ("memory", "cache")
 

@@ -40,8 +40,9 @@ class HardcodedDevice(Rule):
     any the work silently moves to the CPU (soft placement, TensorFlow 2.16 to 2.21). Where the block only builds Keras
     layers or models, their variables are created on that GPU, but the layers compute where the model is called: on the
     first GPU, which copies the weights in every step.
-    A strategy with one GPU has one replica and costs its overhead; the fallback hides that the intended strategy could
-    not be created. On a machine with one GPU there is nothing to gain.
+
+    A strategy with one GPU has one replica, and the overhead of a strategy. The fallback hides that the intended
+    strategy could not be created. On a machine with one GPU there is nothing to gain.
 
     ## Example
     ```python

@@ -11,7 +11,7 @@ from gpulint.plugin.queries import (
     chain,
     fitting_loops,
     has_compiled_way,
-    in_every_turn,
+    in_every_iteration,
     is_rare,
     leaves,
     rounds,
@@ -110,7 +110,7 @@ class EagerInference(Rule):
                 continue
             if are_few(around for around in event.where.context.loops if around.site not in much):
                 continue
-            if is_rare(event.where, loop) or not in_every_turn(event, loop, called):
+            if is_rare(event.where, loop) or not in_every_iteration(event, loop, called):
                 continue
             if _is_of_loop(event.model, loop) or has_compiled_way(event.where, plan):
                 continue

@@ -121,8 +121,8 @@ class DatasetNotDistributed(Rule):
             what = "tensors" if any(isinstance(value, values.Tensor) for value in given) else "arrays"
             report = Report(
                 event.site,
-                f"`strategy.run` passes the whole of {what} to every replica",
-                instead=f"create a dataset of the {what} and distribute it, so that each replica gets its own part",
+                f"`strategy.run` passes whole {what} to every replica",
+                instead=f"create a dataset from the {what} and distribute it: each replica then gets its own part",
                 confidence=confidence(event.where, event.strategy.where),
             )
             self._given_whole.append((event, report))

@@ -122,7 +122,7 @@ class Yields(Rule):
         yield Report(Site(plan.path, 1), "unexplained")
 
 
-def test_what_is_said_of_a_file_that_is_not_checked_now_explains_nothing(
+def test_what_is_reported_of_a_file_that_is_not_checked_now_explains_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gpulint.linting.workers.FORKS", False)  # other processes have none of these rules

@@ -77,7 +77,7 @@ def test_a_step_that_does_not_fit_is_status_1(tmp_path: Path) -> None:
         ("import sys\nsys.exit(7)", 4, "train.py:2 failed before its first training step: SystemExit: 7"),
     ],
 )
-def test_a_program_without_a_step_is_told_in_one_line(tmp_path: Path, program: str, status: int, line: str) -> None:
+def test_a_program_without_a_step_is_reported_in_one_line(tmp_path: Path, program: str, status: int, line: str) -> None:
     done = estimate(tmp_path, program)
     assert done.returncode == status
     (said,) = [row for row in done.stderr.splitlines() if row.startswith("gpulint: ")]

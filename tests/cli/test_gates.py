@@ -91,7 +91,7 @@ def test_a_known_place_that_is_silenced_makes_no_room_for_an_equal_one(project: 
     assert len({one["partialFingerprints"]["gpulint/v1"] for one in sarif["results"]}) == 2
 
 
-def test_pruning_takes_out_what_is_gone_and_only_that(project: Path) -> None:
+def test_pruning_takes_out_what_no_longer_exists_and_only_that(project: Path) -> None:
     (project / "other.py").write_text(PINNED)
     check("--baseline", "known.json", "--write-baseline")
     (project / "pinned.py").write_text("import tensorflow\n")
@@ -410,7 +410,7 @@ def test_encoding_line_ends_and_mode_stay(project: Path, encoding: str, end: str
         (PINNED.replace("\n\n", "\n\n\r").encode(), "line ends"),
     ],
 )
-def test_what_cannot_be_written_stays_and_is_said(project: Path, data: bytes, message: str) -> None:
+def test_a_file_that_cannot_be_written_stays_and_is_reported(project: Path, data: bytes, message: str) -> None:
     (project / "pinned.py").write_bytes(data)
     result = check("--add-ignore=日本")
     assert result.exit_code == 1 and message in result.stderr

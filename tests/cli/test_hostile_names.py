@@ -108,7 +108,7 @@ def test_sarif_has_the_bytes_of_every_name(project: Path) -> None:
     assert sorted(map(unquote_to_bytes, uris)) == sorted(NAMES)
 
 
-def test_what_is_said_beside_the_findings_is_one_line_each(project: Path) -> None:
+def test_what_is_reported_beside_the_findings_is_one_line_each(project: Path) -> None:
     out, _ = run(project, "check", "--show-files", status=0)
     assert len(out.splitlines()) == len(NAMES) + 1 and out.count("\N{REPLACEMENT CHARACTER}") > 5
     _, err = run(project, "check", "\x1b[31mnowhere\n::error::x.py")

@@ -129,7 +129,7 @@ def test_several_processes_find_the_same_in_notebooks() -> None:
     assert run("check", "--jobs", "3", "--output-format", "full").stdout == alone
 
 
-def test_a_broken_cell_is_told_of_and_the_others_are_checked() -> None:
+def test_a_broken_cell_is_reported_and_the_others_are_checked() -> None:
     write("a.ipynb", IMPORT, "x = (", PINNED, "y = )")
     assert concise() == ["a.ipynb:cell 2:1:5: GPU001", "a.ipynb:cell 3:1:6: GPU101", "a.ipynb:cell 4:1:5: GPU001"]
     assert "= why: nothing in this cell was checked" in run("check").stdout
@@ -144,7 +144,7 @@ def test_a_broken_cell_is_told_of_and_the_others_are_checked() -> None:
         ('{"nbformat": 4, "metadata": {}}', "a.ipynb:1:1: error[GPU001] not a notebook: it has no list of cells"),
     ],
 )
-def test_what_is_no_notebook_is_one_line_and_the_run_goes_on(text: str, said: str) -> None:
+def test_a_file_that_is_not_a_notebook_is_one_line_and_the_run_goes_on(text: str, said: str) -> None:
     Path("a.ipynb").write_text(text)
     write("b.ipynb", IMPORT, PINNED)
     done = run("check", "--output-format", "concise")

@@ -92,7 +92,7 @@ def test_a_module_is_run_by_its_name(tmp_path: Path) -> None:
         ("import os\nos.kill(os.getpid(), 9)", 4),
     ],
 )
-def test_a_program_that_fails_is_told_of(text: str, status: int, tmp_path: Path) -> None:
+def test_a_program_that_fails_is_reported(text: str, status: int, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(text + "\n")
     assert probe(tmp_path, "a.py").returncode == status
     assert probe(tmp_path, "--exit-zero", "a.py").returncode == status

@@ -171,7 +171,7 @@ def test_each_worker_of_another_launcher_leaves_its_capture_and_they_are_joined(
     assert re.search(r"^  failed +worker 2", done.stdout, re.MULTILINE) and "left no capture" in done.stdout
 
 
-def test_a_directory_for_a_process_that_nobody_numbered_is_said_aloud(tmp_path: Path) -> None:
+def test_a_directory_for_a_process_without_a_number_is_reported(tmp_path: Path) -> None:
     done = probe(tmp_path, "", "--capture", "seen/", TF_CONFIG='{"task": {"index": 0}}')
     (path,) = (tmp_path / "seen").glob("*.jsonl")
     text = f"gpulint: the environment does not say which worker this is; its capture is {path}\n"

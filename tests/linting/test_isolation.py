@@ -154,7 +154,7 @@ def test_what_was_found_without_a_module_that_was_given_up_is_not_remembered(pro
     (project / NAMES[0]).write_text(f"from zz import k\n{PINNED}with k():\n    y = tf.zeros(4)\n")
     first, second = check("-v"), check("-v")
     assert first.stdout == second.stdout and "SIGKILL" in first.stdout
-    assert "4 that use TensorFlow, 1 analysed in this run" in second.stderr
+    assert "4 that mention it, 1 analysed in this run" in second.stderr
     (project / "spares_all").touch()
     spared = check()
     assert "GPU001" not in spared.stdout and spared.stdout == check("-n").stdout == check().stdout
@@ -180,7 +180,7 @@ def test_when_no_process_can_begin_every_file_is_said_to_be_lost(project: Path) 
     assert result.returncode == 1 and result.stdout.count("died with status 3; it was not checked") == len(NAMES)
 
 
-def test_a_file_for_which_nobody_answers_is_reported(project: Path) -> None:
+def test_a_file_without_a_result_is_reported(project: Path) -> None:
     def forgetful(portions: object, shown: object, given: object) -> list[Examined]:
         return [Examined(os.path.abspath(NAMES[0]))]
 

@@ -67,7 +67,7 @@ def test_cells_come_go_and_are_run(tmp_path: Path) -> None:
     edit(test, tmp_path, client=CLIENT)
 
 
-def test_a_cell_that_is_no_python_is_said_there_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_cell_that_is_not_python_is_reported_there_and_the_others_go_on(tmp_path: Path) -> None:
     async def test(editor: Editor) -> None:
         cells = editor.open_notebook("untitled:Untitled-1.ipynb", SETUP, "x = (\n", STRATEGY, MODEL, COMPILE)
         assert codes(await editor.diagnostics(cells[1])) == ["GPU001"]

@@ -202,7 +202,7 @@ def test_without_its_extra_the_server_says_in_one_line_what_to_install() -> None
 
 
 @pytest.mark.parametrize("address", ["x", "host:", "0", "1:99999"])
-def test_a_port_that_is_none_is_said(address: str) -> None:
+def test_an_invalid_port_is_reported(address: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "gpulint", "server", "--tcp", address], capture_output=True, text=True, check=False
     )

@@ -142,7 +142,9 @@ def test_escapes_stay_as_the_file_has_them() -> None:
         ("[" * 100_000, 1, 1, "recursion"),
     ],
 )
-def test_what_is_no_notebook_is_told_with_its_place(text: str, row: int, column: int, message: str) -> None:
+def test_a_file_that_is_not_a_notebook_is_reported_with_its_place(
+    text: str, row: int, column: int, message: str
+) -> None:
     with pytest.raises(Undecodable) as caught:
         read(text)
     assert (caught.value.row, caught.value.column) == (row, column)
@@ -150,7 +152,7 @@ def test_what_is_no_notebook_is_told_with_its_place(text: str, row: int, column:
 
 
 @pytest.mark.parametrize("document", ['{"nbformat": 3, "worksheets": [{"cells": []}]}', '{"nbformat": 2, "cells": []}'])
-def test_an_old_format_is_told_with_the_remedy(document: str) -> None:
+def test_an_old_format_is_reported_with_the_remedy(document: str) -> None:
     with pytest.raises(Undecodable, match=r"a notebook of format \d: convert it with `jupyter nbconvert"):
         read(document)
 

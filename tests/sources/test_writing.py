@@ -57,7 +57,7 @@ def test_a_file_that_changed_since_is_left_alone(file: Path) -> None:
     assert file.read_bytes() == b"somebody else's"
 
 
-def test_a_file_that_is_gone_is_not_made_again(file: Path) -> None:
+def test_a_file_that_is_missing_is_not_made_again(file: Path) -> None:
     file.unlink()
     with pytest.raises(NotWritten, match="No such file"):
         replace_file(str(file), OLD, NEW)

@@ -62,7 +62,7 @@ def test_columns_of_syntax_errors_are_code_points() -> None:
     assert _error(text).column == caught.value.offset == 11
 
 
-def test_python_2_is_told_in_pythons_own_words() -> None:
+def test_python_2_is_reported_in_pythons_own_words() -> None:
     assert "print" in _error("print 'a'\n").message
 
 

@@ -385,8 +385,8 @@ class WeightsUsed(Event):
 
 
 @dataclass(eq=False, repr=False)
-class ElementAssigned(Event):
-    """`assign` is called on an unknown element of what a loop iterates over, such as the variables of a model."""
+class WeightAssigned(Event):
+    """`assign` is called on an unknown element of the weights that a loop iterates over."""
 
 
 MOVES = frozenset({"assign_add", "assign_sub", "scatter_add", "scatter_sub"})

@@ -16,7 +16,6 @@ from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.plan.events import (
-    ElementAssigned,
     Event,
     GradientsApplied,
     GradientTaken,
@@ -26,6 +25,7 @@ from gpulint.analysis.plan.events import (
     StateUpdated,
     TensorRead,
     UnknownFitted,
+    WeightAssigned,
     WeightsUsed,
 )
 from gpulint.analysis.plan.plan import Plan
@@ -56,7 +56,7 @@ def updates(plan: Plan) -> list[Event]:
     assigning = {
         loop.site
         for event in plan.events
-        if isinstance(event, ElementAssigned) or (isinstance(event, WeightsUsed) and event.how == "set_weights")
+        if isinstance(event, WeightAssigned) or (isinstance(event, WeightsUsed) and event.how == "set_weights")
         for loop in event.where.context.loops
     }
     return found + [
@@ -234,7 +234,7 @@ def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
     return total <= limit
 
 
-def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
+def in_every_iteration(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     """Whether an event happens in each analysed iteration of a loop, rather than only in the first or the last. It may
     be missing from the first iteration if it happens there at another site."""
     arrivals = _arrivals_by_all_ways(event, loop, others)

@@ -38,10 +38,12 @@ CACHE_SPEED = 8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the program that operations come from; "" and 0 for those that no line is known of."""
+    """A line of the program that operations come from; "" and 0 if it is unknown."""
 
     filename: str
     row: int
+    cell: int | None = None
+    """Index of the cell of a notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ class Bounds:
 
     @property
     def active(self) -> Bound:
-        """What the greatest lower bound comes from."""
+        """The name of the greatest lower bound."""
         ordered: tuple[tuple[float, Bound], ...] = (
             (self.launch, "launch"),
             (self.copy, "copy"),
@@ -162,7 +164,7 @@ def steps_of(graph: StepGraph) -> Steps:
             unsized[operation.type] += one.times
         is_compiled = is_compiled or one.is_compiled
         device = operation.device or "GPU:0"
-        found[device][Line(operation.filename, operation.row), work, one.is_compiled] += one.times
+        found[device][Line(operation.filename, operation.row, operation.cell), work, one.is_compiled] += one.times
     busiest = max(found.values(), key=_weight, default=Counter())
     jobs = [Job(line, work, times, compiled) for (line, work, compiled), times in busiest.items()]
     gradients: Counter[str] = Counter()

@@ -107,7 +107,7 @@ class Session:
         self._options = options
         self._writer = Writer(options.capture)
         self.fault = Guard(self._note_fault)
-        """Takes a failure of the agent: it is recorded once, and the program goes on."""
+        """Receives a failure of the agent: it is recorded once, and the program continues."""
         self._costs = Costs(self.fault)
         self._places = Places()
         self._hooks = Hooks()

@@ -83,7 +83,9 @@ step(tf.ones((4, 4)))
     assert not capture.faults
 
 
-def test_graphs_are_told_from_those_of_functions_that_do_the_same_and_of_eager_operations(tmp_path: Path) -> None:
+def test_graphs_are_distinguished_from_those_of_functions_that_do_the_same_and_of_eager_operations(
+    tmp_path: Path,
+) -> None:
     """TensorFlow does not report which function a graph belongs to."""
     text = (
         DEVICES

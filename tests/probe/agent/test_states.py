@@ -175,7 +175,9 @@ class Cycle:
 
 @pytest.mark.parametrize("ends_pipeline", [False, True])
 @pytest.mark.parametrize("state", [LAUNCH, TRACE])
-def test_a_garbage_collection_is_told_from_what_it_interrupts(state: int, ends_pipeline: bool, tmp_path: Path) -> None:
+def test_a_garbage_collection_is_distinguished_from_what_it_interrupts(
+    state: int, ends_pipeline: bool, tmp_path: Path
+) -> None:
     states, pipelines = States(), Pipelines()
     garbage = Garbage(states, cast("Inputs", pipelines))
 

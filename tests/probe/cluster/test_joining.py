@@ -83,7 +83,7 @@ class TestDirectory:
         with pytest.raises(CaptureError, match=r"are both of worker 1: use a separate directory for each run"):
             read_members(str(tmp_path))
 
-    def test_what_is_no_capture_is_said(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_not_a_capture_is_reported(self, tmp_path: Path) -> None:
         (tmp_path / "capture-worker-0.jsonl").write_text("hello\n")
         with pytest.raises(CaptureError, match="not a gpulint capture"):
             read_members(str(tmp_path))

@@ -145,7 +145,7 @@ def test_measured_values_are_shown_as_people_read_them(kind: str, value: float, 
     assert shown(kind, value) == text  # type: ignore[arg-type]
 
 
-def test_one_side_of_a_metric_is_told_from_the_other() -> None:
+def test_one_side_of_a_metric_is_distinguished_from_the_other() -> None:
     assert parse("steps >= 3").bound == parse("steps > 9").bound == "lower"
     assert parse("steps <= 3").bound == "upper"
     assert parse("steps == 3").bound == parse("steps != 3").bound == "value"

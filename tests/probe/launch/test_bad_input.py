@@ -165,7 +165,7 @@ def test_a_program_that_replaces_itself_is_not_said_to_have_no_tensorflow(tmp_pa
 
 
 @pytest.mark.parametrize("caught", [False, True])
-def test_a_tensorflow_that_cannot_be_imported_is_told_of_with_its_error(caught: bool, tmp_path: Path) -> None:
+def test_a_tensorflow_that_cannot_be_imported_is_reported_with_its_error(caught: bool, tmp_path: Path) -> None:
     (tmp_path / "broken" / "tensorflow").mkdir(parents=True)
     error = "libcudart.so.12: cannot open shared object file"
     (tmp_path / "broken" / "tensorflow" / "__init__.py").write_text(f"raise ImportError({error!r})\n")

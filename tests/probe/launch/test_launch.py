@@ -320,7 +320,7 @@ class TestEnd:
         launched.finish()
         assert (launched.ended["status"], launched.ended["reason"]) == (0, "exit")
 
-    def test_a_full_device_is_told_of_once(self, tmp_path: Path) -> None:
+    def test_a_full_device_is_reported_once(self, tmp_path: Path) -> None:
         line = (
             "W0000 00:00:1795691774.667838   14788 bfc_allocator.cc:502] Allocator (GPU_0_bfc) ran out of memory try"
             "ing to allocate 1.53GiB (rounded to 1641022208)requested by op \n"
@@ -339,7 +339,7 @@ class TestEnd:
             "program may look hung."
         ]
 
-    def test_silence_is_told_of_and_the_program_goes_on(self, tmp_path: Path) -> None:
+    def test_silence_is_reported_and_the_program_goes_on(self, tmp_path: Path) -> None:
         source = """if True:
             import faulthandler, signal, time
             stacks = open("run.jsonl.stacks", "w")

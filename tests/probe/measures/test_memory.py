@@ -35,7 +35,7 @@ def variable(name: str, device: str, size: int = 4) -> Variable:
 
 
 class TestLeaks:
-    def test_a_leak_is_told_with_its_numbers(self) -> None:
+    def test_a_leak_is_reported_with_its_numbers(self) -> None:
         (growth,) = leaks(steps(*range(0, 100 * MIB, MIB)), {"GPU:0": GIB}, steps=198)
         assert growth.verdict == "fail" and growth.steady
         assert (growth.growth, growth.per_second, growth.per_step) == (99 * MIB, MIB, MIB / 2)
@@ -63,7 +63,7 @@ class TestLeaks:
         assert growth.reason == f"{count} samples after warm-up, {NEEDED} are needed"
         assert (growth.growth, growth.full_after, growth.steady) == (0.0, None, False)
 
-    def test_a_clock_that_stands_decides_nothing(self) -> None:
+    def test_a_stopped_clock_decides_nothing(self) -> None:
         samples = [sample._replace(t=1.0) for sample in steps(*range(NEEDED))]
         (growth,) = leaks(samples, {"GPU:0": 10})
         assert (growth.verdict, growth.reason) == ("inconclusive", "all samples are of the same moment")

@@ -135,7 +135,7 @@ def test_tracings_are_listed_longest_first() -> None:
     ]
 
 
-def test_without_steps_nothing_is_said() -> None:
+def test_without_steps_nothing_is_reported() -> None:
     assert time_spent(Capture()) is None
     assert time_spent(Capture(members=(Member(Task("worker", 0), None),))) is None
 

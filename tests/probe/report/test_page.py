@@ -275,7 +275,7 @@ def test_sections_are_tabs(browser: Any, hostile_page: Path) -> None:
         assert seen.complaints == []
 
 
-def test_without_javascript_everything_stands_below_each_other(browser: Any, hostile_page: Path) -> None:
+def test_without_javascript_everything_is_shown_in_sequence(browser: Any, hostile_page: Path) -> None:
     with opened(browser, hostile_page, java_script_enabled=False) as seen:
         assert visible_sections(seen) == SECTIONS
         row = seen.page.locator("#file0-row4")

@@ -125,7 +125,7 @@ def test_a_device_that_is_not_there_is_confirmed() -> None:
     assert said("GPU107", capture(executions=ran((BELOW, "MatMul", "CPU:1", "CPU:1")))) is None
 
 
-def test_a_model_of_one_replica_is_told_of_with_the_idle_device() -> None:
+def test_a_model_of_one_replica_is_reported_with_the_idle_device() -> None:
     alone = capture(
         strategies=[MIRRORED], variables=[variable("CPU:0")], executions=ran((BELOW, "MatMul", "", "CPU:0"))
     )
@@ -281,7 +281,7 @@ def test_models_that_pile_up_are_counted_by_what_was_done_between_them() -> None
     assert said("GPU305", capture(variables=models(0, layers=9))) is None
 
 
-def test_models_that_are_gone_when_the_next_is_built_do_not_pile_up() -> None:
+def test_models_that_are_freed_when_the_next_is_built_do_not_pile_up() -> None:
     assert said("GPU305", capture(variables=models(0, 0, 1, 0, 1))) is False
     assert said("GPU305", capture(variables=models(0, 1, 2, 0, 1, 2, 0, 1))) is None
 

@@ -307,7 +307,7 @@ print(json.dumps([sorted([one.subject, one.status.value] for one in run.expectat
     assert "The program did not import TensorFlow." in report.splitlines()
 
 
-def test_an_expression_that_cannot_be_read_is_said_before_the_block(tmp_path: Path) -> None:
+def test_an_expression_that_cannot_be_read_is_reported_before_the_block(tmp_path: Path) -> None:
     done = run(tmp_path, "import gpulint\nwith gpulint.watch(expect=['ops.on_gup > 1%']):\n    print('ran')\n")
     assert done.stdout == ""
     assert done.stderr.splitlines()[-1].endswith("there is no metric `ops.on_gup`; did you mean `ops.on_gpu`?")
