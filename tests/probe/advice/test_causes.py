@@ -104,7 +104,7 @@ def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None)
     (one,) = advise(capture(data=Counter({Data(HERE, kind, 0, 32): 1} if kind else {})), (), time)
     assert (one.cause, one.where, one.seconds) == ("input-bound", HERE, pytest.approx(5.0))
     assert one.text == "each epoch opens the pipeline again"
-    assert one.evidence == "It was opened 4 times; opening and closing took 1.2 s each time."
+    assert one.evidence == "Closing one and opening the next took 1.2 s, 4 times."
     assert "`repeat()`" in one.fix or "`dataset.repeat()`" in one.fix
 
 
