@@ -86,11 +86,12 @@ def _reopened(observed: Observed, where: Where | None, opened: int, seconds: flo
         fix = "Give `fit` a dataset that ends in `repeat()`, with `steps_per_epoch`: one pipeline serves all epochs."
     elif tests:
         text, fix = "each evaluation opens pipelines of its own", "Evaluate less often."
+    times = f", {again:,} times" if again > 1 else ""
     yield Candidate(
         "input-bound",
         where,
         text,
-        f"Closing one and opening the next took {duration(seconds / opened)}{f', {again:,} times' if again > 1 else ''}.",
+        f"Closing one and opening the next took {duration(seconds / opened)}{times}.",
         fix,
         {"input": seconds * again / opened},
     )
