@@ -1,4 +1,4 @@
-"""What the reports look like."""
+"""The doctor's reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the main thread is: of a program that is killed, nothing else tells."""
+"""Where the main thread is: the only record of where a program was when it was killed."""
 
 from __future__ import annotations
 

@@ -44,9 +44,9 @@ Shapes = tuple[tuple[Any, ...], ...]
 class Tracings:
     """Times traces, the first run of each, and calls in which XLA compiles.
 
-    XLA compiles a function anew for each shape, and TensorFlow does not tell. Of a compiled function that Python calls
-    the shapes of the arguments show it; of one inside another function, as in Keras's `fit`, a call that takes several
-    times as long as usual while the process computes.
+    XLA compiles a function again for each shape, and TensorFlow does not report it. For a compiled function that Python
+    calls, the shapes of its arguments show it. For one inside another function, as in Keras's `fit`, it shows in a call
+    that takes several times as long as usual while the process computes.
     """
 
     def __init__(self, places: Places, states: States, fault: Guard, compiled: Collection[str]) -> None:
@@ -65,7 +65,7 @@ class Tracings:
         """Long calls of a function from when its usual time was not known, or was that of compilations."""
         self._traced = 0
         self._inner = 0.0
-        """Seconds of traces inside the one that is being made."""
+        """Seconds of traces inside the current one."""
         self._again = False
         """Whether a function is being traced that has been traced before."""
         self._traced_again: dict[str, bool] = {}
@@ -230,7 +230,7 @@ class _Call(NamedTuple):
 
 
 class _Known:
-    """Traces or compilations of a function; `again`: those that only a change of its arguments made necessary."""
+    """Traces or compilations of a function; `again`: those caused only by a change of its arguments."""
 
     __slots__ = ("again", "again_seconds", "causes", "count", "is_fresh", "seconds")
 

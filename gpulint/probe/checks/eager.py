@@ -60,7 +60,7 @@ def check(run: Run) -> Iterator[Expectation]:
             f"{one.operations / one.busy:.0f} in {one.busy} of {one.taken} steps",
             code=_code(capture, one),
             where=one.where,
-            evidence=tuple(f"{op}, {count} times" for op, count in hot.most_common(SHOWN)),
+            evidence=tuple(f"{count:,} × {op}" for op, count in hot.most_common(SHOWN)),
             fix="decorate the step with `tf.function`" if one.name == EAGER_STEP else _BETWEEN,
             level=Level.WARN,
         )

@@ -289,7 +289,7 @@ TRACED = PartAt("trace", HERE, 8.0, 9, "train")
 
 
 def tracing(name: str, kind: str, count: int, seconds: float, again: int, *causes: str) -> Tracing:
-    """Traces or compilations that take equally long each."""
+    """Traces or compilations of equal duration."""
     return Tracing(name, THERE, kind, count, seconds, causes, again, seconds * again / count)
 
 
@@ -306,7 +306,7 @@ def test_all_traces_but_the_first_are_lost_time() -> None:
 
 
 def test_several_functions_that_are_traced_once_each_lose_nothing() -> None:
-    """Keras has one for training and one for evaluation, of the same name."""
+    """Keras has two functions of that name: one for training, one for evaluation."""
     once = tracing("train", "trace", 2, 5.0, 0)
     assert not advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[once]))
     compiled = tracing("train", "xla", 2, 5.0, 0)
@@ -347,7 +347,7 @@ def test_the_fix_of_retracing_fits_what_changes() -> None:
     assert first(time, capture(), finding("GPU504", THERE, instead="pass a tensor")).fix == "Pass a tensor."
 
 
-def test_compilations_are_told_from_traces() -> None:
+def test_compilations_are_distinguished_from_traces() -> None:
     again = tracing("train", "xla", 4, 8.0, 3)
     one = first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[again]), capture())
     assert (one.cause, one.where, one.seconds) == ("recompiling", THERE, 6.0)
@@ -479,7 +479,7 @@ OOM = (
 
 def test_a_program_without_memory_needs_that_first() -> None:
     one = advise(capture(error=OOM, error_at=THERE), (), None)[0]
-    assert (one.cause, one.where, one.text) == ("out-of-memory", THERE, "GPU:0 has no room for 256 MiB")
+    assert (one.cause, one.where, one.text) == ("out-of-memory", THERE, "GPU:0 has no memory left for 256 MiB")
     assert one.seconds == 0
 
 

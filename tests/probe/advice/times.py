@@ -1,4 +1,4 @@
-"""Times of runs, made by hand."""
+"""Hand-written times of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says of a program that failed: the error, the program's own frames, and what the error means."""
+"""The report of a failed program: the error, the program's own frames, and what the error means."""
 
 from __future__ import annotations
 
