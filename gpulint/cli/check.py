@@ -201,7 +201,7 @@ def command(
             sys.exit(failed)
         gates = Gates.of(choices, settings)
         if given and gates.reason is not None:
-            raise UserError("--add-ignore: standard input is no file that comments can be written to")
+            raise UserError("--add-ignore: comments cannot be written to standard input")
         project = Project.of(finder, paths, () if given else files)
         checked, outcome = check(files, {}), None
         if diff or fixing:

@@ -55,7 +55,7 @@ def command(
 ) -> None:
     """Explain why TensorFlow does not see the GPUs of this machine.
 
-    TensorFlow and the driver are asked in processes of their own, so that one that hangs or crashes is a finding.
+    TensorFlow and the driver are queried in separate processes, so that a hang or a crash is a finding, too.
 
     Exit status: 0 nothing is in the way of a GPU that is expected here, 1 something is, 2 wrong usage or an internal
     error.

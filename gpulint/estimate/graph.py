@@ -1,4 +1,4 @@
-"""The graph of one training step as values: what the child traced, and what the models of memory and time read."""
+"""The graph of one training step as values, which the child traces, and from which memory and time are computed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-VERSION = 1
+VERSION = 2
 """Version of the JSON form."""
 
 Group = Literal["weights", "slots", "other"]
@@ -27,6 +27,19 @@ WIDTHS: Mapping[str, int] = {
     "complex128": 16,
 }
 """Bytes of one element by dtype. Handles (`resource`, `variant`) and `string` are not in it: they are on the host."""
+
+
+INPUTS = frozenset({"IteratorGetNext", "OptionalGetValue"})
+"""Operations that read a batch from an iterator."""
+
+
+SMALL = frozenset(
+    {"BroadcastGradientArgs", "ConcatOffset", "DataFormatDimMap", "DataFormatVecPermute", "Shape", "ShapeN"}
+)
+"""Operations whose outputs have an element for each dimension of a tensor, whatever their shape."""
+
+CHOICES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+"""Operations that call one of several functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +92,8 @@ class Operation:
     """File of the innermost line of the user's code that created it or, in a gradient, the operation it is the gradient
     of; "" if unknown."""
     row: int = 0
+    cell: int | None = None
+    """Index of the cell of a notebook that the row is in, from 0."""
     layer: str = ""
     """Path of the Keras layer that created it, or "": `resnet50/conv1_conv`."""
     device: str = ""
@@ -157,29 +172,39 @@ class StepGraph:
     batch: int | None = None
     """Examples per replica and step; None if unknown."""
     replicas: int = 1
-    steps: int = 1
-    """Training steps that one call of the body executes (`steps_per_execution`)."""
+    is_in_loop: bool = False
+    """Whether it is one iteration of a loop within the function that the program calls (`steps_per_execution`)."""
     is_compiled: bool = False
     """Whether XLA compiles the step or the part of it that computes gradients."""
     is_optimized: bool = False
     """Whether the runtime's graph optimizer (Grappler) has been applied."""
     precision: str = "float32"
     """Name of the Keras dtype policy in force."""
-    variables_change: bool = True
-    """Whether the step itself updates its variables; False if the program does that outside."""
+    cell: int | None = None
+    """Index of the cell of a notebook that `row` is in, from 0."""
     unknown: tuple[str, ...] = ()
     """Dimensions that stay unknown, as users know them: `x[1]`."""
 
     @property
     def has_unknown(self) -> bool:
         """Whether an operation that runs on a GPU has an output of unknown size there."""
+        return self._has_unknown(self.body)
+
+    def _has_unknown(self, function: Function) -> bool:
         return any(
-            tensor.bytes is None and output not in one.host_outputs
-            for function in (self.body, *self.functions.values())
+            any(tensor.bytes is None and output not in one.host_outputs for output, tensor in enumerate(one.outputs))
+            or any(self._has_unknown(called) for called in self.called(one))
             for one in function.operations
-            if one.is_on_gpu and one.type != "_Arg"
-            for output, tensor in enumerate(one.outputs)
+            if one.is_on_gpu and one.type != "_Arg" and one.type not in SMALL
         )
+
+    def called(self, operation: Operation) -> list[Function]:
+        """The functions that an operation calls; of a condition, those with known sizes if there are any: what the
+        other branch needs depends on values."""
+        found = [self.functions[name] for name in operation.calls.values() if name in self.functions]
+        if operation.type not in CHOICES:
+            return found
+        return [one for one in found if not self._has_unknown(one)] or found
 
     def dumps(self) -> str:
         """The graph as one line of JSON."""
@@ -187,7 +212,7 @@ class StepGraph:
 
     @classmethod
     def loads(cls, text: str) -> StepGraph:
-        """Reads what `dumps` wrote. Raises ValueError for anything else."""
+        """Read the output of `dumps`. Raises ValueError for anything else."""
         try:
             value = json.loads(text)
             if value["version"] != VERSION:
@@ -203,6 +228,7 @@ def _packed(graph: StepGraph) -> dict[str, Any]:
         "name": graph.name,
         "filename": graph.filename,
         "row": graph.row,
+        "cell": graph.cell,
         "body": _packed_function(graph.body),
         "functions": [_packed_function(function) for function in graph.functions.values()],
         "variables": [
@@ -213,11 +239,10 @@ def _packed(graph: StepGraph) -> dict[str, Any]:
         "arguments": [[a.name, _packed_tensor(a.tensor), a.parameter] for a in graph.arguments],
         "batch": graph.batch,
         "replicas": graph.replicas,
-        "steps": graph.steps,
+        "is_in_loop": graph.is_in_loop,
         "is_compiled": graph.is_compiled,
         "is_optimized": graph.is_optimized,
         "precision": graph.precision,
-        "variables_change": graph.variables_change,
         "unknown": graph.unknown,
     }
 
@@ -228,17 +253,17 @@ def _unpacked(value: dict[str, Any]) -> StepGraph:
         name=value["name"],
         filename=value["filename"],
         row=value["row"],
+        cell=value["cell"],
         body=_unpacked_function(value["body"]),
         functions={function.name: function for function in functions},
         variables=tuple(Variable(name, _unpacked_tensor(tensor), *rest) for name, tensor, *rest in value["variables"]),
         arguments=tuple(Argument(name, _unpacked_tensor(tensor), at) for name, tensor, at in value["arguments"]),
         batch=value["batch"],
         replicas=value["replicas"],
-        steps=value["steps"],
+        is_in_loop=value["is_in_loop"],
         is_compiled=value["is_compiled"],
         is_optimized=value["is_optimized"],
         precision=value["precision"],
-        variables_change=value["variables_change"],
         unknown=tuple(value["unknown"]),
     )
 
@@ -248,7 +273,7 @@ def _packed_function(function: Function) -> dict[str, Any]:
         "name": function.name,
         "operations": [
             [o.name, o.type, o.inputs, o.controls, [_packed_tensor(tensor) for tensor in o.outputs], dict(o.attributes)]
-            + [o.filename, o.row, o.layer, o.device, dict(o.calls), o.host_outputs, o.is_gradient]
+            + [o.filename, o.row, o.cell, o.layer, o.device, dict(o.calls), o.host_outputs, o.is_gradient]
             for o in function.operations
         ],
         "parameters": function.parameters,
@@ -278,6 +303,7 @@ def _unpacked_operation(
     attributes: dict[str, Any],
     filename: str,
     row: int,
+    cell: int | None,
     layer: str,
     device: str,
     calls: dict[str, str],
@@ -293,6 +319,7 @@ def _unpacked_operation(
         attributes={key: tuple(one) if isinstance(one, list) else one for key, one in attributes.items()},
         filename=filename,
         row=row,
+        cell=cell,
         layer=layer,
         device=device,
         calls=calls,

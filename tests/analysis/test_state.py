@@ -1,4 +1,4 @@
-"""What stands for a value after branches that each gave it another one."""
+"""The value of a name after branches that each assign another one."""
 
 from __future__ import annotations
 

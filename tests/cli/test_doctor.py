@@ -47,7 +47,7 @@ def test_json_for_programs_and_the_same_status(tmp_path: Path) -> None:
     assert content["tensorflow"]["version"] == "2.21.0"
 
 
-def test_a_tensorflow_that_crashes_is_told_of_without_a_traceback(tmp_path: Path) -> None:
+def test_a_tensorflow_that_crashes_is_reported_without_a_traceback(tmp_path: Path) -> None:
     done = doctor(site=tensorflow(tmp_path, "import os\nos.abort()\n"))
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "`import tensorflow` crashes with" in done.stdout

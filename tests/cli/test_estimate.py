@@ -80,7 +80,7 @@ def test_a_step_that_does_not_fit_is_status_1(tmp_path: Path) -> None:
         ("import sys\nsys.exit(7)", 4, "train.py:2 failed before its first training step: SystemExit: 7"),
     ],
 )
-def test_a_program_without_a_step_is_told_in_one_line(tmp_path: Path, program: str, status: int, line: str) -> None:
+def test_a_program_without_a_step_is_reported_in_one_line(tmp_path: Path, program: str, status: int, line: str) -> None:
     done = estimate(tmp_path, program)
     assert done.returncode == status
     (said,) = [row for row in done.stderr.splitlines() if row.startswith("gpulint: ")]
@@ -102,8 +102,8 @@ def test_a_time_limit_is_status_124(tmp_path: Path) -> None:
         (["--gpu", "A1000", "train.py"], "no GPU is called 'A1000'; did you mean A100-40GB"),
         (["--gpu", "tflops=3", "train.py"], "needs its memory"),
         (["--gpus", "0", "train.py"], "0 is not in the range"),
-        (["--shape", "x", "train.py"], "'x' is no shape: write NAME=32,128"),
-        (["--shape", "x=0,3", "train.py"], "'x=0,3' is no shape"),
+        (["--shape", "x", "train.py"], "'x' is not a shape: write NAME=32,128"),
+        (["--shape", "x=0,3", "train.py"], "'x=0,3' is not a shape"),
         (["--html", "missing/page.html", "train.py"], "missing/page.html"),
         (["notes.ipynb"], "notes.ipynb"),
     ],

@@ -1,4 +1,4 @@
-"""What the reports look like."""
+"""The doctor's reports."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_what_a_terminal_would_obey_is_taken_out() -> None:
 
 
 def test_the_codes_are_those_of_the_page_and_of_the_causes() -> None:
-    page = (ROOT / "docs" / "doctor.md").read_text().partition("| code | what")[2].partition("\n\n")[0]
+    page = (ROOT / "docs" / "doctor.md").read_text().partition("| code | problem")[2].partition("\n\n")[0]
     assert sorted(re.findall("`([a-z-]+)`", "".join(row.split("|")[1] for row in page.splitlines()[2:]))) == [*CODES]
     for path in (ROOT / "gpulint" / "doctor" / "causes").glob("*.py"):
         for call in ast.walk(ast.parse(path.read_text())):

@@ -28,7 +28,7 @@ def test_bytes_of_a_tensor(tensor: Tensor, expected: int | None) -> None:
 
 
 def graph() -> StepGraph:
-    """A step with every field set to something else than its default."""
+    """A step in which no field has its default value."""
     arm = Function("arm", (Operation("x", "_Arg", outputs=(Tensor("float32", (2,)),)),), (0,), (Edge(0, 0),))
     body = Function(
         "body",
@@ -66,11 +66,10 @@ def graph() -> StepGraph:
         arguments=(Argument("x", Tensor("float32", (None, 3)), 0),),
         batch=4,
         replicas=2,
-        steps=5,
+        is_in_loop=True,
         is_compiled=True,
         is_optimized=True,
         precision="mixed_float16",
-        variables_change=False,
         unknown=("x[0]",),
     )
 

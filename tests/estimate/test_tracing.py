@@ -1,4 +1,4 @@
-"""Programs that run until their step has been traced, with TensorFlow for real."""
+"""Programs that run until their step has been traced, on the installed TensorFlow."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_fit_is_traced_and_stopped_before_it_trains(tmp_path: Path, trained: Pat
     assert not trained.exists()
     assert (step.name, step.filename, step.row) == ("fit", str(tmp_path / "train.py"), 10)
     assert (step.batch, result.doubled.batch, step.replicas) == (16, 32, 1)
-    assert step.is_compiled and step.is_optimized and step.variables_change and not step.unknown
+    assert step.is_compiled and step.is_optimized and not step.unknown
     groups = {(one.name.rpartition("/")[2], one.group) for one in step.variables if one.tensor.shape == (8, 4)}
     assert ("kernel", "weights") in groups
     assert sum(one.group == "slots" and one.tensor.shape == (8, 4) for one in step.variables) == 2
@@ -77,8 +77,15 @@ def step(x, y):
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
     return loss
 
+@tf.function
+def other_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x, training=True))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
 for x, y in tf.data.Dataset.from_tensor_slices((np.zeros((64, 8), "float32"), np.zeros(64))).batch(32):
     step(x, y)
+    other_step(x)
 open(os.environ["TRAINED"], "w").close()
 """,
     )
@@ -87,13 +94,18 @@ open(os.environ["TRAINED"], "w").close()
     assert (result.step.name, result.step.row, result.step.batch) == ("step", 11, 32)
     assert {one.tensor.shape for one in result.step.arguments} == {(32, 8), (32,)}
     assert result.step.is_compiled
+    assert [(name, where.row) for name, where in result.others] == [("other_step", 18)]
 
 
-def test_the_batch_can_be_set(tmp_path: Path) -> None:
-    result = run(tmp_path, FIT, batch=5)
+def test_one_of_several_steps_of_a_call_for_a_batch_that_is_set(tmp_path: Path) -> None:
+    result = run(tmp_path, FIT.replace('"adam", loss_of', '"adam", loss_of, steps_per_execution=4'), batch=5)
     assert isinstance(result, Traced)
-    assert result.step.batch == 5
-    assert {one.tensor.shape for one in result.step.arguments} == {(5, 8), (5,)}
+    step = result.step
+    assert (step.batch, step.is_in_loop) == (5, True)
+    assert {one.tensor.shape for one in step.arguments} == {(5, 8), (5,)}
+    products = [one for one in step.body.operations if one.type == "MatMul"]
+    assert {one.outputs[0].shape for one in products} == {(5, 4), (5, 2), (8, 4), (4, 2)}
+    assert {one.layer for one in products} == {"sequential/hidden", "sequential/dense"}
 
 
 def test_each_replica_has_its_own_operations_and_variables(tmp_path: Path) -> None:
@@ -122,22 +134,27 @@ def test_an_eager_step_is_traced_for_the_program(tmp_path: Path) -> None:
         tmp_path,
         f"""{MODEL}
 optimizer = keras.optimizers.Adam()
+states, losses = np.zeros((64, 8), "float32"), []
 
-def step(x, y):
+for start in range(0, 64, 16):
+    classes = np.zeros(16)
     with tf.GradientTape() as tape:
-        loss = loss_of(y, model(x, training=True))
+        loss = loss_of(classes, model(states[start : start + 16], training=True))
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
-
-step(tf.zeros((16, 8)), tf.zeros(16))
+    losses.append(float(loss))
 """,
     )
     assert isinstance(result, Traced)
-    assert result.is_eager
-    assert (result.step.name, result.step.batch) == ("step", 16)
+    assert result.is_eager and result.doubled is not None
+    assert (result.step.name, result.step.row) == ("<module>", 14)
+    assert (result.step.batch, result.doubled.batch) == (16, 32)
+    assert {one.tensor.shape for one in result.step.arguments} == {(16, 8), (16,)}
     assert sum(one.group == "slots" and one.tensor.shape == (8, 4) for one in result.step.variables) == 2
+    products = [one for one in result.step.body.operations if one.type == "MatMul"]
+    assert {one.row for one in products} == {15}
 
 
-def test_eager_code_outside_of_functions_cannot_be_traced(tmp_path: Path) -> None:
+def test_an_eager_step_without_data_cannot_be_traced(tmp_path: Path) -> None:
     result = run(
         tmp_path,
         f"""{MODEL}

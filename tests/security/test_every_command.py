@@ -1,4 +1,4 @@
-"""Each hostile repository by each command: nothing of it runs, nothing outside it changes, every command ends."""
+"""Each command on each hostile repository: none of its code runs, nothing outside it changes, and the command ends."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tests.security.test_git import git, make_repository
 from tests.server.editor import Editor, edit
 
 SECONDS = 90
-"""Time within which a command must end, on a machine that may be busy."""
+"""Seconds within which a command must end, even on a busy machine."""
 
 Hostile = Callable[[Path, str], None]
-"""Arms a repository, given its folder and a line of Python that leaves a mark."""
+"""Sets a trap in a repository, given its folder and a line of Python that leaves a mark."""
 
 
 def rules(repository: Path, mark: str) -> None:
@@ -142,7 +142,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def arm(hostile: Hostile, repository: Path) -> Path:
-    """The mark that code of the repository leaves."""
+    """The mark that code of the repository leaves if it runs."""
     marked = repository.parent / "marked"
     hostile(repository, f"open({str(marked)!r}, 'a').close()")
     assert not marked.exists()

@@ -1,4 +1,4 @@
-"""Bytes that are no text are refused, whatever encoding they claim."""
+"""Bytes that are not text are refused, whatever encoding they declare."""
 
 from __future__ import annotations
 

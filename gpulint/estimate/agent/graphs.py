@@ -7,14 +7,15 @@ replaced, Grappler optimizes the graph for GPUs as the runtime would, and Tensor
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gpulint.estimate.agent.inlining import Inlined
+from gpulint.estimate.agent.inference import LIST, Inference, Shape, results
+from gpulint.estimate.agent.inlining import LOOPS, Inlined
+from gpulint.estimate.agent.names import GRADIENT
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Sources
 from gpulint.estimate.graph import Attribute, Edge, Function, Operation, Tensor
@@ -23,42 +24,9 @@ from gpulint.probe.agent.simulation.kernels import Kernels
 
 HEAD = "/job:localhost/replica:0/task:0/device:"
 
-_GRADIENT = re.compile(r"(^|/)(gradient_tape|gradients)/")
-"""Name scopes of operations that a `GradientTape` or `tf.gradients` creates."""
-
-_ITERATORS = frozenset(
-    {
-        "IteratorGetNext",
-        "IteratorGetNextSync",
-        "IteratorGetNextAsOptional",
-        "OptionalGetValue",
-        "MultiDeviceIteratorGetNextFromShard",
-    }
-)
-"""Operations that say in `output_shapes` what a dataset's elements look like."""
-
-_LOOPS = frozenset({"While", "StatelessWhile"})
-_CHOICES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
-
-_ELEMENT_SHAPES = {
-    "EmptyTensorList": 0,
-    "TensorListReserve": 0,
-    "TensorListStack": 1,
-    "TensorListPopBack": 1,
-    "TensorListFromTensor": 1,
-    "TensorListGetItem": 2,
-}
-"""Operations on lists → which input is the shape of an element."""
-
-_LIST = "_gpulint_list"
-"""What the name of a placeholder of a list ends with."""
-
 _COMPILED = "_XlaMustCompile"
 _LOWERED = "_lower_using_switch_merge"
-_SHAPES = "output_shapes"
-
-Shape = tuple["int | None", ...] | None
-"""A shape; None where the rank or a dimension is unknown."""
+_COLOCATED = "_class"
 
 
 @dataclass(frozen=True)
@@ -72,7 +40,7 @@ class Captured:
 
 @dataclass(frozen=True)
 class Read:
-    """A function as it was read out of TensorFlow."""
+    """A function, as read from TensorFlow."""
 
     body: Function
     functions: dict[str, Function]
@@ -80,6 +48,8 @@ class Read:
     """Name of a placeholder → its operation in `body`."""
     is_optimized: bool
     is_compiled: bool
+    is_in_loop: bool
+    """Whether it is one iteration of a loop in the function."""
 
 
 class Reader:
@@ -100,7 +70,6 @@ class Reader:
         self._sources = sources
         self._gpus = gpus
         self._device_of = device_of
-        self._elements: Callable[[Shape], Shape] = lambda shape: shape
         self._kernels = Kernels()
         self._definition = definition = concrete.graph.as_graph_def()
         self.is_compiled = _is_compiled(definition)
@@ -110,8 +79,11 @@ class Reader:
                 node.device = f"{HEAD}{device}" if device else ""
                 node.attr.pop(_COMPILED, None)
                 node.attr.pop(_LOWERED, None)
+                node.attr.pop(_COLOCATED, None)
         for function in definition.library.function:
             function.attr.pop(_COMPILED, None)
+            for argument in function.arg_attr.values():
+                argument.attr.pop(_COLOCATED, None)
         self._inlined = Inlined(pieces, definition)
         self._results = [self._inlined.result(one.name) for one in concrete.graph.outputs]
         self._must_run = [self._inlined.control(one.name) for one in concrete.graph.control_outputs]
@@ -124,7 +96,7 @@ class Reader:
         resource = self._pieces.dtypes.resource.as_datatype_enum
         passed = {}
         for node in self._definition.node:
-            if node.op in _LOOPS:
+            if node.op in LOOPS:
                 for index, kind in enumerate(node.attr["T"].list.type):
                     if kind == resource:
                         passed[f"{node.name}:{index}" if index else node.name] = node.input[index]
@@ -161,89 +133,37 @@ class Reader:
     def read(self, shapes: Mapping[str, Shape], elements: Callable[[Shape], Shape], optimize: bool = True) -> Read:
         """The function with these shapes of placeholders; `elements` maps the shape of a dataset's element."""
         pieces = self._pieces
-        self._elements = elements
         definition = pieces.graph_proto.GraphDef()
         definition.CopyFrom(self._definition)
         for node in definition.node:
             if node.name in shapes:
                 node.attr["shape"].shape.CopyFrom(pieces.shapes.TensorShape(shapes[node.name]).as_proto())
                 node.attr.pop("_user_specified_name", None)
+        inference = Inference(pieces, {one.signature.name: one for one in definition.library.function}, elements)
         for nodes in _bodies(definition):
-            for node in nodes:
-                node.attr.pop("_output_shapes", None)
-                if node.op in _ITERATORS or node.op in _CHOICES:
-                    for shape in node.attr[_SHAPES].list.shape:
-                        self._open(shape)
-            self._open_lists(nodes)
-        self._settle_loops(definition)
+            inference.open(nodes)
+        inference.settle(definition)
         optimized = self._optimized(definition) if optimize else None
-        graph = self._imported(optimized or definition)
-        library = {one.signature.name: one for one in (optimized or definition).library.function}
+        definition = optimized or definition
+        library = {one.signature.name: one for one in definition.library.function}
+        self._inference = inference = Inference(pieces, library, elements)
+        graph = inference.imported(definition)
+        if inference.fold(definition, graph):
+            graph = inference.imported(definition)
         functions: dict[str, Function] = {}
         body, names = self._function("step", graph, graph.get_operations(), library, functions, "")
         results = [edge for one in self._results if (edge := _edge(names, graph, one)) is not None]
         must = tuple(names[one] for one in self._must_run if one in names)
         parameters = tuple(names[one.op.name] for one in self._graph.inputs if one.op.name in names)
         body = Function("step", body.operations, parameters, tuple(results), must, self.is_compiled)
-        return Read(body, functions, names, optimized is not None, self.is_compiled)
-
-    def _open_lists(self, nodes: Any) -> None:
-        """Sets the open leading dimension of lists' elements to the batch: it is a constant of the graph."""
-        constants = {node.name: node for node in nodes if node.op == "Const"}
-        for node in nodes:
-            position = _ELEMENT_SHAPES.get(node.op)
-            if position is None or position >= len(node.input):
-                continue
-            constant = constants.get(node.input[position].partition(":")[0])
-            if constant is None:
-                continue
-            value = self._pieces.tensors.MakeNdarray(constant.attr["value"].tensor)
-            if value.ndim == 1 and len(value) and value[0] == -1:
-                opened = self._elements((None, *value[1:].tolist()))
-                if opened is not None and opened[0] is not None:
-                    value = value.copy()
-                    value[0] = opened[0]
-                    constant.attr["value"].tensor.CopyFrom(self._pieces.tensors.make_tensor_proto(value))
-
-    def _settle_loops(self, definition: Any) -> None:
-        """Gives the variables of loops the shapes with which they enter: the trace left those of the batch open."""
-        loops = {node.name: node for node in definition.node if node.op in _LOOPS}
-        for _ in loops:  # a loop may feed another
-            graph = self._imported(definition)
-            has_changed = False
-            for name, node in loops.items():
-                shapes = node.attr[_SHAPES].list.shape
-                for shape, tensor in zip(shapes, graph.get_operation_by_name(name).inputs, strict=False):
-                    is_open = shape.unknown_rank or any(one.size < 0 for one in shape.dim)
-                    if is_open and tensor.shape.is_fully_defined():
-                        shape.CopyFrom(tensor.shape.as_proto())
-                        has_changed = True
-            if not has_changed:
-                return
-
-    def _imported(self, definition: Any, lists: Mapping[str, Tensor] | None = None) -> Any:
-        """A graph with inferred shapes. `lists` are placeholders of lists of tensors, with the type of an element."""
-        pieces = self._pieces
-        graph = pieces.ops.Graph()
-        with graph.as_default():
-            given = {}
-            for name, element in (lists or {}).items():
-                given[name] = tensor = pieces.tensorflow.raw_ops.Placeholder(
-                    dtype=pieces.dtypes.variant, shape=(), name=f"{name}{_LIST}"
-                )
-                shape, dtype = pieces.shapes.TensorShape(element.shape), pieces.dtypes.as_dtype(element.dtype)
-                data = pieces.handles.create_handle_data(shape, dtype)
-                data.shape_and_type[0].type.type_id = pieces.types_proto.TFT_ARRAY
-                pieces.handles.set_handle_data(tensor, data)
-            pieces.importer.import_graph_def(definition, name="", input_map=given)
-        return graph
+        return Read(body, functions, names, optimized is not None, self.is_compiled, self._inlined.is_in_loop)
 
     def _element(self, tensor: Any, functions: Mapping[str, Function]) -> Tensor | None:
         """The type of the tensors in a list that a loop has added to; None for other tensors."""
         loop = tensor.op
         if loop.type == "TensorListFromTensor" and loop.inputs[0].shape.rank:
             return _tensor_of(loop.inputs[0].dtype, loop.inputs[0].shape[1:])
-        if tensor.dtype != self._pieces.dtypes.variant or loop.type not in _LOOPS:
+        if tensor.dtype != self._pieces.dtypes.variant or loop.type not in LOOPS:
             return None
         body = functions.get(loop.node_def.attr["body"].func.name)
         if body is None or tensor.value_index >= len(body.results):
@@ -326,11 +246,12 @@ class Reader:
                     attributes=_attributes(self._pieces, definition),
                     filename=place.filename,
                     row=place.row,
+                    cell=place.cell,
                     layer=place.layer,
                     device=device,
                     calls={role: called for role, called in calls.items() if called in library},
                     host_outputs=() if kernel is _NO_KERNEL or kernel is None else _on_host(one, kernel.host),
-                    is_gradient=_GRADIENT.search(one.name) is not None,
+                    is_gradient=GRADIENT.search(one.name) is not None,
                 )
             )
         return Function(name, tuple(found)), names
@@ -338,7 +259,7 @@ class Reader:
     def _outputs(self, operation: Any, functions: Mapping[str, Function]) -> tuple[Tensor, ...]:
         """Types of outputs; of a loop, without the shapes that an iteration changes."""
         found = tuple(_tensor(tensor) for tensor in operation.outputs)
-        if operation.type not in _LOOPS:
+        if operation.type not in LOOPS:
             return found
         body = functions.get(operation.node_def.attr["body"].func.name)
         if body is None or len(body.results) != len(found):
@@ -349,47 +270,28 @@ class Reader:
     def _called(
         self, name: str, caller: Any, library: Mapping[str, Any], functions: dict[str, Function], prefix: str
     ) -> Function:
-        pieces, definition = self._pieces, library[name]
+        inference, definition = self._inference, library[name]
         arguments = [one.name for one in definition.signature.input_arg]
-        given = list(caller.inputs)[-len(arguments) :] if arguments else []
-        shapes = [tensor.shape for tensor in given] if len(given) == len(arguments) else None
-        body, tensors = pieces.from_definition.function_def_to_graph_def(definition, input_shapes=shapes)
-        nodes = {node.name: node for node in body.node}
-        for argument in arguments:
-            self._open(nodes[argument].attr["shape"].shape)
-        # Aligned at the end: functions of datasets also take elements, before what they capture.
-        for argument, tensor in zip(reversed(arguments), reversed(given), strict=False):
-            if tensor.op.type == "VarHandleOp":
-                device = nodes[argument].device
-                nodes[argument].CopyFrom(tensor.op.node_def)
-                nodes[argument].name, nodes[argument].device = argument, device
+        given = list(caller.inputs)
+        body, tensors = inference.body(definition, given, is_loop=caller.type in LOOPS)
         lists = {
             argument: element
             for argument, tensor in zip(reversed(arguments), reversed(given), strict=False)
             if (element := self._element(tensor, functions)) is not None
         }
-        body.library.function.extend(library.values())
         try:
-            graph = self._imported(body, lists)
+            graph = inference.imported(body, lists)
         except ValueError:  # an iteration changes a shape
-            for argument in arguments:
-                if nodes[argument].op == "Placeholder":
-                    nodes[argument].attr["shape"].shape.CopyFrom(pieces.shapes.TensorShape(None).as_proto())
-            graph = self._imported(body)
+            for node in body.node:
+                if node.op == "Placeholder":
+                    node.attr["shape"].shape.CopyFrom(self._pieces.shapes.TensorShape(None).as_proto())
+            graph = inference.imported(body)
         inner, names = self._function(name, graph, graph.get_operations(), library, functions, prefix)
-        returned = [
-            tensors.get(definition.ret[one.name], definition.ret[one.name]) for one in definition.signature.output_arg
-        ]
-        results = tuple(edge for one in returned if (edge := _edge(names, graph, one if ":" in one else f"{one}:0")))
-        parameters = tuple(names.get(f"{one}{_LIST}", names[one]) for one in arguments)
+        returned = results(definition, tensors)
+        edges = tuple(edge for one in returned if (edge := _edge(names, graph, one)))
+        parameters = tuple(names.get(f"{one}{LIST}", names[one]) for one in arguments)
         must = tuple(names[node] for node in definition.control_ret.values() if node in names)
-        return Function(name, inner.operations, parameters, results, must)
-
-    def _open(self, shape: Any) -> None:
-        """Sets the open leading dimension of a shape to the batch."""
-        if not shape.unknown_rank:
-            old = tuple(self._pieces.shapes.TensorShape(shape).as_list())
-            shape.CopyFrom(self._pieces.shapes.TensorShape(self._elements(old)).as_proto())
+        return Function(name, inner.operations, parameters, edges, must)
 
     def _kernel(self, operation: Any) -> Any:
         """The GPU kernel for the operation's types; None for one that is unknown, _NO_KERNEL if there is none."""
@@ -467,7 +369,7 @@ def _tensor_of(dtype: Any, shape: Any) -> Tensor:
 
 
 def _common(first: Tensor, second: Tensor) -> Tensor:
-    """What two types agree on."""
+    """The most specific type that covers two types."""
     if first.shape is None or second.shape is None or len(first.shape) != len(second.shape):
         return Tensor(first.dtype, None)
     return Tensor(first.dtype, tuple(a if a == b else None for a, b in zip(first.shape, second.shape, strict=True)))

@@ -1,38 +1,85 @@
-"""Replaces calls of functions in a graph by their bodies, as the runtime does before it optimizes the graph."""
+"""Replaces calls of functions in a graph by their bodies, as the runtime does before it optimizes the graph, and loops
+of training steps by one step."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
+from gpulint.estimate.agent.names import GRADIENT, UPDATES
 from gpulint.estimate.agent.pieces import Pieces
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+LOOPS = frozenset({"While", "StatelessWhile"})
+CONDITIONS = frozenset({"If", "StatelessIf"})
 
 
 class Inlined:
     """Inlines all calls of a GraphDef, in place. `result` and `control` name what stands for a tensor and for an
-    operation of the graph as it was."""
+    operation of the graph as it was.
+
+    A loop that computes gradients and updates variables, such as that of `steps_per_execution` or of an epoch, is a
+    call of its body: the graph is that of one training step. So is a condition of which one branch trains.
+    """
 
     def __init__(self, pieces: Pieces, definition: Any) -> None:
         self._pieces = pieces
         self._library = {one.signature.name: one for one in definition.library.function}
         self._tensors: dict[str, str] = {}
         self._ends: dict[str, str] = {}
+        self._trains = cache(self._does_train)
+        self.is_in_loop = False
+        """Whether the graph is one iteration of a loop."""
+        self._enter(definition)
         while any(node.op in _CALLS and _called(node) in self._library for node in definition.node):
             self._pass(definition)
+            self._enter(definition)
 
     def result(self, tensor: str) -> str:
-        """The tensor `NODE:OUTPUT` that stands for another of that form."""
+        """The tensor `NODE:OUTPUT` that replaces another one of that form."""
         while tensor in self._tensors:
             tensor = self._tensors[tensor]
         return tensor
 
     def control(self, operation: str) -> str:
-        """The operation after which another had run."""
+        """The operation after which a replaced one has run."""
         while operation in self._ends:
             operation = self._ends[operation]
         return operation
+
+    def _enter(self, definition: Any) -> None:
+        """Replace loops and conditions that train by a call of the function that trains."""
+        for node in definition.node:
+            if node.op in LOOPS and self._trains(node.attr["body"].func.name):
+                self._call(node, "body", "T", "T", skipped=0)
+                self.is_in_loop = True
+            elif node.op in CONDITIONS:
+                branches = [one for one in ("then_branch", "else_branch") if self._trains(node.attr[one].func.name)]
+                if len(branches) == 1:
+                    self._call(node, branches[0], "Tin", "Tout", skipped=1)
+
+    def _call(self, node: Any, role: str, taken: str, given: str, skipped: int) -> None:
+        """Turn a node into a call of its function in a role, without its first inputs."""
+        made = self._pieces.node_proto.NodeDef(name=node.name, op="StatefulPartitionedCall", device=node.device)
+        made.input.extend(node.input[skipped:])
+        made.attr["f"].func.CopyFrom(node.attr[role].func)
+        made.attr["Tin"].CopyFrom(node.attr[taken])
+        made.attr["Tout"].CopyFrom(node.attr[given])
+        node.CopyFrom(made)
+
+    def _does_train(self, name: str) -> bool:
+        """Whether a function, with those that it calls, computes gradients and updates variables."""
+        nodes, seen = [], {name}
+        pending = [name]
+        while pending:
+            function = self._library.get(pending.pop())
+            for node in function.node_def if function is not None else ():
+                nodes.append(node)
+                called = {value.func.name for value in node.attr.values() if value.WhichOneof("value") == "func"}
+                pending += called - seen
+                seen |= called
+        return any(GRADIENT.search(node.name) for node in nodes) and any(node.op.startswith(UPDATES) for node in nodes)
 
     def _pass(self, definition: Any) -> None:
         inlined = self._pieces.graph_proto.GraphDef()

@@ -1,4 +1,4 @@
-"""Arguments of a training step with the batch left open: what a function is traced for once, for all batch sizes."""
+"""Arguments of a training step with an open batch dimension, so that one trace serves all batch sizes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ class Unknown(Exception):
     """The batch size cannot be found. The message says why."""
 
 
-def batch_of(pieces: Pieces, arguments: Any) -> int | None:
+def batch_of(pieces: Pieces, arguments: Any, may_take: bool = True) -> int | None:
     """The leading dimension of the largest tensors among arguments. Takes one element of an iterator if its type
-    leaves that open. None if nothing has such a dimension."""
+    leaves that open and if it may. None if nothing has such a dimension."""
     sizes: Counter[int] = Counter()
     for value in _leaves(arguments):
         if is_iterator(value):
             specs = [one for one in _leaves(value.element_spec) if hasattr(one, "shape")]
             leading = {one.shape[0] for one in specs if one.shape.rank}
-            elements = _leaves(_first(pieces, value)) if None in leading or not leading else iter(specs)
+            is_open = None in leading or not leading
+            elements = _leaves(_first(pieces, value)) if is_open and may_take else iter(specs)
         else:
             elements = iter([value])
         for element in elements:
@@ -114,7 +115,7 @@ def _product(shape: tuple[int | None, ...]) -> int:
 
 
 def _first(pieces: Pieces, iterator: Any) -> Any:
-    """An element of an iterator that the step would have read: no step is run, so nothing misses it."""
+    """An element of an iterator that the step would have read; no step runs, so it is not missed."""
     try:
         return next(iter(iterator))
     except (StopIteration, pieces.tensorflow.errors.OutOfRangeError):

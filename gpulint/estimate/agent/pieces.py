@@ -12,6 +12,7 @@ class Pieces:
     def __init__(self) -> None:
         self.tensorflow: Any = import_module("tensorflow")
         self.backprop: Any = import_module("tensorflow.python.eager.backprop")
+        self.context: Any = import_module("tensorflow.python.eager.context")
         self.functions: Any = import_module("tensorflow.python.eager.polymorphic_function.polymorphic_function")
         self.values: Any = import_module("tensorflow.python.distribute.values")
         self.ops: Any = import_module("tensorflow.python.framework.ops")

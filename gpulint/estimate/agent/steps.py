@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from types import CodeType
+from typing import Any, NamedTuple, NoReturn
 
-from gpulint.estimate.agent.graphs import Captured, Read, Reader, Shape
+from gpulint.estimate.agent.eager import steps_around
+from gpulint.estimate.agent.graphs import Captured, Read, Reader
+from gpulint.estimate.agent.inference import Shape
+from gpulint.estimate.agent.names import GRADIENT, UPDATES, mentions, names_in
 from gpulint.estimate.agent.opened import Shapes, Unknown, batch_of, opened
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Layers, Sources
 from gpulint.estimate.agent.variables import Inventory
-from gpulint.estimate.graph import Argument, StepGraph, Tensor, Variable
+from gpulint.estimate.graph import INPUTS, Argument, StepGraph, Tensor, Variable
 from gpulint.probe.agent.places import Place, Places
 
-_GRADIENT = re.compile(r"(^|/)(gradient_tape|gradients)/")
-_UPDATES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply", "ResourceSparseApply")
+_TAPES = frozenset({"GradientTape", "gradients", "minimize", "apply_gradients"})
+_GENERATED = "__autograph_generated_file"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the parent asks for: `output` is the file to write, `batch` a batch size per replica in place of the
-    program's, `shapes` dimensions that the program leaves open, `gpus` how many there are."""
+    """Options from the parent: `output`, the file to write; `batch`, a batch size per replica in place of the
+    program's; `shapes`, dimensions that the program leaves open; `gpus`, the number of GPUs."""
 
     output: str
     batch: int | None = None
@@ -36,8 +40,15 @@ class Settings:
     gpus: int = 1
 
 
+class Trace(NamedTuple):
+    """A traced function, and whether it was traced for any batch, as far as it can be."""
+
+    concrete: Any
+    is_general: bool
+
+
 class StepWatch:
-    """Looks at each function that Python calls, before its first run."""
+    """Examines each function that Python calls, before its first run."""
 
     def __init__(
         self,
@@ -62,9 +73,15 @@ class StepWatch:
 
         @functools.wraps(call)
         def called(made: Any, *arguments: Any, **keywords: Any) -> Any:
-            if not self._is_busy and tensorflow.executing_eagerly() and not made._run_functions_eagerly:
-                self._look(made, arguments, keywords)
-            return call(made, *arguments, **keywords)
+            if self._is_busy or not tensorflow.executing_eagerly() or made._run_functions_eagerly:
+                return call(made, *arguments, **keywords)
+            error = self._look(made, arguments, keywords)
+            try:
+                return call(made, *arguments, **keywords)
+            except Exception:
+                if error is None:
+                    raise
+                raise error from None  # what a second trace reports is a consequence of the first
 
         @functools.wraps(gradient)
         def differentiated(made: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -80,40 +97,73 @@ class StepWatch:
 
     # ------------------------------------------------------------------ finding the step
 
-    def _look(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        """Traces a function before it is called. Errors of the program's own code are left to the call."""
+    def _look(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Exception | None:
+        """Trace a function before it is called. Returns the error if that fails: the call may not need the trace."""
         self._is_busy = True
         try:
-            with self._tracing(), self.layers.noted():
+            with self._tracing(), self.layers.noted(), self._unobserved():
+                may_train = mentions(function.python_function, _TAPES)
                 try:
-                    concrete = function.get_concrete_function(*arguments, **keywords)
-                except Exception:
-                    return
-                if not takes_gradients(concrete.graph):
-                    return
+                    trace = self._traced(function, arguments, keywords, may_train)
+                except Exception as error:
+                    if not self._initialized(function):
+                        return error
+                    trace = self._traced(function, arguments, keywords, may_train)
+                if not takes_gradients(trace.concrete.graph):
+                    return None
                 place = self.places.of_function(function.python_function) or self.places.here()
-                self._write(_name(function), place, function, concrete, arguments, keywords)
+                self._write(_name(function), place, function, trace, arguments, keywords)
         finally:
             self._is_busy = False
+
+    def _traced(self, function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], may_train: bool) -> Trace:
+        """The function for its arguments; if it may train, for any batch."""
+        batch = batch_of(self.pieces, (arguments, keywords), may_take=False) if may_train else None
+        if batch is not None and not self.settings.shapes:
+            with suppress(Exception):  # it needs its batch size
+                types = opened(self.pieces, [list(arguments), dict(keywords)], batch, {})
+                return Trace(function.get_concrete_function(*types[0], **types[1]), True)
+        concrete = function.get_concrete_function(*arguments, **keywords)
+        return Trace(concrete, not self.settings.shapes and _is_general(concrete))
+
+    @contextmanager
+    def _unobserved(self) -> Iterator[None]:
+        """A context in which nothing looks at single operations: the probe does, and takes its time."""
+        callbacks = self.pieces.context.context().op_callbacks
+        kept = list(callbacks)
+        callbacks.clear()
+        try:
+            yield
+        finally:
+            callbacks[:] = kept
+
+    def _initialized(self, function: Any) -> bool:
+        """Gives variables of a training step values, where those of its own are computed in the step: replicas copy
+        them from the first one, which leaves nothing to run before the step. Returns whether there are any."""
+        traced = getattr(function, "_concrete_variable_creation_fn", None)
+        if traced is None or not takes_gradients(traced.graph):
+            return False
+        variables = [one for one in (reference() for reference in function._created_variables or ()) if one is not None]
+        for one in variables:
+            one.assign(self._tensorflow.zeros(one.shape, one.dtype))
+        return bool(variables)
 
     def _eager(self, frame: Any) -> None:
         """A gradient is taken eagerly: the innermost function around it that can be traced is the step."""
         self._is_busy = True
         failed = ""
         try:
-            with self._tracing(), self.layers.noted():
-                for python, arguments, keywords in _around(frame):
-                    if not any(_is_data(one) for one in (*arguments, *keywords.values())):
-                        continue
+            with self._tracing(), self.layers.noted(), self._unobserved():
+                for step in steps_around(frame, self.places.is_foreign):
                     try:
-                        function = self._tensorflow.function(python)
-                        concrete = function.get_concrete_function(*arguments, **keywords)
+                        function = self._tensorflow.function(step.python, autograph=step.can_convert)
+                        trace = self._traced(function, step.arguments, step.keywords, may_train=True)
                     except Exception as error:
                         failed = failed or _first_line(error)
                         continue
-                    if takes_gradients(concrete.graph):
-                        place = self.places.of_function(python) or self.places.here()
-                        self._write(python.__name__, place, function, concrete, arguments, keywords, is_eager=True)
+                    if takes_gradients(trace.concrete.graph):
+                        place = self.places.at(step.frame.f_code.co_filename, step.row)
+                        self._write(step.name, place, function, trace, step.arguments, step.keywords, is_eager=True)
         finally:
             self._is_busy = False
         self._stop("eager", failed, self.places.of_frame(frame))
@@ -125,33 +175,51 @@ class StepWatch:
         name: str,
         place: Place | None,
         function: Any,
-        concrete: Any,
+        trace: Trace,
         arguments: Sequence[Any],
-        keywords: dict[str, Any],
+        keywords: Mapping[str, Any],
         is_eager: bool = False,
     ) -> NoReturn:
         try:
-            graphs = self._graphs(name, place, function, concrete, arguments, keywords)
+            graphs = self._graphs(name, place, function, trace, arguments, keywords)
         except Unknown as error:
             self._stop("dynamic", str(error), place)
         except Exception as error:
             self._stop("untraceable", f"{type(error).__name__}: {_first_line(error)}", place)
-        lines = [json.dumps({"outcome": "eager step" if is_eager else "step", "graphs": len(graphs)})]
-        self._finish([*lines, *(graph.dumps() for graph in graphs)])
+        head = {
+            "outcome": "eager step" if is_eager else "step",
+            "graphs": len(graphs),
+            "others": self._others(function),
+        }
+        self._finish([json.dumps(head), *(graph.dumps() for graph in graphs)])
+
+    def _others(self, step: Any) -> list[tuple[str, Place]]:
+        """Functions of the program that take gradients, too, and are not called by the step: name and place."""
+        traced, found = set(), {}
+        for one in gc.get_objects():
+            if type(one) is not self.pieces.functions.Function:
+                continue
+            code = getattr(inspect.unwrap(one.python_function), "__code__", None)
+            if one is step or one._variable_creation_config is not None:
+                traced.add(code)  # a method's function is another one for each instance
+            elif isinstance(code, CodeType) and names_in(code) & _TAPES:
+                found[code] = self.places.of_function(one.python_function)
+        others = {place: code.co_name for code, place in found.items() if place is not None and code not in traced}
+        return [(name, place) for place, name in sorted(others.items())]
 
     def _graphs(
         self,
         name: str,
         place: Place | None,
         function: Any,
-        concrete: Any,
+        trace: Trace,
         arguments: Sequence[Any],
-        keywords: dict[str, Any],
+        keywords: Mapping[str, Any],
     ) -> list[StepGraph]:
         """The step for its batch size, and for twice as many examples. It is traced once with the batch left open, and
         for each size only if that leaves shapes open."""
         found = batch_of(self.pieces, (arguments, keywords))
-        batch = self.settings.batch or found or _batch_inside(concrete)
+        batch = self.settings.batch or found or _batch_inside(trace.concrete)
         if batch is None:
             raise Unknown("its batch size")
 
@@ -164,15 +232,17 @@ class StepWatch:
             named = opened(self.pieces, keywords, found, given, size)
             return again.get_concrete_function(*types, **named)
 
-        general = concrete
-        if self.settings.shapes or not _is_general(concrete):
+        general = trace.concrete
+        if not trace.is_general:
             with suppress(Exception):  # it needs its batch size: only one can be examined
                 general = traced(None)
-        _build(Inventory(), general)
         is_compiled = bool(function._jit_compile)
         reading = _Reading(self, name, place, general, is_compiled)
-        sizes = [batch, 2 * batch] if reading.is_open else [batch]
-        graphs = [reading.graph(size) for size in sizes]
+        graphs, sizes = [reading.graph(batch)], [batch]
+        if reading.is_open:
+            with suppress(ValueError):  # something else in the step has the size of the batch
+                graphs.append(reading.graph(2 * batch))
+                sizes.append(2 * batch)
         if any(graph.has_unknown and not graph.unknown for graph in graphs):
             with suppress(Exception):
                 return [_Reading(self, name, place, traced(size), is_compiled).graph(size) for size in sizes]
@@ -181,7 +251,7 @@ class StepWatch:
     # --------------------------------------------------------------------------- ending
 
     def _stop(self, outcome: str, reason: str, place: Place | None) -> NoReturn:
-        where = list(place[:2]) if place is not None else None
+        where = list(place) if place is not None else None
         self._finish([json.dumps({"outcome": outcome, "reason": reason, "where": where})])
 
     def _finish(self, lines: list[str]) -> NoReturn:
@@ -192,6 +262,10 @@ class StepWatch:
         os.replace(part, self.settings.output)
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
+        for name, module in list(sys.modules.items()):
+            if name.startswith(_GENERATED):  # AutoGraph deletes its files when Python exits
+                with suppress(OSError):
+                    os.unlink(str(module.__file__))
         os._exit(0)
 
 
@@ -216,6 +290,7 @@ class _Reading:
             watch.settings.gpus,
         )
         self._inputs = [tensor for tensor in concrete.graph.inputs if tensor.op.name not in captured]
+        self._kept = [inner for outer, inner in concrete.graph.captures if inner.op.name not in self._captured]
         self.is_open = any(_open(tensor) for tensor in self._inputs) or _has_open_elements(concrete)
         """Whether the batch was left open."""
 
@@ -227,23 +302,50 @@ class _Reading:
                 shapes[tensor.op.name] = _sized(tuple(tensor.shape.as_list()), batch)
         read = self._reader.read(shapes, lambda shape: _sized(shape, batch))
         parameters = {operation: index for index, operation in enumerate(read.body.parameters)}
-        filename, row = (self._place[0], self._place[1]) if self._place is not None else ("", 0)
+        if not self._updates(read):
+            self._build_optimizers()
+        filename, row, *cell = self._place or ("", 0)
         return StepGraph(
             name=self._name,
             filename=filename,
             row=row,
+            cell=cell[0] if cell else None,
             body=read.body,
             functions=read.functions,
-            variables=tuple(self._variables(read, parameters)),
+            variables=(*self._variables(read, parameters), *self._tensors(read, parameters)),
             arguments=tuple(_arguments(read, parameters, shapes)),
             batch=batch,
             replicas=max((one.copies for one in self._captured.values()), default=1),
+            is_in_loop=read.is_in_loop,
             is_compiled=self._is_compiled or read.is_compiled,
             is_optimized=read.is_optimized,
             precision=_policy(),
-            variables_change=_has(self._concrete.graph, lambda one: one.type.startswith(_UPDATES)),
             unknown=tuple(dict.fromkeys(_unknown(read))),
         )
+
+    def _updates(self, read: Read) -> bool:
+        """Whether the step updates weights; in functions that it calls, whether it updates anything."""
+        weights = {read.names.get(name) for name, one in self._captured.items() if one.is_trainable}
+        updates = (one for one in read.body.operations if one.type.startswith(UPDATES))
+        return any(one.inputs[0].operation in weights for one in updates) or any(
+            one.type.startswith(UPDATES) for function in read.functions.values() for one in function.operations
+        )
+
+    def _build_optimizers(self) -> None:
+        """Creates the slots of optimizers that the step leaves to the program, such as after accumulating gradients."""
+        weights = list(self._concrete.graph.trainable_variables)
+        for optimizer in self._inventory.optimizers:
+            if weights and not getattr(optimizer, "built", True):
+                optimizer.build(weights)
+        self._inventory = Inventory()
+
+    def _tensors(self, read: Read, parameters: Mapping[int, int]) -> Iterator[Variable]:
+        """Tensors that the function captures: the program keeps them on the GPU as it does variables."""
+        for tensor in self._kept:
+            size = Tensor(tensor.dtype.base_dtype.name, tuple(tensor.shape.as_list()) if tensor.shape.rank else ())
+            if size.dtype not in ("resource", "variant", "string", "int32"):  # on the host
+                entered = parameters.get(read.names.get(tensor.op.name, -1))
+                yield Variable("", size, parameter=entered)
 
     def _variables(self, read: Read, parameters: Mapping[int, int]) -> Iterator[Variable]:
         entered = {id(one.variable.handle): name for name, one in self._captured.items()}
@@ -265,7 +367,7 @@ class _Reading:
 
 def takes_gradients(graph: Any) -> bool:
     """Whether a graph, or a function that it calls, computes gradients."""
-    return _has(graph, lambda one: _GRADIENT.search(one.name) is not None)
+    return _has(graph, lambda one: GRADIENT.search(one.name) is not None)
 
 
 def _has(graph: Any, test: Callable[[Any], bool]) -> bool:
@@ -303,56 +405,6 @@ def _first_line(error: BaseException) -> str:
     return lines[-1] if lines else type(error).__name__
 
 
-def _around(frame: Any) -> Iterator[tuple[Any, list[Any], dict[str, Any]]]:
-    """The functions that are running, innermost first, with their arguments."""
-    while frame is not None:
-        code, names = frame.f_code, frame.f_locals
-        count = code.co_argcount
-        python = _function_of(frame)
-        if python is not None and not code.co_flags & 0x0C:  # neither *args nor **kwargs
-            positional = [names[name] for name in code.co_varnames[:count] if name in names]
-            keywords = code.co_varnames[count : count + code.co_kwonlyargcount]
-            if hasattr(python, "__self__"):
-                positional = positional[1:]
-            yield python, positional, {name: names[name] for name in keywords if name in names}
-        frame = frame.f_back
-
-
-def _function_of(frame: Any) -> Any:
-    """The function that a frame runs, by the names that its caller could have used; None if it has none."""
-    code = frame.f_code
-    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-    places = [frame.f_globals, frame.f_back.f_locals if frame.f_back is not None else {}]
-    candidates = [getattr(type(first), code.co_name, None) and getattr(first, code.co_name, None)]
-    candidates += [place.get(code.co_name) for place in places]
-    for one in candidates:
-        plain: Any = getattr(one, "__func__", one)
-        while getattr(plain, "__code__", None) is not code and hasattr(plain, "__wrapped__"):
-            plain = plain.__wrapped__
-        if getattr(plain, "__code__", None) is code:
-            return one
-    return None
-
-
-def _is_data(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return any(_is_data(one) for one in value)
-    if isinstance(value, dict):
-        return any(_is_data(one) for one in value.values())
-    shape = getattr(value, "shape", None)
-    return shape is not None and hasattr(value, "dtype") and bool(getattr(shape, "rank", len(shape)))
-
-
-def _build(inventory: Inventory, concrete: Any) -> None:
-    """Creates the slots of optimizers that the step leaves to the program."""
-    trainable = list(concrete.graph.trainable_variables)
-    if _has(concrete.graph, lambda one: one.type.startswith(_UPDATES)) or not trainable:
-        return
-    for optimizer in inventory.optimizers:
-        if not getattr(optimizer, "built", True):
-            optimizer.build(trainable)
-
-
 def _open(tensor: Any) -> bool:
     return bool(tensor.shape.rank and tensor.shape[0] is None)
 
@@ -366,7 +418,7 @@ def _is_general(concrete: Any) -> bool:
 
 def _has_open_elements(concrete: Any) -> bool:
     def is_open(operation: Any) -> bool:
-        if operation.type not in ("IteratorGetNext", "IteratorGetNextAsOptional", "OptionalGetValue"):
+        if operation.type not in ("IteratorGetNextAsOptional", *INPUTS):
             return False
         shapes = operation.get_attr("output_shapes")
         return any(not one.unknown_rank and one.dim and one.dim[0].size < 0 for one in shapes)
@@ -379,7 +431,7 @@ def _batch_inside(concrete: Any) -> int | None:
     found: list[int] = []
 
     def look(operation: Any) -> bool:
-        if operation.type == "IteratorGetNext":
+        if operation.type in INPUTS:
             for shape in operation.get_attr("output_shapes"):
                 if not shape.unknown_rank and shape.dim and shape.dim[0].size > 0:
                     found.append(shape.dim[0].size)
@@ -400,7 +452,7 @@ def _arguments(read: Read, parameters: Mapping[int, int], shapes: Mapping[str, S
             yield Argument(name, read.body.operations[operation].outputs[0], parameters.get(operation))
     for function in (read.body, *read.functions.values()):
         for one in function.operations:
-            if one.type == "IteratorGetNext":
+            if one.type in INPUTS:
                 for index, tensor in enumerate(one.outputs):
                     yield Argument(f"{one.name}:{index}", tensor)
 
@@ -408,7 +460,7 @@ def _arguments(read: Read, parameters: Mapping[int, int], shapes: Mapping[str, S
 def _unknown(read: Read) -> Iterator[str]:
     """Names of what enters the step with a dimension that is still open."""
     for one in read.body.operations:
-        if one.type in ("_Arg", "IteratorGetNext"):
+        if one.type == "_Arg" or one.type in INPUTS:
             for index, tensor in enumerate(one.outputs):
                 if tensor.bytes is None:
                     for position, size in enumerate(tensor.shape or ()):

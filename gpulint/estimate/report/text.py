@@ -1,4 +1,4 @@
-"""The estimate for a terminal: a row for each GPU, who holds the memory, and what bounds the time."""
+"""The estimate for a terminal: a row for each GPU, what holds the memory, and what bounds the time."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _table(estimate: Estimate, width: int) -> Iterator[Text]:
 
 
 def _memory(estimate: Estimate, width: int) -> Iterator[Text]:
-    """Who holds the memory at the peak: the same on every card."""
+    """What holds the memory at the peak: the same on every card."""
     memory = next((one.memory for one in estimate.cards if one.memory and one.memory.steady_peak), None)
     if memory is None or not memory.steady_peak:
         return
@@ -85,7 +85,7 @@ def _memory(estimate: Estimate, width: int) -> Iterator[Text]:
         yield Text(f"  {name:<22}{in_words(amount):>10}  {'█' * round(BAR * share)} {percent(share)}")
     held = sorted(memory.holders, key=lambda one: -one.bytes)[:MOST_HOLDERS]
     for one in held:
-        where = place(one.filename, one.row) or "no line is known"
+        where = place(one.filename, one.row, one.cell) or "no line is known"
         layer = f" ({one.layer})" if one.layer else ""
         text = f"{where}{layer} {GROUP_NAMES.get(one.group, one.group)}"
         yield from map(Text, beside(text, in_words(one.bytes), width, "  "))
@@ -98,18 +98,18 @@ def _changes(cards: Sequence[OnCard], width: int) -> Iterator[Text]:
     memory = tight or cards[0].memory
     if memory is None or not memory.changes:
         return
-    yield Text("What gives memory back", style="bold")
+    yield Text("What saves memory", style="bold")
     for number, sentence in enumerate(memory.changes, 1):
         yield from _plain(f"{sentence[0].upper()}{sentence[1:]}.", width, "", f"  {number}  ")
 
 
 def _time(estimate: Estimate, width: int) -> Iterator[Text]:
     """What bounds the time of a step on each card, and where."""
-    yield Text("Time of a step: lower bounds, no prediction (compute and memory add up)", style="bold")
+    yield Text("Time of a step: lower bounds, not predictions (compute and memory add up)", style="bold")
     for one in estimate.cards:
         yield from _card(one, width)
     lines = [
-        (place(line.filename, line.row), bound, seconds)
+        (place(line.filename, line.row, line.cell), bound, seconds)
         for line, bound, seconds in lines_of(estimate.cards[0].bounds)
         if line.filename
     ][:MOST_LINES]

@@ -38,10 +38,12 @@ CACHE_SPEED = 8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the program that operations come from; "" and 0 for those that no line is known of."""
+    """A line of the program that operations come from; "" and 0 if it is unknown."""
 
     filename: str
     row: int
+    cell: int | None = None
+    """Index of the cell of a notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,8 @@ class Steps:
     uncounted_loops: int
     """Loops whose number of iterations is unknown: they count as one."""
     is_compiled: bool
-    calls: float = 1.0
-    """Calls of a traced function for each step."""
+    is_called: bool = True
+    """Whether each step is a call of a traced function, and not one iteration of a loop in it."""
 
     @property
     def operations(self) -> int:
@@ -126,7 +128,7 @@ class Bounds:
 
     @property
     def active(self) -> Bound:
-        """What the greatest lower bound comes from."""
+        """The name of the greatest lower bound."""
         ordered: tuple[tuple[float, Bound], ...] = (
             (self.launch, "launch"),
             (self.copy, "copy"),
@@ -162,10 +164,9 @@ def steps_of(graph: StepGraph) -> Steps:
             unsized[operation.type] += one.times
         is_compiled = is_compiled or one.is_compiled
         device = operation.device or "GPU:0"
-        found[device][Line(operation.filename, operation.row), work, one.is_compiled] += one.times
+        found[device][Line(operation.filename, operation.row, operation.cell), work, one.is_compiled] += one.times
     busiest = max(found.values(), key=_weight, default=Counter())
-    steps = max(graph.steps, 1)
-    jobs = [Job(line, work, times / steps, compiled) for (line, work, compiled), times in busiest.items()]
+    jobs = [Job(line, work, times, compiled) for (line, work, compiled), times in busiest.items()]
     gradients: Counter[str] = Counter()
     for variable in graph.variables:
         if variable.is_trainable:
@@ -178,7 +179,7 @@ def steps_of(graph: StepGraph) -> Steps:
         unsized=unsized,
         uncounted_loops=loops,
         is_compiled=is_compiled,
-        calls=1 / steps,
+        is_called=not graph.is_in_loop,
     )
 
 
@@ -198,7 +199,7 @@ def bounds(steps: Steps, card: Card, launch: float = LAUNCH) -> Bounds:
         lines[job.line][1 if computing > moving else 2] += max(computing, moving) * job.times
     sums = [sum(parts[number] for parts in lines.values()) for number in range(3)]
     return Bounds(
-        launch=sums[0] + CALL * steps.calls,
+        launch=sums[0] + CALL * steps.is_called,
         compute=sums[1],
         memory=sums[2],
         copy=steps.input_bytes / card.host if card.host else 0.0,

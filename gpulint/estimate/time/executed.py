@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
+from gpulint.estimate.graph import CHOICES, Function, Operation, StepGraph, Tensor
 from gpulint.estimate.time.kinds import KINDS
 from gpulint.estimate.trips import trips
 
 MOST_DEPTH = 50
-"""Functions within functions that are followed: recursion in TensorFlow has no end that the graph tells."""
+"""Maximum depth of nested functions that is followed: the graph does not show where recursion ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Execution:
     is_compiled: bool
     """Whether XLA may have fused it with others."""
     is_counted: bool = True
-    """False for a loop whose number of iterations the graph does not tell: its body is counted once."""
+    """False for a loop whose number of iterations is not in the graph: its body counts once."""
 
 
 def executed(graph: StepGraph) -> Iterator[Execution]:
@@ -52,7 +52,7 @@ def _of(function: Function, graph: StepGraph, times: int, is_compiled: bool, dep
             for role, more in (("body", 0), ("cond", 1)):
                 if role in called and repeated + more:
                     yield from _of(called[role], graph, times * (repeated + more), is_compiled, depth + 1)
-        elif operation.type in ("If", "StatelessIf", "Case", "StatelessCase"):
+        elif operation.type in CHOICES:
             if called:
                 fewest = min(called.values(), key=lambda one: len(one.operations))
                 yield from _of(fewest, graph, times, is_compiled, depth + 1)

@@ -27,10 +27,10 @@ _CAUSES = {
     "slow-python": "training waits for Python between its steps",
     "checkpoints": "training waits for files to be written",
     "copies": "training waits for copies between devices",
-    "straggler": "workers wait for one of them",
+    "straggler": "workers wait for the slowest one",
     "idle-device": "not every GPU has work",
     "out-of-memory": "it ran out of memory",
-    "precision": "its numbers are more precise than they need to be",
+    "precision": "it computes in a higher precision than it needs",
 }
 """What stands in the way, by the cause of the first advice."""
 
@@ -72,7 +72,7 @@ def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
     if capture.end.get("reason") in ("timeout", "hang"):
         return f"{who} was stopped ({capture.end['reason']})."
     if capture.end.get("signal"):
-        return f"{who} was ended by signal {signal_name(capture.end['signal'])}."
+        return f"{who} was killed by signal {signal_name(capture.end['signal'])}."
     if capture.error:
         kind = capture.error.partition(":")[0]
         return f"{who} failed with {kind}." if kind.isidentifier() else f"{who} failed."

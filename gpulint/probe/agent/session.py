@@ -107,7 +107,7 @@ class Session:
         self._options = options
         self._writer = Writer(options.capture)
         self.fault = Guard(self._note_fault)
-        """Takes a failure of the agent: it is recorded once, and the program goes on."""
+        """Receives a failure of the agent: it is recorded once, and the program continues."""
         self._costs = Costs(self.fault)
         self._places = Places()
         self._hooks = Hooks()
@@ -319,7 +319,7 @@ class Session:
         stop once the runtime is up."""
         assert self._internals is not None
         if self._internals.is_live:
-            self._lose((BEFORE, "TensorFlow was in use when the watching began"))
+            self._lose((BEFORE, "TensorFlow was already in use when watching began"))
         elif self._options.log and self._simulation is None:
             if instead := LOGGED.intersection(evidence for evidence, _ in self._lost):
                 self._writer.write("logging", instead_of=sorted(instead))  # before TensorFlow prints the first line
@@ -353,7 +353,7 @@ class Session:
         self._launches.on_first = None
         is_known = any(evidence == FUNCTIONS for evidence, _ in self._lost)
         if not (is_known or self._operations.traces or self._tensorflow.config.functions_run_eagerly()):
-            self._lose((FUNCTIONS, "one was called and not seen"))
+            self._lose((FUNCTIONS, "a call of one was not seen"))
 
     def _became_live(self) -> None:
         assert self._internals is not None and self._operations is not None

@@ -87,12 +87,12 @@ def _read(lines: Iterable[str], path: str) -> Capture:
             kind = record["kind"]
         except (ValueError, KeyError, TypeError, RecursionError):
             if number == 0:
-                raise CaptureError(f"{path}: not a capture of gpulint") from None
+                raise CaptureError(f"{path}: not a gpulint capture") from None
             capture.torn += 1
             continue
         try:
             if kind == "start" and record.get("version", 0) > VERSION:
-                raise CaptureError(f"{path}: made by a later gpulint (version {record['version']})")
+                raise CaptureError(f"{path}: written by a newer gpulint (capture version {record['version']})")
             if kind == "file":
                 files[record["id"]] = (record["path"], record.get("cell"))
             elif (handle := _HANDLERS.get(kind)) is not None:
@@ -100,7 +100,7 @@ def _read(lines: Iterable[str], path: str) -> Capture:
         except (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError):
             capture.torn += 1
     if not capture.start and not capture.process:
-        raise CaptureError(f"{path}: not a capture of gpulint")
+        raise CaptureError(f"{path}: not a gpulint capture")
     return capture
 
 

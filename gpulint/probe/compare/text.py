@@ -26,7 +26,7 @@ def _lines(comparison: Comparison, width: int) -> Iterator[Text]:
     yield Text()
     yield from (Text(line, style="bold") for line in block(headline(comparison), width))
     for difference in comparison.differences:
-        yield from (Text(line, style="yellow") for line in block(difference, width, "not the same: "))
+        yield from (Text(line, style="yellow") for line in block(difference, width, "different: "))
     if comparison.changes:
         yield Text()
         yield from _table(comparison, width)

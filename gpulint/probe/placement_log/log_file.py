@@ -19,7 +19,7 @@ def capture_of_log(path: str) -> Capture:
             summary.feed(chunk)
     summary.close()
     if not summary.is_recognised:
-        raise CaptureError(f"{path}: no placement log: no line of it says where TensorFlow ran anything")
+        raise CaptureError(f"{path}: not a placement log: no line says where TensorFlow ran anything")
     (record,) = summary.records()
     log = Log(record["lines"], record["placements"], record["torn"], messages=list(record["messages"]))
     for op, device, count in record["placed"]:

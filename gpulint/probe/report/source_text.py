@@ -45,15 +45,15 @@ def _whole(path: str, capture: Capture) -> SourceFile:
     if kept is not None and kept.text is not None:
         note = "" if is_same else "These rows ran; the file has changed since."
         if data is None:
-            note = "These rows ran; the file is not there any more."
+            note = "These rows ran; the file no longer exists."
         if began and kept.modified > began:
             note = "The file was changed after the program had begun: these rows may be newer than those that ran."
         return SourceFile(path, _rows(kept.text), note)
     if data is None:
-        return SourceFile(path, None, "The file is not there, and the capture does not hold its text.")
+        return SourceFile(path, None, "The file does not exist, and the capture does not contain its text.")
     rows = _decoded(path, data)
     if rows is None:
-        return SourceFile(path, None, "The file is no text that Python reads.")
+        return SourceFile(path, None, "Python cannot read the file as text.")
     if is_same:
         return SourceFile(path, rows, "")
     if not path.endswith((".py", SUFFIX)):
@@ -64,7 +64,7 @@ def _whole(path: str, capture: Capture) -> SourceFile:
     when = "last changed after the run began" if modified > began else "last changed before the run"
     if not began:
         when = "which may have changed since the run"
-    return SourceFile(path, rows, f"The capture does not hold the text that ran. This is the file of today, {when}.")
+    return SourceFile(path, rows, f"The capture does not contain the text that ran. This is the current file, {when}.")
 
 
 def _present(path: str) -> tuple[bytes | None, float]:

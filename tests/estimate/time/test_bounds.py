@@ -74,9 +74,10 @@ def test_the_busiest_device_bounds_the_step() -> None:
     assert steps_of(graph).operations == 2
 
 
-def test_a_call_of_several_steps_counts_as_one_step() -> None:
-    steps = steps_of(replace(dense(8, layers=4), steps=4))
-    assert (steps.operations, bounds(steps, H200).launch) == (1, pytest.approx(LAUNCH + CALL / 4))
+def test_an_iteration_of_a_loop_in_the_function_takes_no_call() -> None:
+    steps = steps_of(replace(dense(8), is_in_loop=True))
+    assert (steps.operations, bounds(steps, H200).launch) == (1, pytest.approx(LAUNCH))
+    assert bounds(steps_of(dense(8)), H200).launch == pytest.approx(LAUNCH + CALL)
 
 
 def test_input_is_copied_from_the_host() -> None:
@@ -155,7 +156,7 @@ def test_statements() -> None:
     )
 
 
-def test_nothing_is_said_of_what_the_bounds_do_not_decide() -> None:
+def test_nothing_is_reported_of_what_the_bounds_do_not_decide() -> None:
     steps = steps_of(dense(64, layers=100))
     found = bounds(steps, H200)
     near = replace(found, compute=found.launch * 0.6, memory=0.0)
@@ -163,7 +164,7 @@ def test_nothing_is_said_of_what_the_bounds_do_not_decide() -> None:
     assert list(unused(replace(steps, is_compiled=True), 256, 64, 1.0, found)) == []
 
 
-def test_what_the_bounds_leave_out_is_told() -> None:
+def test_what_the_bounds_leave_out_is_reported() -> None:
     graph = step([op("x", "_Arg", outputs=[tensor(4)]), op("y", "FFT", [0], [tensor(4)])], is_compiled=True)
     steps = steps_of(graph)
     assert steps.unknown == Counter({"FFT": 1})

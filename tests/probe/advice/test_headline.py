@@ -1,4 +1,4 @@
-"""One sentence: how busy the devices were, and what took most of the rest."""
+"""The headline: how busy the devices were, and what took most of the remaining time."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ WAITING = {"input": 90.0, "launch": 9.2, "gpu": 0.8}
             run(end={"signal": 9, "worker": "worker 1"}),
             spent(WAITING),
             ["input-bound"],
-            "Worker 1 was ended by signal 9 (SIGKILL).",
+            "Worker 1 was killed by signal 9 (SIGKILL).",
         ),
         (run(members=(Member(Task("worker", 0), None),)), None, [], "1 worker; no training step was seen."),
         (Capture(process={"pid": 1}), None, [], "The program did not import TensorFlow."),

@@ -1,0 +1,225 @@
+"""Shapes of a graph's tensors for a batch size: TensorFlow's shape inference, and what it leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from gpulint.estimate.agent.inlining import CONDITIONS, LOOPS
+from gpulint.estimate.agent.pieces import Pieces
+from gpulint.estimate.graph import SMALL, Tensor
+
+ITERATORS = frozenset(
+    {
+        "IteratorGetNext",
+        "IteratorGetNextSync",
+        "IteratorGetNextAsOptional",
+        "OptionalGetValue",
+        "MultiDeviceIteratorGetNextFromShard",
+    }
+)
+"""Operations that say in `output_shapes` what a dataset's elements look like."""
+
+LIST = "_gpulint_list"
+"""What the name of a placeholder of a list ends with."""
+
+_ELEMENT_SHAPES = {
+    "EmptyTensorList": 0,
+    "TensorListReserve": 0,
+    "TensorListStack": 1,
+    "TensorListPopBack": 1,
+    "TensorListFromTensor": 1,
+    "TensorListGetItem": 2,
+}
+"""Operations on lists → which input is the shape of an element."""
+
+_MOST_SIZES = 16
+"""Elements of a constant from which it is no shape."""
+
+_SHAPES = "output_shapes"
+
+Shape = tuple["int | None", ...] | None
+"""A shape; None where the rank or a dimension is unknown."""
+
+
+class Inference:
+    """Imports definitions of graphs, so that TensorFlow infers shapes for a batch size.
+
+    What depends on the branches of conditions, on loops and on shapes that a function is given as values is left open
+    by that; here it is worked out before.
+    """
+
+    def __init__(self, pieces: Pieces, library: Mapping[str, Any], elements: Callable[[Shape], Shape]) -> None:
+        """`library` has functions by name; `elements` maps the shape of a dataset's element."""
+        self._pieces, self._library, self._elements = pieces, library, elements
+
+    def imported(self, definition: Any, lists: Mapping[str, Tensor] | None = None) -> Any:
+        """A graph with inferred shapes. `lists` are placeholders of lists of tensors, with the type of an element."""
+        pieces = self._pieces
+        graph = pieces.ops.Graph()
+        with graph.as_default():
+            given = {}
+            for name, element in (lists or {}).items():
+                given[name] = tensor = pieces.tensorflow.raw_ops.Placeholder(
+                    dtype=pieces.dtypes.variant, shape=(), name=f"{name}{LIST}"
+                )
+                shape, dtype = pieces.shapes.TensorShape(element.shape), pieces.dtypes.as_dtype(element.dtype)
+                data = pieces.handles.create_handle_data(shape, dtype)
+                data.shape_and_type[0].type.type_id = pieces.types_proto.TFT_ARRAY
+                pieces.handles.set_handle_data(tensor, data)
+            pieces.importer.import_graph_def(definition, name="", input_map=given)
+        return graph
+
+    def open(self, nodes: Sequence[Any]) -> None:
+        """Sets the batch in what states the shapes of elements: iterators, and lists of tensors."""
+        for node in nodes:
+            node.attr.pop("_output_shapes", None)
+            if node.op in ITERATORS:
+                for shape in node.attr[_SHAPES].list.shape:
+                    self._open_shape(shape)
+            elif node.op in CONDITIONS:
+                node.attr.pop(_SHAPES, None)  # `settle` gives it those of the branches
+        constants = {node.name: node for node in nodes if node.op == "Const"}
+        for node in nodes:
+            position = _ELEMENT_SHAPES.get(node.op)
+            if position is None or position >= len(node.input):
+                continue
+            constant = constants.get(node.input[position].partition(":")[0])
+            if constant is not None:  # the open dimension of a list's elements is the batch: a constant of the graph
+                value = self._pieces.tensors.MakeNdarray(constant.attr["value"].tensor)
+                if value.ndim == 1 and len(value) and value[0] == -1:
+                    opened = self._elements((None, *value[1:].tolist()))
+                    if opened is not None and opened[0] is not None:
+                        value = value.copy()
+                        value[0] = opened[0]
+                        constant.attr["value"].tensor.CopyFrom(self._pieces.tensors.make_tensor_proto(value))
+
+    def settle(self, definition: Any) -> None:
+        """Gives the variables of loops the shapes with which they enter, and conditions those that their branches agree
+        on: the trace left those of the batch open."""
+        nodes = {node.name: node for node in definition.node if node.op in LOOPS or node.op in CONDITIONS}
+        for _ in nodes:  # one may feed another
+            graph = self.imported(definition)
+            has_changed = False
+            for name, node in nodes.items():
+                operation = graph.get_operation_by_name(name)
+                if all(tensor.shape.is_fully_defined() for tensor in operation.outputs):
+                    continue
+                if node.op in LOOPS:
+                    found = [tensor.shape for tensor in operation.inputs]
+                else:
+                    found = self._agreed(node, [*operation.inputs][1:])
+                shapes = node.attr[_SHAPES].list.shape
+                if len(shapes) != len(found):
+                    del shapes[:]
+                    shapes.extend(tensor.shape.as_proto() for tensor in operation.outputs)
+                for shape, inferred, tensor in zip(shapes, found, operation.outputs, strict=False):
+                    if inferred.is_fully_defined() and not tensor.shape.is_fully_defined():
+                        shape.CopyFrom(inferred.as_proto())
+                        has_changed = True
+            if not has_changed:
+                return
+
+    def _agreed(self, node: Any, given: Sequence[Any]) -> list[Any]:
+        """Shapes of a condition's outputs that both branches have, or one if the other's depends on values."""
+        branches = []
+        for role in ("then_branch", "else_branch"):
+            function = self._library.get(node.attr[role].func.name)
+            if function is None:
+                return []
+            body, tensors = self.body(function, given)
+            graph = self.imported(body)
+            branches.append([graph.get_tensor_by_name(name).shape for name in results(function, tensors)])
+        unknown = self._pieces.shapes.TensorShape(None)
+        found = []
+        for shapes in zip(*branches, strict=True):
+            known = [one for one in shapes if one.is_fully_defined()]
+            found.append(known[0] if known and known[0] == known[-1] else unknown)
+        return found
+
+    def body(self, function: Any, given: Sequence[Any], is_loop: bool = False) -> tuple[Any, Mapping[str, str]]:
+        """The body of a function that is called with some tensors, as a graph's definition, and the tensors that stand
+        for those that the function's definition names. Functions of datasets also take elements, before what they
+        capture: tensors are aligned at the end."""
+        arguments = [one.name for one in function.signature.input_arg]
+        given = list(given)[-len(arguments) :] if arguments else []
+        body, tensors = self._pieces.from_definition.function_def_to_graph_def(function)
+        nodes = {node.name: node for node in body.node}
+        for argument in arguments[: len(arguments) - len(given)]:
+            self._open_shape(nodes[argument].attr["shape"].shape)
+        for argument, tensor in zip(reversed(arguments), reversed(given), strict=False):
+            device = nodes[argument].device
+            if tensor.op.type == "VarHandleOp":
+                nodes[argument].CopyFrom(tensor.op.node_def)
+            elif not is_loop and (value := self._sizes(tensor)) is not None:
+                nodes[argument].CopyFrom(self._constant(argument, tensor, value))
+            else:
+                nodes[argument].attr["shape"].shape.CopyFrom(tensor.shape.as_proto())
+                continue
+            nodes[argument].name, nodes[argument].device = argument, device
+        self.open(body.node)
+        body.library.function.extend(self._library.values())
+        self.settle(body)
+        return body, tensors
+
+    def _sizes(self, tensor: Any) -> Any:
+        """The value of a tensor of integers, such as a shape, if it is known; None otherwise."""
+        if not tensor.dtype.is_integer or tensor.shape.rank is None or tensor.shape.rank > 1:
+            return None
+        if tensor.shape.rank and (tensor.shape[0] is None or tensor.shape[0] > _MOST_SIZES):
+            return None
+        return self._pieces.tensors.constant_value(tensor)
+
+    def fold(self, definition: Any, graph: Any) -> bool:
+        """Makes constants of shapes that are known, where shape inference does not do so and leaves others open.
+        Returns whether there are any."""
+        if all(tensor.shape.is_fully_defined() for tensor in _made_on_device(graph)):
+            return False
+        values: dict[str, list[int]] = {}
+        for one in graph.get_operations():
+            if one.type in ("Shape", "ShapeN"):
+                for given, tensor in zip(one.inputs, one.outputs, strict=True):
+                    if given.shape.is_fully_defined():
+                        values[tensor.name] = given.shape.as_list()
+            elif one.type == "DataFormatVecPermute" and one.inputs[0].name in values:
+                source, target = (one.get_attr(name).decode() for name in ("src_format", "dst_format"))
+                sizes = dict(zip(source, values[one.inputs[0].name], strict=False))
+                if sizes.keys() == set(target):
+                    values[one.outputs[0].name] = [sizes[axis] for axis in target]
+        made: dict[str, Any] = {}
+        for node in definition.node:
+            for index, name in enumerate(node.input):
+                tensor = name if ":" in name else f"{name}:0"
+                if not name.startswith("^") and tensor in values:
+                    if tensor not in made:
+                        known = graph.get_tensor_by_name(tensor)
+                        made[tensor] = self._constant(f"{tensor.replace(':', '/')}_sizes", known, values[tensor])
+                    node.input[index] = made[tensor].name
+        definition.node.extend(made.values())
+        return bool(made)
+
+    def _constant(self, name: str, tensor: Any, value: Any) -> Any:
+        """A node with the value of a tensor."""
+        node = self._pieces.node_proto.NodeDef(name=name, op="Const", device=tensor.device)
+        node.attr["dtype"].type = tensor.dtype.as_datatype_enum
+        node.attr["value"].tensor.CopyFrom(self._pieces.tensors.make_tensor_proto(value, tensor.dtype))
+        return node
+
+    def _open_shape(self, shape: Any) -> None:
+        """Sets the open leading dimension of a shape to the batch."""
+        if not shape.unknown_rank:
+            old = tuple(self._pieces.shapes.TensorShape(shape).as_list())
+            shape.CopyFrom(self._pieces.shapes.TensorShape(self._elements(old)).as_proto())
+
+
+def results(function: Any, tensors: Mapping[str, str]) -> list[str]:
+    """The tensors, as `NODE:OUTPUT`, that a function's body returns."""
+    returned = [tensors.get(function.ret[one.name], function.ret[one.name]) for one in function.signature.output_arg]
+    return [one if ":" in one else f"{one}:0" for one in returned]
+
+
+def _made_on_device(graph: Any) -> Iterator[Any]:
+    """Tensors of a graph that are not lists of sizes."""
+    for one in graph.get_operations():
+        if one.type not in SMALL:
+            yield from one.outputs

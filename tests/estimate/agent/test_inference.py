@@ -1,0 +1,84 @@
+"""Shapes that TensorFlow's own inference leaves open, in graphs that it optimized for a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpulint.estimate.graph import SMALL, Function, Operation, StepGraph
+from gpulint.estimate.memory.liveness import play
+
+pytestmark = pytest.mark.tensorflow
+
+
+def step_of(model: Any, optimizer: Any, *arguments: tuple[tuple[int | None, ...], str], batch: int) -> StepGraph:
+    """The training step of a model, traced with the batch left open and read for a batch size."""
+    import keras
+    import tensorflow as tf
+
+    from gpulint.estimate.agent.graphs import Captured, Reader
+    from gpulint.estimate.agent.pieces import Pieces
+    from gpulint.estimate.agent.places import Sources
+    from gpulint.estimate.agent.variables import Inventory
+    from gpulint.probe.agent.places import Places
+
+    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    optimizer.build(model.trainable_variables)
+
+    @tf.function
+    def step(x: Any, y: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, model(x, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return loss
+
+    concrete = step.get_concrete_function(*(tf.TensorSpec(*one) for one in arguments))
+    known = Inventory().known
+    captured = [(inner.op.name, known[id(outer)].variable) for outer, inner in concrete.graph.captures]
+    variables = [Captured(name, one.dtype.base_dtype, one.shape) for name, one in captured]
+    reader = Reader(Pieces(), concrete, variables, lambda device: "", Sources(concrete.graph, Places(), {}))
+    inputs = concrete.graph.inputs[: len(arguments)]
+    shapes = {one.op.name: (batch, *one.shape.as_list()[1:]) for one in inputs}
+    read = reader.read(shapes, lambda shape: (batch, *shape[1:]) if shape and shape[0] is None else shape)
+    assert read.is_optimized
+    return StepGraph("step", "", 0, read.body, read.functions)
+
+
+def unknown(function: Function) -> list[Operation]:
+    return [
+        one
+        for one in function.operations
+        if one.is_on_gpu and one.type not in SMALL and any(tensor.bytes is None for tensor in one.outputs)
+    ]
+
+
+def test_sizes_that_are_computed_for_another_layout_are_known() -> None:
+    import keras
+    from keras import layers
+
+    inputs = keras.Input((8, 8, 3))
+    x = layers.BatchNormalization()(layers.Conv2D(8, 3, padding="same")(inputs))
+    x = layers.add([layers.UpSampling2D()(x), layers.Conv2D(8, 1)(layers.UpSampling2D()(x))])
+    model = keras.Model(inputs, layers.Conv2D(3, 3, padding="same")(x))
+    images, labels = ((None, 8, 8, 3), "float32"), ((None, 16, 16), "int32")
+    step = step_of(model, keras.optimizers.SGD(), images, labels, batch=4)
+    assert unknown(step.body) == []
+    gradients = {one.outputs[0].shape for one in step.body.operations if one.type == "Conv2DBackpropInput"}
+    assert gradients == {(4, 8, 16, 16)}
+
+
+def test_of_a_condition_the_branch_counts_whose_sizes_do_not_depend_on_values() -> None:
+    import keras
+    from keras import layers
+
+    inputs = keras.Input((10,), dtype="int32")
+    x = layers.GlobalAveragePooling1D()(layers.Embedding(50, 16)(inputs))
+    model = keras.Model(inputs, layers.Dense(10)(x))
+    step = step_of(model, keras.optimizers.RMSprop(), ((None, 10), "int32"), ((None,), "int32"), batch=4)
+    (condition,) = (one for one in step.body.operations if one.type in ("If", "StatelessIf"))
+    assert condition.outputs[0].shape == (40, 16)  # a row for each of 4 × 10 words, not for each example
+    assert any(unknown(one) for one in step.functions.values())
+    assert not step.has_unknown
+    assert not play(step).unknown
