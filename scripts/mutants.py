@@ -219,18 +219,20 @@ class Copy:
         (folder / "gpulint" / "rules").symlink_to(folder / "rules")
 
     def judge(self, path: str, mutation: Mutation) -> str:
-        """`survived`, or the tests that noticed the change."""
+        """`survived`, the tests that noticed the change, or `untested` if no tests of the room pass without it."""
+        result = "untested"
         for tests in tests_of(self._folder, path)[: self._sets]:
             seconds = self._unchanged(tests)
             if seconds is None:
                 continue
+            result = "survived"
             original = self._write(path, mutation.apply((self._root / path).read_bytes()))
             try:
                 if self._run(tests, 5 * seconds + 60) != 0:
                     return f"killed by {' '.join(tests)}"
             finally:
                 self._write(path, original)
-        return "survived"
+        return result
 
     def _unchanged(self, tests: tuple[str, ...]) -> float | None:
         """Seconds that tests take without a mutant, None if they do not pass."""
@@ -290,16 +292,16 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> None:
     options = parser.parse_args(arguments)
     places = drawn(root, options.count, options.seed, options.only)
     print("| place | before | after | result |\n|---|---|---|---|")
-    survived = 0
+    killed = 0
     with tempfile.TemporaryDirectory(prefix="gpulint-mutants-") as folder:
         tested = None if options.list else Copy(root, Path(folder), options.marks, options.sets)
         for path, mutation in places:
             result = tested.judge(path, mutation) if tested is not None else ""
-            survived += result == "survived"
+            killed += result.startswith("killed")
             before, after = _shown(mutation)
             print(f"| {path}:{mutation.row} | {before} | {after} | {result} |", flush=True)
     if tested is not None:
-        print(f"\n{len(places) - survived} of {len(places)} killed.")
+        print(f"\n{killed} of {len(places)} killed.")
 
 
 if __name__ == "__main__":

@@ -102,8 +102,13 @@ def test_survivors_are_distinguished_from_what_the_tests_notice(
     subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     mutants.main(["--marks", ""], tmp_path)
-    told = capsys.readouterr().out
-    results = {line.split(" | ")[1]: line.split(" | ")[3].removesuffix(" |") for line in told.splitlines()[2:-2]}
+    out = capsys.readouterr().out
+    results = {line.split(" | ")[1]: line.split(" | ")[3].removesuffix(" |") for line in out.splitlines()[2:-2]}
     killed = "killed by tests/sums"
     assert results == {"`return a + b`": killed, "`a + b`": killed, "`return a < b`": "survived", "`a < b`": "survived"}
-    assert told.endswith("\n2 of 4 killed.\n")
+    assert out.endswith("\n2 of 4 killed.\n")
+    (tmp_path / "tests/sums/test_both.py").write_text("def test():\n    assert False\n")
+    mutants.main(["--marks", "", "--count", "1"], tmp_path)
+    told = capsys.readouterr()
+    assert "| untested |" in told.out and told.out.endswith("\n0 of 1 killed.\n")
+    assert told.err == "left out, as they fail without a mutant: tests/sums\n"
