@@ -80,6 +80,11 @@ def test_the_tests_of_a_room_run_first(path: str, tests: str) -> None:
     assert mutants.tests_of(mutants.ROOT, path)[0][0] == tests
 
 
+def test_of_a_rule_the_tests_with_its_code_run_first() -> None:
+    first, second, *_ = mutants.tests_of(mutants.ROOT, "rules/steps/retrace_risk.py")
+    assert first == (*second, "-k", "GPU504")
+
+
 def test_every_module_has_tests_that_exist() -> None:
     for path in (one.relative_to(mutants.ROOT) for one in (mutants.ROOT / "gpulint").rglob("*.py")):
         stages = mutants.tests_of(mutants.ROOT, path.as_posix())
