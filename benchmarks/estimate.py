@@ -70,13 +70,13 @@ def main() -> None:
     for model, of_model in measured.items():
         graphs[model] = steps_of(model, [row["batch"] for row in of_model], options.graphs)
         for row in sorted(of_model, key=lambda one: int(one["batch"])):
-            found: Figures = figures(graphs[model][row["batch"]])
+            step = graphs[model][row["batch"]]
+            found: Figures = figures(step)
             steady, truth = found.steady.peak, row["steady_peak"]
             first, process = error(found.first.peak, row["first_step_peak"]), error(found.process, row["process"])
-            if not found.is_bound:
+            if not step.is_compiled:
                 errors.append(steady / truth - 1)
-            bound = " (bound)" if found.is_bound else ""
-            cells = (model, row["batch"], truth // MIB, f"{error(steady, truth)}{bound}", first, process)
+            cells = (model, row["batch"], truth // MIB, error(steady, truth), first, process)
             print(f"| {' | '.join(str(cell) for cell in cells)} |", flush=True)
     if errors:
         median = statistics.median(abs(one) for one in errors)

@@ -264,11 +264,11 @@ def command(
         fixes.enumerate_fixed(outcome)
     _tell_faults(result, verbose)
     if not quiet:
-        options.say_each(check.notes)
+        options.say_each(result.notes)
         options.say_each(_moved(finder.of_file(path) for path in files or ["."]))
         options.say_each((*finder.notes, *(check.cache.refusals if check.cache is not None else ())))
     if verbose:
-        speaking = f"{result.analysed} that use TensorFlow"
+        speaking = f"{result.using} that use TensorFlow, {result.analysed} that mention it"
         fresh = result.analysed - result.remembered
         options.say(f"{result.files} files, {speaking}, {fresh} analysed in this run")
         for trouble in check.cache.troubles if check.cache is not None else ():

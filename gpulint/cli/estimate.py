@@ -182,7 +182,7 @@ def of_this_machine() -> tuple[Card, ...]:
 
 def why(found: NotTraced, target: Target) -> str:
     """One line that says why there is no estimate, and what helps."""
-    at = place(found.where.path, found.where.row) if found.where is not None else ""
+    at = place(*found.where) if found.where is not None else ""
     there = at or target.name
     message = " ".join(found.message.split())
     if found.reason == "no step":

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
-from gpulint.estimate.memory.figures import Figures, Groups, devices
-from gpulint.estimate.memory.liveness import play
+from gpulint.estimate.memory.figures import Figures, Groups, steady
 
 TRIES = 6
 """Number of batch sizes that are simulated in search of the largest."""
@@ -100,7 +99,7 @@ def largest_batch(step: StepGraph, doubled: StepGraph | None, limit: int) -> int
     """
     if doubled is None or not step.batch or not doubled.batch:
         return None
-    small, large = play(step, _device(step)), play(doubled, _device(doubled))
+    small, large = steady(step), steady(doubled)
     if small.unknown or large.unknown:
         return None
     first, second = (step.batch, small.peak), (doubled.batch, large.peak)
@@ -112,14 +111,10 @@ def largest_batch(step: StepGraph, doubled: StepGraph | None, limit: int) -> int
         if slope > 0 and second[0] <= FAR * guess and guess <= FAR * second[0]:
             return guess
         try:
-            first, second = second, (guess, play(Line(step, doubled).at(guess), _device(step)).peak)
+            first, second = second, (guess, steady(Line(step, doubled).at(guess)).peak)
         except ValueError:
             return guess if slope > 0 else None
     return None
-
-
-def _device(step: StepGraph) -> str:
-    return devices(step)[0]
 
 
 def changes(step: StepGraph, doubled: StepGraph | None, now: Figures) -> list[Change]:
@@ -131,7 +126,7 @@ def changes(step: StepGraph, doubled: StepGraph | None, now: Figures) -> list[Ch
 def _mixed(step: StepGraph, now: Figures) -> Iterator[Change]:
     """The step under `mixed_float16`."""
     if step.precision == "float32":
-        peak = play(halved(step), _device(step)).peak
+        peak = steady(halved(step)).peak
         yield Change("mixed precision", now.steady.peak - peak, "layers compute in 16 bits, normalization in 32")
 
 
@@ -156,15 +151,32 @@ def _halved(one: Operation, operations: tuple[Operation, ...], weights: set[int]
 
 
 def _recomputed(step: StepGraph, now: Figures) -> Iterator[Change]:
-    """Activations at the peak, without the largest of each layer, which would be recomputed from it."""
+    """Activations at the peak, divided in their order into parts of which each keeps its last one: the others are
+    computed again for the backward pass through the part (Chen et al., *Training Deep Nets with Sublinear Memory Cost*,
+    2016)."""
     groups = Groups(step)
-    layers: dict[str, list[int]] = {}
-    for held in now.steady.held:
-        if isinstance(held.owner, Operation) and groups.of(held) == "activations":
-            layers.setdefault(held.owner.layer, []).append(held.size)
-    back = sum(sum(sizes) - max(sizes) for sizes in layers.values())
-    again = max((sum(sizes) - max(sizes) for sizes in layers.values()), default=0)
-    yield Change("recompute", back - again, "each layer keeps its largest activation and recomputes the others")
+    sizes = [held.size for held in now.steady.held if groups.of(held) == "activations"]
+    kept = min(((_kept(sizes, parts), parts) for parts in range(2, len(sizes))), default=None)
+    if kept is not None:
+        needed, parts = kept
+        yield Change(
+            "recompute",
+            sum(sizes) - needed,
+            f"{parts} parts of the model, each computed again in the backward pass: about one forward pass more",
+        )
+
+
+def _kept(sizes: Sequence[int], parts: int) -> int:
+    """Bytes of the last activation of each part, and of all others in the largest, for parts that are about as
+    large."""
+    total = sum(sizes)
+    ends, within, passed, number, largest = 0, 0, 0, 1, 0
+    for size in sizes:
+        within, passed = within + size, passed + size
+        if passed * parts >= total * number:
+            ends, largest = ends + size, max(largest, within - size)
+            within, number = 0, passed * parts // max(total, 1) + 1
+    return ends + largest
 
 
 def _accumulated(step: StepGraph, doubled: StepGraph | None, now: Figures) -> Iterator[Change]:
@@ -172,5 +184,5 @@ def _accumulated(step: StepGraph, doubled: StepGraph | None, now: Figures) -> It
     if doubled is None or not step.batch or not doubled.batch or step.batch < 2:
         return
     gradients = sum(one.tensor.bytes or 0 for one in step.variables if one.is_trainable and one.copies == step.replicas)
-    slope = (play(doubled, _device(doubled)).peak - now.steady.peak) / (doubled.batch - step.batch)
+    slope = (steady(doubled).peak - now.steady.peak) / (doubled.batch - step.batch)
     yield Change("accumulate", int(slope * (step.batch - step.batch // 2)) - gradients, "two steps of half the batch")

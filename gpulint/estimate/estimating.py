@@ -36,7 +36,7 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
     found = figures(step)
     remedies = tuple(_sentence(one, found) for one in changes(step, doubled, found))
     holders, by_group = _holders(step, found)
-    curve = [Moment(size, one.type, one.filename, one.row) for one, size in found.steady.curve]
+    curve = [Moment(size, one.type, one.filename, one.row, one.cell) for one, size in found.steady.curve]
     chosen = []
     for card in cards:
         memory = Memory(
@@ -52,28 +52,30 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
             changes=remedies,
         )
         chosen.append(on_card(step, doubled, card, gpus, launch, memory))
-    return Estimate(step, steps_of(step), chosen, traced.is_eager, launch, (METHOD, method(launch)))
+    return Estimate(step, steps_of(step), chosen, traced.is_eager, launch, (METHOD, method(launch)), traced.others)
 
 
 def _fits(found: Figures, limit: int) -> Fits:
-    """Whether the step fits. Where XLA compiles it, the peak is an upper bound; where shapes are unknown, a lower
-    one."""
-    is_within = found.steady.peak <= limit
-    if found.steady.unknown:
-        return "unknown" if is_within or found.is_bound else "no"
-    return "yes" if is_within else "unknown" if found.is_bound else "no"
+    """Whether the step fits. Of a step that XLA compiles that is certain only where it would without fusing; where
+    sizes are unknown, the peak is a lower bound."""
+    if found.steady.peak > limit:
+        return "no"
+    return "unknown" if found.steady.unknown or found.most > limit else "yes"
 
 
 def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str]]:
     """What holds the memory at the peak, by line, layer and group, the largest first; and the sums by group."""
     groups = Groups(step)
-    held: Counter[tuple[str, int, str, str]] = Counter()
+    held: Counter[tuple[str, int, int | None, str, str]] = Counter()
     by_group: Counter[str] = Counter()
     for one in found.steady.held:
         group = groups.of(one)
         held[(*place_of(one.owner), group)] += one.size
         by_group[group] += one.size
-    return [Holder(name, row, group, size, layer) for (name, row, layer, group), size in held.most_common()], by_group
+    holders = [
+        Holder(name, row, group, size, layer, cell) for (name, row, cell, layer, group), size in held.most_common()
+    ]
+    return holders, by_group
 
 
 def _sentence(change: Change, found: Figures) -> str:

@@ -92,6 +92,8 @@ class Operation:
     """File of the innermost line of the user's code that created it or, in a gradient, the operation it is the gradient
     of; "" if unknown."""
     row: int = 0
+    cell: int | None = None
+    """Index of the cell of a notebook that the row is in, from 0."""
     layer: str = ""
     """Path of the Keras layer that created it, or "": `resnet50/conv1_conv`."""
     device: str = ""
@@ -178,6 +180,8 @@ class StepGraph:
     """Whether the runtime's graph optimizer (Grappler) has been applied."""
     precision: str = "float32"
     """Name of the Keras dtype policy in force."""
+    cell: int | None = None
+    """Index of the cell of a notebook that `row` is in, from 0."""
     unknown: tuple[str, ...] = ()
     """Dimensions that stay unknown, as users know them: `x[1]`."""
 
@@ -224,6 +228,7 @@ def _packed(graph: StepGraph) -> dict[str, Any]:
         "name": graph.name,
         "filename": graph.filename,
         "row": graph.row,
+        "cell": graph.cell,
         "body": _packed_function(graph.body),
         "functions": [_packed_function(function) for function in graph.functions.values()],
         "variables": [
@@ -248,6 +253,7 @@ def _unpacked(value: dict[str, Any]) -> StepGraph:
         name=value["name"],
         filename=value["filename"],
         row=value["row"],
+        cell=value["cell"],
         body=_unpacked_function(value["body"]),
         functions={function.name: function for function in functions},
         variables=tuple(Variable(name, _unpacked_tensor(tensor), *rest) for name, tensor, *rest in value["variables"]),
@@ -267,7 +273,7 @@ def _packed_function(function: Function) -> dict[str, Any]:
         "name": function.name,
         "operations": [
             [o.name, o.type, o.inputs, o.controls, [_packed_tensor(tensor) for tensor in o.outputs], dict(o.attributes)]
-            + [o.filename, o.row, o.layer, o.device, dict(o.calls), o.host_outputs, o.is_gradient]
+            + [o.filename, o.row, o.cell, o.layer, o.device, dict(o.calls), o.host_outputs, o.is_gradient]
             for o in function.operations
         ],
         "parameters": function.parameters,
@@ -297,6 +303,7 @@ def _unpacked_operation(
     attributes: dict[str, Any],
     filename: str,
     row: int,
+    cell: int | None,
     layer: str,
     device: str,
     calls: dict[str, str],
@@ -312,6 +319,7 @@ def _unpacked_operation(
         attributes={key: tuple(one) if isinstance(one, list) else one for key, one in attributes.items()},
         filename=filename,
         row=row,
+        cell=cell,
         layer=layer,
         device=device,
         calls=calls,

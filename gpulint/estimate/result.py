@@ -12,6 +12,8 @@ from gpulint.estimate.graph import StepGraph
 from gpulint.estimate.time.bounds import Bounds, Steps, bounds, steps_of
 from gpulint.estimate.time.scaling import Scaling, exchange_of, free_batch, mixed_precision, scaling
 from gpulint.estimate.time.statements import active, missing, more_gpus, unused
+from gpulint.probe.capture.records import Where
+from gpulint.probe.report import located
 
 MOST_UNSIZED = 0.01
 """Share of operations of unknown shape from which larger batches are left out of the report."""
@@ -28,6 +30,7 @@ class Holder:
     group: str
     bytes: int
     layer: str = ""
+    cell: int | None = None
 
 
 class Moment(NamedTuple):
@@ -37,6 +40,7 @@ class Moment(NamedTuple):
     operation: str
     filename: str
     row: int
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,8 @@ class Estimate:
     """Seconds for launching an operation that the bounds assume."""
     method: Sequence[str] = ()
     """How memory and time were computed, with their measured errors, as sentences."""
+    others: Sequence[tuple[str, Where]] = ()
+    """Functions that take gradients, too, and are not in the step: name and first line."""
 
     @property
     def unknown(self) -> Counter[str]:
@@ -95,6 +101,9 @@ class Estimate:
         found = list(missing(self.steps))
         if self.is_eager:
             found.append("the program runs this step eagerly, which takes longer: Python launches each operation")
+        if self.others:
+            named = ", ".join(f"{name} ({located(where)})" for name, where in self.others)
+            found.append(f"this is one of several steps, and the only one estimated: {named} takes gradients, too")
         if self.step.unknown:
             found.append(f"unknown dimensions: {', '.join(self.step.unknown)} (state them with --shape)")
         return found

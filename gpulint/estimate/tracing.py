@@ -35,6 +35,8 @@ class Traced:
     """The same step for twice the batch; None if it works for one batch size only."""
     is_eager: bool = False
     """Whether the program would run it eagerly. The estimate is of the traced step."""
+    others: tuple[tuple[str, Where], ...] = ()
+    """Functions that take gradients, too, and are not in the step: name and first line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ def _read(text: str) -> Traced | NotTraced:
         where = head["where"]
         return NotTraced(head["outcome"], head["reason"], Where(*where) if where else None, 0)
     graphs = [StepGraph.loads(line) for line in rest[: head["graphs"]]]
-    return Traced(graphs[0], graphs[1] if len(graphs) > 1 else None, head["outcome"] == "eager step")
+    others = tuple((name, Where(*place)) for name, place in head["others"])
+    return Traced(graphs[0], graphs[1] if len(graphs) > 1 else None, head["outcome"] == "eager step", others)
 
 
 def _why(ended: Ended, capture: Capture) -> NotTraced:

@@ -14,7 +14,8 @@ class UnknownDevice(Rule):
 
     ## What it does
     Finds a GPU index beyond the number of logical GPUs that the program's own configuration leaves: visible devices,
-    CUDA_VISIBLE_DEVICES and logical devices set to known values.
+    CUDA_VISIBLE_DEVICES and logical devices set to known values. Also finds a number that selects a visible GPU from
+    the list of physical ones, and is then part of a device name: `set_visible_devices(gpus[n])` and `f"/gpu:{n}"`.
 
     ## Why is this bad
     `tf.device` silently moves the work to the CPU (or raises, with soft placement off). A strategy on such a device
@@ -68,6 +69,17 @@ class UnknownDevice(Rule):
                 f"`{event.text}` does not exist: the program makes {left} visible",
                 confidence=confidence(event.where),
                 supersedes=(event.call,),
+            )
+
+    def on_physical_number_named(self, event: events.PhysicalNumberNamed, plan: Plan) -> Iterator[Report]:
+        if not event.where.context.catches(_CAUGHT):
+            yield Report(
+                event.site,
+                f"`{event.text}` counts the visible GPUs, but its number is that of a physical GPU",
+                why="the visible GPUs are numbered from 0: for all numbers but 0 the device may be missing",
+                instead="name `/gpu:0` (and so on), or leave the name out: hidden GPUs are not used anyway",
+                confidence=confidence(event.where),
+                related=((event.chosen, "the GPUs with these numbers are made visible here"),),
             )
 
     def _is_excluded(self, event: events.DeviceNamed) -> bool:

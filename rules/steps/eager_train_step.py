@@ -17,6 +17,8 @@ from gpulint.plugin.queries import (
     in_every_iteration,
     is_rare,
     leaves,
+    loop_around,
+    step_loops,
     symbol_of,
     updates,
 )
@@ -29,14 +31,16 @@ class EagerTrainStep(Rule):
     ## What it does
     Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop runs and that no
     `tf.function` compiles, also one that assigns the weights itself, and `apply_gradients` outside the `tf.function`
-    that takes the gradients: one finding for each training loop.
+    that takes the gradients: one finding for each training loop. Also weights that Python assigns after each compiled
+    step (a moving average, a target network).
 
     ## Why is this bad
     Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
     them. Measured: 37 times the time for a small dense network, 5.5 times for a small convolutional one, 34 times for a
     GRU (`benchmarks/experiments/eager_train_step.py`). Tracing pays off after 10 to 20 steps. With Adam, most of that
     time is the update: a step that is compiled up to `apply_gradients` takes 29 times as long as one that is compiled
-    to the end.
+    to the end. A moving average of the weights that Python updates after each compiled step takes 5 to 6 times the step
+    (`benchmarks/experiments/eager_average.py`).
 
     ## Example
     ```python
@@ -229,6 +233,34 @@ class EagerTrainStep(Rule):
             first = min(several, key=lambda report: report.fix is None)
             others = tuple((report.site, "also run eagerly") for report in several if report is not first)
             yield replace(first, related=(*first.related, *others))
+        yield from self._assigned_beside(plan)
+
+    def _assigned_beside(self, plan: Plan) -> Iterator[Report]:
+        """Report weights that eager code assigns one by one after each compiled step: a moving average, the weights of
+        a target network."""
+        assigned = [event for event in self.all(events.WeightAssigned) if _is_eager(event.where)]
+        if not assigned:
+            return
+        loops, compiled, eager = step_loops(plan) - fitting_loops(plan), set[Site](), set[Site]()
+        for update in updates(plan):
+            of_kind = eager if _is_eager(update.where) else compiled
+            of_kind.update(loop.site for loop in update.where.context.loops)
+        for event in assigned:
+            loop = loop_around(event.where, loops & compiled - eager)
+            if loop is None or loop is event.where.context.loops[-1] or are_few(_up_to(event.where, loop)):
+                continue
+            if is_rare(event.where, loop) or not in_every_iteration(event, loop, assigned):
+                continue
+            if has_compiled_way(event.where, plan):
+                continue
+            yield Report(
+                event.site,
+                "weights are assigned eagerly after each compiled step",
+                why="Python dispatches the operations of each variable one by one",
+                instead="assign them inside the `tf.function` that trains",
+                confidence=confidence(event.where),
+                related=((loop.site, "in this loop"), *chain(event.where)),
+            )
 
     def _half_compiled(self, event: events.Event, taken: events.GradientTaken, loop: Loop) -> Iterator[Report]:
         """The report about gradients of a compiled function that eager code applies."""
@@ -260,6 +292,16 @@ class EagerTrainStep(Rule):
         return None
 
 
+def _is_eager(where: Where) -> bool:
+    return not where.context.may_be_traced and where.context.replica is None
+
+
+def _up_to(where: Where, loop: Loop) -> tuple[Loop, ...]:
+    """The loops around a moment, from the outermost one to `loop`."""
+    around = where.context.loops
+    return around[: around.index(loop) + 1]
+
+
 def _taken_by(event: events.GradientTaken) -> tuple[values.Tensor, ...]:
     """Gradients that a tape takes."""
     found = [one for leaf in possible(event.result, event.where) for one in leaves(leaf)]
@@ -276,8 +318,8 @@ def _is_compiled(taken: events.GradientTaken) -> bool:
 
 def _are_few_variables(by: values.Value | None) -> bool:
     """Whether gradients are taken with respect to one or two variables that the program names."""
-    named = [by] if not isinstance(by, values.Items) else by.items
-    return named is not None and len(named) < 3 and all(isinstance(one, values.Variable) for one in named)
+    named = by.items or () if isinstance(by, values.Items) else (by,)
+    return 0 < len(named) < 3 and all(isinstance(one, values.Variable) for one in named)
 
 
 def _calls_owner(loss: Symbol, variables: Symbol) -> bool:

@@ -278,6 +278,16 @@ def test_a_plan_says_what_happens_and_how_sure_that_is(project: Path) -> None:
             "Checked for TensorFlow 2.16 (requirements.txt); 1 of 2 files use it.",
         ),
         (
+            {
+                "a.py": "def f():\n    import tensorflow\n",
+                "main.py": "from a import f\n\nf()\n",
+                "test.py": 'PROGRAM = """\nimport tensorflow as tf\n"""\n# keras\n',
+                "lazy.py": "import importlib\n\ntf = importlib.import_module('tensorflow')\n",
+            },
+            "Checked for TensorFlow 2.21 (the newest known: nothing names one); 3 of 4 files use it.",
+        ),
+        ({"test.py": 'PROGRAM = """\nimport tensorflow as tf\n"""\n'}, "0 of 1 file uses TensorFlow."),
+        (
             {"a.py": "import tensorflow\n", "README.md": "Ported from code for TensorFlow 2.3.\n"},
             "Checked for TensorFlow 2.21 (the newest known: nothing names one); 1 of 1 file uses it.",
         ),

@@ -120,3 +120,24 @@ def test_changes_give_back_what_they_say_the_most_first() -> None:
     peak, half = figures(small).steady.peak, figures(step(8)).steady.peak
     assert given["accumulate"] == pytest.approx(peak - half - MiB, rel=0.2)
     assert 0 < given["mixed precision"] < peak / 2
+
+
+def test_recomputing_keeps_one_activation_of_each_part_of_the_model() -> None:
+    graph = Graph()
+    x = graph.argument(example(1))
+    layers = [x]
+    for number in range(16):
+        layers.append(graph.add("Conv2D", layers[-1], layers[-1], outputs=(example(1),), layer=f"layer{number}"))
+    graph.add("Loss", *layers, layer="loss", is_gradient=True)
+    made = graph.step()
+    (found,) = (one for one in changes(made, None, figures(made)) if one.remedy == "recompute")
+    assert found.bytes == (16 - 4 - 3) * MiB  # four parts of four, each with its last one
+    assert found.assumption.startswith("4 parts of the model")
+
+
+def test_nothing_is_recomputed_where_one_activation_is_all() -> None:
+    graph = Graph()
+    x = graph.add("Conv2D", graph.argument(), graph.argument(), outputs=(example(1),), layer="layer")
+    graph.add("Loss", x, layer="loss", is_gradient=True)
+    made = graph.step()
+    assert [one for one in changes(made, None, figures(made)) if one.remedy == "recompute"] == []

@@ -77,8 +77,15 @@ def step(x, y):
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
     return loss
 
+@tf.function
+def other_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x, training=True))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
 for x, y in tf.data.Dataset.from_tensor_slices((np.zeros((64, 8), "float32"), np.zeros(64))).batch(32):
     step(x, y)
+    other_step(x)
 open(os.environ["TRAINED"], "w").close()
 """,
     )
@@ -87,6 +94,7 @@ open(os.environ["TRAINED"], "w").close()
     assert (result.step.name, result.step.row, result.step.batch) == ("step", 11, 32)
     assert {one.tensor.shape for one in result.step.arguments} == {(32, 8), (32,)}
     assert result.step.is_compiled
+    assert [(name, where.row) for name, where in result.others] == [("other_step", 18)]
 
 
 def test_one_of_several_steps_of_a_call_for_a_batch_that_is_set(tmp_path: Path) -> None:

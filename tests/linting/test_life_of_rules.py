@@ -180,9 +180,10 @@ def test_rules_that_come_and_go(lint: LintSettings, codes: set[str]) -> None:
 
 def test_a_code_of_another_release_can_be_turned_off(project: Path) -> None:
     (project / "gpulint.toml").write_text('[lint]\nignore = ["GPU999"]\n', encoding="utf-8")
-    done = check("--no-cache")
-    assert done.exit_code == 1 and "GPU101" in done.stdout
-    assert "ignore: there is no rule `GPU999`; nothing to turn off" in done.stderr
+    for _ in range(2):  # the second result is a cached one
+        done = check()
+        assert done.exit_code == 1 and "GPU101" in done.stdout
+        assert "ignore: there is no rule `GPU999`; nothing to turn off" in done.stderr
     (project / "gpulint.toml").write_text('[lint]\nselect = ["GPU999"]\n', encoding="utf-8")
     assert check("--no-cache").exit_code == 2
 

@@ -167,10 +167,14 @@ class Libraries(LibrarySemantics):
         return tensors.as_data(element)
 
     def in_iteration(self, element: Value, turn: int) -> Value:
-        return ListedDevice(element.list, element.index, turn) if isinstance(element, ListedDevice) else element
+        if not isinstance(element, ListedDevice):
+            return element
+        return ListedDevice(element.list, element.index, turn, element.chosen)
 
     def comprehended(self, element: Value) -> Value | None:
-        return element.list if isinstance(element, ListedDevice) and element.index is None else None
+        if not isinstance(element, ListedDevice) or element.index is not None or element.chosen is not None:
+            return None
+        return element.list
 
     def operate(self, sign: str, operands: tuple[Value, ...], node: ir.Node) -> Value | None:
         machine = self._machine

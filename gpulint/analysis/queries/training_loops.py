@@ -16,7 +16,6 @@ from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.plan.events import (
-    ElementAssigned,
     Event,
     GradientsApplied,
     GradientTaken,
@@ -26,6 +25,7 @@ from gpulint.analysis.plan.events import (
     StateUpdated,
     TensorRead,
     UnknownFitted,
+    WeightAssigned,
     WeightsUsed,
 )
 from gpulint.analysis.plan.plan import Plan
@@ -56,7 +56,7 @@ def updates(plan: Plan) -> list[Event]:
     assigning = {
         loop.site
         for event in plan.events
-        if isinstance(event, ElementAssigned) or (isinstance(event, WeightsUsed) and event.how == "set_weights")
+        if isinstance(event, WeightAssigned) or (isinstance(event, WeightsUsed) and event.how == "set_weights")
         for loop in event.where.context.loops
     }
     return found + [

@@ -246,6 +246,7 @@ class Reader:
                     attributes=_attributes(self._pieces, definition),
                     filename=place.filename,
                     row=place.row,
+                    cell=place.cell,
                     layer=place.layer,
                     device=device,
                     calls={role: called for role, called in calls.items() if called in library},

@@ -30,7 +30,7 @@ def mentions(python: Any, names: Collection[str]) -> bool:
         if not isinstance(code, CodeType) or code in seen:
             continue
         seen.add(code)
-        used = _names(code)
+        used = names_in(code)
         if used & set(names):
             return True
         cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
@@ -41,9 +41,10 @@ def mentions(python: Any, names: Collection[str]) -> bool:
     return False
 
 
-def _names(code: CodeType) -> set[str]:
+def names_in(code: CodeType) -> set[str]:
+    """Names that code refers to, that of functions inside included."""
     inner = [one for one in code.co_consts if isinstance(one, CodeType)]
-    return {*code.co_names, *code.co_freevars}.union(*map(_names, inner))
+    return {*code.co_names, *code.co_freevars}.union(*map(names_in, inner))
 
 
 def _is_filled(cell: Any) -> bool:

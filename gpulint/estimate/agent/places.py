@@ -20,10 +20,11 @@ _ENDS = re.compile(r"[/\-_]")
 
 
 class Source(NamedTuple):
-    """A line, "" and 0 if unknown, and the path of a layer, "" if there is none."""
+    """A line, "" and 0 if unknown, the cell of a notebook, and the path of a layer, "" if there is none."""
 
     filename: str = ""
     row: int = 0
+    cell: int | None = None
     layer: str = ""
 
 
@@ -72,16 +73,16 @@ class Sources:
             name = name[: ends[-1]]
         return None
 
-    def _line(self, operation: Any) -> tuple[str, int]:
+    def _line(self, operation: Any) -> tuple[str, int, int | None]:
         try:
             frames = operation.traceback
         except AttributeError:
-            return "", 0
+            return "", 0, None
         for frame in reversed(frames or ()):
             if not self._places.is_foreign(frame.filename):
                 place = self._places.at(frame.filename, frame.lineno)
-                return place[0], place[1]
-        return "", 0
+                return place[0], place[1], place[2] if len(place) > 2 else None
+        return "", 0, None
 
     def _layer(self, name: str) -> str:
         """The path of the layer whose name scope an operation is in."""

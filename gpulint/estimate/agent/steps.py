@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import json
 import os
@@ -10,12 +11,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
 from gpulint.estimate.agent.eager import steps_around
 from gpulint.estimate.agent.graphs import Captured, Read, Reader
 from gpulint.estimate.agent.inference import Shape
-from gpulint.estimate.agent.names import GRADIENT, UPDATES, mentions
+from gpulint.estimate.agent.names import GRADIENT, UPDATES, mentions, names_in
 from gpulint.estimate.agent.opened import Shapes, Unknown, batch_of, opened
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Layers, Sources
@@ -184,8 +186,26 @@ class StepWatch:
             self._stop("dynamic", str(error), place)
         except Exception as error:
             self._stop("untraceable", f"{type(error).__name__}: {_first_line(error)}", place)
-        lines = [json.dumps({"outcome": "eager step" if is_eager else "step", "graphs": len(graphs)})]
-        self._finish([*lines, *(graph.dumps() for graph in graphs)])
+        head = {
+            "outcome": "eager step" if is_eager else "step",
+            "graphs": len(graphs),
+            "others": self._others(function),
+        }
+        self._finish([json.dumps(head), *(graph.dumps() for graph in graphs)])
+
+    def _others(self, step: Any) -> list[tuple[str, Place]]:
+        """Functions of the program that take gradients, too, and are not called by the step: name and place."""
+        traced, found = set(), {}
+        for one in gc.get_objects():
+            if type(one) is not self.pieces.functions.Function:
+                continue
+            code = getattr(inspect.unwrap(one.python_function), "__code__", None)
+            if one is step or one._variable_creation_config is not None:
+                traced.add(code)  # a method's function is another one for each instance
+            elif isinstance(code, CodeType) and names_in(code) & _TAPES:
+                found[code] = self.places.of_function(one.python_function)
+        others = {place: code.co_name for code, place in found.items() if place is not None and code not in traced}
+        return [(name, place) for place, name in sorted(others.items())]
 
     def _graphs(
         self,
@@ -231,7 +251,7 @@ class StepWatch:
     # --------------------------------------------------------------------------- ending
 
     def _stop(self, outcome: str, reason: str, place: Place | None) -> NoReturn:
-        where = list(place[:2]) if place is not None else None
+        where = list(place) if place is not None else None
         self._finish([json.dumps({"outcome": outcome, "reason": reason, "where": where})])
 
     def _finish(self, lines: list[str]) -> NoReturn:
@@ -284,11 +304,12 @@ class _Reading:
         parameters = {operation: index for index, operation in enumerate(read.body.parameters)}
         if not self._updates(read):
             self._build_optimizers()
-        filename, row = (self._place[0], self._place[1]) if self._place is not None else ("", 0)
+        filename, row, *cell = self._place or ("", 0)
         return StepGraph(
             name=self._name,
             filename=filename,
             row=row,
+            cell=cell[0] if cell else None,
             body=read.body,
             functions=read.functions,
             variables=(*self._variables(read, parameters), *self._tensors(read, parameters)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpulint.estimate.graph import INPUTS, Operation, StepGraph, Variable
 from gpulint.estimate.memory.bfc import Bfc
+from gpulint.estimate.memory.fusion import play_compiled
 from gpulint.estimate.memory.liveness import Held, Run, play_steps
 
 CONTEXT, LIBRARIES = 594 << 20, 100 << 20
@@ -26,8 +27,8 @@ class Figures:
     """A later step."""
     process: int
     """What `nvidia-smi` shows for the process, with memory growth."""
-    is_bound: bool
-    """Whether XLA compiles the step: what it fuses needs no buffer, so that these figures are upper bounds."""
+    most: int
+    """Peak of a later step of which XLA fuses nothing; that of `steady` if XLA does not compile the step."""
 
 
 def figures(graph: StepGraph) -> Figures:
@@ -41,11 +42,21 @@ def devices(graph: StepGraph) -> list[str]:
     return (named[:1] if graph.replicas > 1 else named) or ["GPU:0"]
 
 
+def steady(graph: StepGraph) -> Run:
+    """A later step on the device that `devices` names first. Raises Exhausted, never without a limit."""
+    return _runs(graph, devices(graph)[0], Bfc())[-1]
+
+
 def _figures(graph: StepGraph, device: str) -> Figures:
     allocator = Bfc()
-    first, *_, steady = play_steps(graph, device, allocator)
+    first, *_, later = _runs(graph, device, allocator)
+    most = play_steps(graph, device)[-1].peak if graph.is_compiled else later.peak
     uses_cudnn = any(one.type.startswith(_CUDNN) for one in graph.body.operations)
-    return Figures(first, steady, allocator.regions + CONTEXT + LIBRARIES * uses_cudnn, graph.is_compiled)
+    return Figures(first, later, allocator.regions + CONTEXT + LIBRARIES * uses_cudnn, max(most, later.peak))
+
+
+def _runs(graph: StepGraph, device: str, allocator: Bfc) -> list[Run]:
+    return (play_compiled if graph.is_compiled else play_steps)(graph, device, allocator)
 
 
 class Groups:
@@ -110,6 +121,8 @@ def _in_order(operations: Sequence[Operation]) -> list[int]:
     return found
 
 
-def place_of(owner: Operation | Variable | None) -> tuple[str, int, str]:
-    """File, row and layer of what holds a buffer; "", 0 and "" where they are unknown."""
-    return (owner.filename, owner.row, owner.layer) if owner is not None else ("", 0, "")
+def place_of(owner: Operation | Variable | None) -> tuple[str, int, int | None, str]:
+    """File, row, cell and layer of what holds a buffer; "", 0, None and "" where they are unknown."""
+    if owner is None:
+        return "", 0, None, ""
+    return owner.filename, owner.row, owner.cell if isinstance(owner, Operation) else None, owner.layer

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from gpulint.estimate.graph import SMALL, Operation, Tensor
 
 
-def _set(names: str) -> frozenset[str]:
+def named(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-VIEWS = _set(
+VIEWS = named(
     "Identity IdentityN Reshape Squeeze ExpandDims StopGradient PreventGradient EnsureShape Bitcast CheckNumerics "
     "ReadVariableOp Snapshot _Retval"
 )
 """Operations whose output `i` is input `i` under another shape: `Tensor::CopyFrom` and `set_output(0, input)`."""
 
-UNARY = _set(
+UNARY = named(
     "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Conj Cos Cosh Digamma Elu Erf Erfc Exp Expm1 Floor Inv Invert "
     "LeakyRelu Lgamma Log Log1p LogicalNot LogSoftmax Neg Ndtri Reciprocal Relu Relu6 Rint Round Rsqrt Selu "
     "Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Square Tan Tanh BiasAdd BiasAddV1 ClipByValue "
@@ -29,7 +29,7 @@ UNARY = _set(
 )
 """Operations whose output 0 takes over input 0: `forward_input_or_allocate_output({0}, 0, …)`."""
 
-BINARY = _set(
+BINARY = named(
     "Add AddV2 Atan2 BitwiseAnd BitwiseOr BitwiseXor Complex Div DivNoNan EluGrad FloorDiv FloorMod InvGrad "
     "LeakyReluGrad LogicalAnd LogicalOr Maximum Minimum Mod Mul MulNoNan Pow ReciprocalGrad RealDiv Relu6Grad "
     "ReluGrad RsqrtGrad SeluGrad SigmoidGrad SoftplusGrad SoftsignGrad SqrtGrad SquaredDifference Sub TanhGrad "

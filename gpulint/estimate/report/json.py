@@ -25,6 +25,7 @@ def content(estimate: Estimate) -> dict[str, Any]:
             "function": step.name,
             "filename": step.filename or None,
             "row": step.row or None,
+            "cell": step.cell,
             "batch": step.batch,
             "replicas": step.replicas,
             "precision": step.precision,
@@ -78,6 +79,7 @@ def _memory(memory: Memory) -> dict[str, Any]:
             {
                 "filename": one.filename or None,
                 "row": one.row or None,
+                "cell": one.cell,
                 "layer": one.layer or None,
                 "group": one.group,
                 "bytes": one.bytes,

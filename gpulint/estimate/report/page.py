@@ -109,7 +109,7 @@ def _memory(estimate: Estimate) -> Iterator[Child]:
                 holders.GROUP_NAMES.get(one.group, one.group),
                 sortable(in_words(one.bytes), one.bytes),
                 sortable(percent(one.bytes / memory.steady_peak), one.bytes),
-                code(place(one.filename, one.row)) if one.filename else None,
+                code(place(one.filename, one.row, one.cell)) if one.filename else None,
                 code(one.layer) if one.layer else None,
             ]
             for one in sorted(memory.holders, key=lambda one: -one.bytes)
@@ -127,7 +127,7 @@ def _held(memory: Memory) -> holders.Held:
         holders.Holder(
             "GPU:0",
             one.group if one.group in holders.GROUP_NAMES else "other",
-            Where(os.path.abspath(one.filename), one.row) if one.filename else None,
+            Where(os.path.abspath(one.filename), one.row, one.cell) if one.filename else None,
             one.bytes,
         )
         for one in known
@@ -139,7 +139,7 @@ def _held(memory: Memory) -> holders.Held:
 
 
 def _located(where: Where) -> str:
-    return place(where.path, where.row)
+    return place(where.path, where.row, where.cell)
 
 
 def _curve(moments: Sequence[Moment], limit: int) -> Element:
@@ -150,7 +150,7 @@ def _curve(moments: Sequence[Moment], limit: int) -> Element:
     while highest / TICKS / unit >= 1000:
         unit *= 1024
     top = rounded(highest / unit) * unit
-    placed = [(WIDTH * number / (len(moments) - 1), HEIGHT * (1 - one.bytes / top)) for number, one in shown]
+    placed = [(WIDTH * number / max(1, len(moments) - 1), HEIGHT * (1 - one.bytes / top)) for number, one in shown]
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in placed)
     area = f"M{placed[0][0]:.1f} {HEIGHT}L{path}L{placed[-1][0]:.1f} {HEIGHT}Z"
     edge = f"{HEIGHT * (1 - limit / top):.1f}"
@@ -168,7 +168,7 @@ def _curve(moments: Sequence[Moment], limit: int) -> Element:
 
 
 def _reading(number: int, one: Moment) -> str:
-    where = place(one.filename, one.row)
+    where = place(one.filename, one.row, one.cell)
     return f"operation {number + 1:,}, {one.operation}{f' ({where})' if where else ''}: {in_words(one.bytes)}"
 
 
@@ -212,7 +212,11 @@ def _time(estimate: Estimate) -> Iterator[Child]:
         yield table(
             ("line", "bound by", "launch", "compute", "memory"),
             (
-                [code(place(line.filename, line.row)), bound, *(sortable(duration(one), one) for one in parts)]
+                [
+                    code(place(line.filename, line.row, line.cell)),
+                    bound,
+                    *(sortable(duration(one), one) for one in parts),
+                ]
                 for line, bound, parts in rows
             ),
             numbers={2, 3, 4},

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from io import StringIO
 
-from rich.console import Console
 from rich.text import Text
 
 from gpulint.estimate.report.words import fits, headline, place, size, title
@@ -14,7 +12,7 @@ from gpulint.estimate.time.bounds import lines_of
 from gpulint.probe.measures.holders import GROUP_NAMES
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import duration, percent
-from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns
+from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns, printed
 
 BAR = 40
 """Columns of a bar."""
@@ -29,19 +27,18 @@ _FITS = {"yes": "green", "no": "bold red", "unknown": "yellow"}
 
 
 def render(estimate: Estimate, color: bool = False, width: int = DEFAULT) -> str:
-    written = StringIO()
-    console = Console(
-        file=written, width=width, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
-    )
+    return printed(_lines(estimate, width), color, width)
+
+
+def _lines(estimate: Estimate, width: int) -> Iterator[Text]:
+    """The sections, with a blank line between two."""
     is_first = True
     for section in (_answer, _table, _memory, _time, _closing):
         lines = list(section(estimate, width))
         if lines and not is_first:
-            console.print()
-        for line in lines:
-            console.print(line, soft_wrap=True)
+            yield Text()
+        yield from lines
         is_first = is_first and not lines
-    return written.getvalue()
 
 
 def _answer(estimate: Estimate, width: int) -> Iterator[Text]:
@@ -88,7 +85,7 @@ def _memory(estimate: Estimate, width: int) -> Iterator[Text]:
         yield Text(f"  {name:<22}{in_words(amount):>10}  {'█' * round(BAR * share)} {percent(share)}")
     held = sorted(memory.holders, key=lambda one: -one.bytes)[:MOST_HOLDERS]
     for one in held:
-        where = place(one.filename, one.row) or "no line is known"
+        where = place(one.filename, one.row, one.cell) or "no line is known"
         layer = f" ({one.layer})" if one.layer else ""
         text = f"{where}{layer} {GROUP_NAMES.get(one.group, one.group)}"
         yield from map(Text, beside(text, in_words(one.bytes), width, "  "))
@@ -112,7 +109,7 @@ def _time(estimate: Estimate, width: int) -> Iterator[Text]:
     for one in estimate.cards:
         yield from _card(one, width)
     lines = [
-        (place(line.filename, line.row), bound, seconds)
+        (place(line.filename, line.row, line.cell), bound, seconds)
         for line, bound, seconds in lines_of(estimate.cards[0].bounds)
         if line.filename
     ][:MOST_LINES]

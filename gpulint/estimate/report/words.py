@@ -13,15 +13,15 @@ from gpulint.probe.report import located
 PRECISIONS = {"float32": "float32", "mixed_float16": "mixed float16", "mixed_bfloat16": "mixed bfloat16"}
 
 
-def place(filename: str, row: int) -> str:
+def place(filename: str, row: int, cell: int | None = None) -> str:
     """A line relative to the working directory; "" if it is unknown."""
-    return located(Where(os.path.abspath(filename), row)) if filename else ""
+    return located(Where(os.path.abspath(filename), row, cell)) if filename else ""
 
 
 def title(estimate: Estimate) -> str:
     """What was estimated: `train.py:40 fit · batch 32 per GPU · float32 · estimated, no step was run`."""
     step = estimate.step
-    parts = [f"{place(step.filename, step.row)} {step.name}".strip()]
+    parts = [f"{place(step.filename, step.row, step.cell)} {step.name}".strip()]
     if step.batch is not None:
         parts.append(f"batch {step.batch:,}{' per GPU' if step.replicas > 1 else ''}")
     parts.append(PRECISIONS.get(step.precision, step.precision))

@@ -42,6 +42,8 @@ class Line:
 
     filename: str
     row: int
+    cell: int | None = None
+    """Index of the cell of a notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,7 @@ def steps_of(graph: StepGraph) -> Steps:
             unsized[operation.type] += one.times
         is_compiled = is_compiled or one.is_compiled
         device = operation.device or "GPU:0"
-        found[device][Line(operation.filename, operation.row), work, one.is_compiled] += one.times
+        found[device][Line(operation.filename, operation.row, operation.cell), work, one.is_compiled] += one.times
     busiest = max(found.values(), key=_weight, default=Counter())
     jobs = [Job(line, work, times, compiled) for (line, work, compiled), times in busiest.items()]
     gradients: Counter[str] = Counter()

@@ -89,6 +89,6 @@ def missing(steps: Steps) -> Iterator[str]:
         yield f"{number(count, 'loop')} of unknown length {_count(count)} as one iteration"
     if steps.is_compiled:
         yield (
-            "XLA compiles the step: what it fuses takes neither time nor memory of its own, so the time is far below "
-            "the truth, and the memory mostly above it"
+            "XLA compiles the step: operations that it may fuse take no time in these bounds, which are far below the "
+            "truth"
         )

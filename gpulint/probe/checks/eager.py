@@ -10,6 +10,7 @@ from gpulint.probe.agent.steps import FEW
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Steps, Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures.eager_operations import eager_per_step
 from gpulint.probe.measures.reasons import is_bookkeeping
 
 _ID = "eager-hot-loop"
@@ -40,6 +41,12 @@ def check(run: Run) -> Iterator[Expectation]:
             continue
         if one.busy <= MOST * one.taken:
             yield held(_ID, _SUBJECT, _EXPECTED, f"limit exceeded in {one.busy} of {one.taken} steps", where=one.where)
+            continue
+        if capture.eager and (ran := eager_per_step(capture)) <= FEW:
+            observed = (
+                f"{ran:.0f} that compute, and {one.operations / one.busy - ran:.0f} that read variables or do no work"
+            )
+            yield held(_ID, _SUBJECT, _EXPECTED, observed, where=one.where)
             continue
         if one.taken < NEEDED:
             reason = f"limit exceeded in {one.busy} of {one.taken} steps; {NEEDED} steps are needed"

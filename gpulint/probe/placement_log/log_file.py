@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpulint.probe.capture.contents import Capture, Log
 from gpulint.probe.capture.reader import CaptureError
 from gpulint.probe.placement_log.summary import LogSummary
+from gpulint.sources.reading import open_stream
 
 _CHUNK = 1 << 20
 
@@ -13,7 +14,7 @@ def capture_of_log(path: str) -> Capture:
     """The capture of a placement log of any TensorFlow release. Raises CaptureError for a file without a line of
     one, OSError."""
     summary = LogSummary("log")
-    with open(path, "rb") as file:
+    with open(open_stream(path), "rb") as file:
         while chunk := file.read(_CHUNK):
             summary.feed(chunk)
     summary.close()

@@ -8,7 +8,11 @@ from dataclasses import dataclass, replace
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.sources.decoding import Undecodable, decode
-from gpulint.sources.notebook import read_notebook
+from gpulint.sources.notebook import SUFFIX, read_notebook
+from gpulint.sources.reading import read_file
+
+MAX_BYTES = 50_000_000
+"""Largest file whose rows are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,9 @@ def _whole(path: str, capture: Capture) -> SourceFile:
         return SourceFile(path, None, "Python cannot read the file as text.")
     if is_same:
         return SourceFile(path, rows, "")
+    if not path.endswith((".py", SUFFIX)):
+        # A capture from elsewhere can name any file of this machine, and reports are passed on.
+        return SourceFile(path, None, "The capture does not hold its text, and its name is not that of a program.")
     if kept is not None:
         return SourceFile(path, rows, "The file has changed since the run: these rows may not be those that ran.")
     when = "last changed after the run began" if modified > began else "last changed before the run"
@@ -63,9 +70,8 @@ def _whole(path: str, capture: Capture) -> SourceFile:
 def _present(path: str) -> tuple[bytes | None, float]:
     """Content and modification time of the file now, (None, 0) if unreadable."""
     try:
-        with open(path, "rb") as file:
-            return file.read(), os.fstat(file.fileno()).st_mtime
-    except (OSError, ValueError):  # ValueError: an invalid file name
+        return read_file(path, MAX_BYTES), os.stat(path).st_mtime
+    except OSError:
         return None, 0.0
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from io import StringIO
 
-from rich.console import Console
 from rich.text import Text
 
 from gpulint.probe.advice.coverage import is_told
@@ -33,7 +31,7 @@ from gpulint.probe.report.header import (
     unseen,
     unused_cards,
 )
-from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns
+from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns, printed
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.sparkline import sparkline
 from gpulint.probe.report.title import title
@@ -94,13 +92,7 @@ _GROWING = frozenset({"mem-leak", "host-growth", "mem-headroom", "simulated-memo
 
 def render(report: RunReport, color: bool, width: int = DEFAULT, verbose: bool = False) -> str:
     """The answer, what to change first, memory and checks; `verbose`: every check and table."""
-    written = StringIO()
-    console = Console(
-        file=written, width=width, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
-    )
-    for line in _lines(report, width, verbose, color):
-        console.print(line, soft_wrap=True)
-    return written.getvalue()
+    return printed(_lines(report, width, verbose, color), color, width)
 
 
 def _lines(report: RunReport, width: int, verbose: bool, color: bool) -> Iterator[Text]:

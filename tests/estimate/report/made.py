@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from gpulint.estimate import cards
 from gpulint.estimate.result import Estimate, Holder, Memory, Moment, on_card
 from gpulint.estimate.time.bounds import LAUNCH, steps_of
+from gpulint.probe.capture.records import Where
 from tests.estimate.time.made import dense, op, tensor
 
 GIB = 1 << 30
@@ -24,7 +26,7 @@ def memory(limit: int) -> Memory:
         by_group={"activations": 8 * GIB, "weights": GIB, "slots": GIB // 2},
         holders=[
             Holder("train.py", 10, "activations", 8 * GIB, "dense"),
-            Holder("train.py", 11, "weights", GIB),
+            Holder("train.ipynb", 11, "weights", GIB, cell=2),
             Holder("", 0, "slots", GIB // 2),
         ],
         curve=[Moment(number * GIB // 100, "MatMul", "train.py", 10) for number in range(951)],
@@ -43,4 +45,5 @@ def estimate(names: str = "H200,memory=8GiB", with_memory: bool = True) -> Estim
         on_card(step, doubled, card, [8], LAUNCH, memory(card.limit) if with_memory else None)
         for card in cards.cards(names)
     ]
-    return Estimate(step, steps_of(step), chosen, True, LAUNCH, ("Memory: liveness.",))
+    others = (("train_generator", Where(os.path.abspath("train.py"), 30)),)
+    return Estimate(step, steps_of(step), chosen, True, LAUNCH, ("Memory: liveness.",), others)

@@ -17,6 +17,7 @@ def test_the_contract() -> None:
         "function": "train_step",
         "filename": "train.py",
         "row": 7,
+        "cell": None,
         "batch": 64,
         "replicas": 1,
         "precision": "float32",
@@ -32,10 +33,12 @@ def test_the_contract() -> None:
     assert first["memory"]["holders"][0] == {
         "filename": "train.py",
         "row": 10,
+        "cell": None,
         "layer": "dense",
         "group": "activations",
         "bytes": 8 * GIB,
     }
+    assert first["memory"]["holders"][1]["cell"] == 2
     assert first["memory"]["holders"][2]["filename"] is None
     time = first["time"]
     assert time["operations"] == 2

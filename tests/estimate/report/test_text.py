@@ -30,6 +30,7 @@ def test_who_holds_the_memory() -> None:
     assert "Memory at the peak of 9.5 GiB" in text
     assert "  activations                8 GiB  " + "█" * 34 + " 84.2 %" in text
     assert "train.py:10 (dense) activations" in text
+    assert "train.ipynb:cell 3:11 weights" in text
     assert "no line is known optimizer slots" in text
     assert "  1  Mixed precision saves 2 GiB (21 %)." in text
 
@@ -49,6 +50,7 @@ def test_what_is_left_out_is_reported() -> None:
     text = "\n".join(shown())
     assert "1 operation without a cost model counts nothing: FFT." in text
     assert "The program runs this step eagerly" in text
+    assert "one of several steps, and the only one estimated: train_generator (train.py:30) takes gradients" in text
     assert "Unknown dimensions: x[1] (state them with --shape)." in text
     assert text.endswith("Memory: liveness.")
 

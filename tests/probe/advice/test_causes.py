@@ -139,13 +139,16 @@ def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
     assert first(WAITING, local).text == slow_to_hand_out
     assert first(WAITING, capture(local_input={HERE: (100, 8.0)})).text == "the dataset is slower than the step"
 
+    def read(*names: str) -> Capture:
+        return capture(pipelines={HERE: [tuple(Transformation(name, THERE) for name in names)]})
+
     def with_stage(seconds: float) -> TimeSpent:
         stages = [PipelineStage(HERE, "Map", 100, seconds, 1.0)]
         return spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE)], pipeline=stages)
 
-    mapped = capture(executions=built(("MapDataset", THERE)))
-    assert first(with_stage(0.001), mapped).text == slow_to_hand_out
-    assert first(with_stage(0.08), mapped).where == THERE
+    assert first(with_stage(0.001), read("MapDataset")).text == slow_to_hand_out
+    assert first(with_stage(0.08), read("MapDataset")).where == THERE
+    assert "from_generator" in first(with_stage(0.001), read("BatchDataset", "FlatMapDataset", "TensorDataset")).text
     fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
     assert first(with_stage(0.001), fit).text == "the dataset that `fit` reads is slower than the step"
 
@@ -361,6 +364,26 @@ def test_a_read_is_blamed_by_what_it_costs() -> None:
     assert (one.cause, one.code, one.where, one.seconds) == ("host-reads", "GPU501", THERE, 4.0)
     free = PartAt("python", THERE, 0.001, 100, "read")
     assert not advise(capture(), (finding("GPU501", THERE),), spent({"python": 1.0, "launch": 9.0}, by_line=[free]))
+
+
+def test_reading_a_variable_is_no_step_of_eager_operations() -> None:
+    """`v.numpy()` launches the read of the variable, and what follows on its line needs the value."""
+    busy = Steps("train", HERE, 100, 1.0, 0.1, busy=100, operations=4800)
+    seen = capture(
+        steps={("train", HERE): busy},
+        taken=Counter({"steps": 100}),
+        eager=Counter({("steps", "ReadVariableOp"): 4800}),
+        executions=Counter({Execution(THERE, "ReadVariableOp", "", "CPU:0"): 4800}),
+    )
+    lines = [
+        PartAt("python", THERE, 2.0, 4800, "read"),
+        PartAt("python", THERE, 3.0, 300, "code"),
+        PartAt("launch", THERE, 4.0, 4800, "eager operations"),
+        PartAt("launch", HERE, 5.0, 100, "train"),
+    ]
+    time = spent({"python": 5.0, "launch": 9.0}, by_line=lines, operations=50, launch_cost=30e-6)
+    (one,) = advise(seen, (), time)
+    assert (one.cause, one.where, one.seconds) == ("host-reads", THERE, pytest.approx(9.0))
 
 
 def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:

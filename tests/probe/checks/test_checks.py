@@ -634,6 +634,8 @@ def test_steps_of_many_eager_operations_are_found() -> None:
     few.executions = Counter({Execution(USED, "MatMul", "", "CPU:0"): 300})
     assert "eager-hot-loop" not in said(few, finding("GPU508", USED.row, severity=Severity.WARNING))
     assert "eager-hot-loop" not in said(eager(0, 1))
+    reads = replace(eager(48, 50), eager=Counter({("steps", "ReadVariableOp"): 5000}), taken=Counter({"steps": 50}))
+    assert said(reads)["eager-hot-loop"] == (Status.PASS, ""), "as of `v.numpy()`"
 
 
 def test_what_is_run_between_traced_steps_is_distinguished_from_eager_steps() -> None:

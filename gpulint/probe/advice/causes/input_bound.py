@@ -131,16 +131,21 @@ def _stage(observed: Observed, where: Where | None, each: float) -> tuple[Where 
 
 
 def _is_of_python(observed: Observed, where: Where | None, each: float) -> bool:
-    """Whether `next()` takes most of the wait of a loop in Python, not the pipeline behind it.
-
-    By what the loop waits for its own part of a distributed dataset, else by what tf.data says of its stages.
-    """
+    """Whether `next()` takes most of the wait of a loop in Python, not the pipeline behind it: by the time to get this
+    process's part of a distributed dataset, else by what tf.data measures of its stages."""
     elements, seconds = observed.capture.local_input.get(where, (0, 0.0))
-    if not elements:
+    if not elements and _is_measured(observed, where):
         stages_there = [one for one in observed.time.pipeline if one.where == where]
         elements = max((one.elements for one in stages_there), default=0)
         seconds = sum(one.total for one in stages_there)
     return bool(elements) and seconds / elements < each / 2
+
+
+def _is_measured(observed: Observed, where: Where | None) -> bool:
+    """Whether tf.data measures all stages. It does not see the datasets that a function makes for each element, as
+    `from_generator` does."""
+    names = [one.name for pipeline in observed.capture.pipelines.get(where, ()) for one in pipeline]
+    return bool(names) and not any("FlatMap" in name or "Interleave" in name for name in names)
 
 
 def _of_python(observed: Observed, where: Where | None) -> tuple[str, str]:
