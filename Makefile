@@ -12,7 +12,7 @@ JOBS := auto
 # Hundreds of tests start Python anew: without byte code each would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo dev test compiled scale lint docs vscode bench clean
+.PHONY: demo dev test compiled scale lint docs vscode bench mutants clean
 
 demo: $(VENV)/demo
 	@$(BIN)/gpulint check --isolated --exit-zero fixtures/placement/weighted_classifier.py
@@ -53,6 +53,13 @@ editors/vscode/node_modules: editors/vscode/package-lock.json
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/check.py gpulint
+
+# The places that `make mutants` changes.
+COUNT := 100
+SEED := 1
+
+mutants: $(VENV)/test
+	$(BIN)/python -m scripts.mutants --count $(COUNT) --seed $(SEED)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,8 +1,8 @@
-"""The program whose memory was measured on a GPU: one of several models, trained by a loop of its own.
+"""The program whose memory was measured on a GPU: one of several models, in a custom training loop.
 
     python -m benchmarks.estimate_programs MODEL BATCH
 
-MODEL is the name in `data/gpu_memory.jsonl`; `_mixed` behind it stands for mixed precision, `_xla` for `jit_compile`.
+MODEL is the name in `data/gpu_memory.jsonl`; the suffix `_mixed` selects mixed precision, `_xla` `jit_compile`.
 """
 
 from __future__ import annotations

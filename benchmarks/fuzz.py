@@ -1,12 +1,12 @@
-"""gpulint on what nobody would write, for as long as it takes.
+"""gpulint on improbable input, for as long as it takes.
 
     PYTHONPATH=. python benchmarks/fuzz.py [--count 10000] [--from SEED] [KIND…]
 
 KIND is one of program, notebook, log, capture, doubling (programs whose values grow exponentially), cache (records with
 faults), special-files (pipes, devices and links in place of files), git (repositories with traps) and grammar (programs
-of hypothesmith with TensorFlow's names in them, where that is installed); by default all but the last. Each input comes
-from a number, which is printed with each fault: `--count 1 --from NUMBER` creates it again. One that takes half an hour
-ends the run with the place where it is. The exit status is 1 where there was any fault.
+of hypothesmith with TensorFlow's names in them, if that is installed); by default all but the last. Each input follows
+from a number, which is printed with each fault: `--count 1 --from NUMBER` creates it again. An input that takes half an
+hour ends the run, which prints where it was. The exit status is 1 if there was any fault.
 """
 
 from __future__ import annotations

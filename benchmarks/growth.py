@@ -1,11 +1,10 @@
-"""How what a check takes grows with the lines that it checks.
+"""How the time and memory of a check grow with the number of lines.
 
     python benchmarks/growth.py PATH [--lines N] [--steps N] [--plot FILE]
 
-Copies the files below PATH that name TensorFlow or Keras again and again, with the folders that they stand in, until
-there are N lines (default 1,000,000), and checks a share of the copies, then a larger one, in as many steps as asked
-for (default 5): cold, in one process. Prints the CPU seconds and the memory of the largest process, and draws them as
-an SVG file where one is asked for.
+Copies the files below PATH that name TensorFlow or Keras, with their folders, until there are N lines (default
+1,000,000). Then checks growing shares of the copies in N steps (default 5), without a cache and in one process. Prints
+the CPU seconds and the memory of the largest process; `--plot` also draws them as an SVG file.
 """
 
 from __future__ import annotations

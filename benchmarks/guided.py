@@ -1,11 +1,11 @@
-"""The log parser and the capture reader on what atheris makes, guided by the lines that it reaches.
+"""The log parser and the capture reader on inputs of atheris, which is guided by coverage.
 
     PYTHONPATH=. python benchmarks/guided.py (log | capture) DIR [OPTIONS OF LIBFUZZER…]
 
-It begins with the fixtures and keeps in DIR what reaches something new; `-max_total_time=600` or `-runs=100000` ends
-it. A fault ends it, too, and what led to it is left beside DIR: a log that is read otherwise in other pieces, what
-takes more than 20 seconds or 2 GB, a crash. A capture may be refused with any exception: the command says that it is
-damaged.
+It begins with the fixtures and keeps inputs that reach new lines in DIR, until `-max_total_time=600` or `-runs=100000`.
+A fault ends it, too, and its input is stored beside DIR. Faults are: a log that is parsed differently if it is split
+differently, more than 20 seconds or 2 GB, a crash. A capture may be refused with any exception: the command reports it
+as damaged.
 """
 
 from __future__ import annotations

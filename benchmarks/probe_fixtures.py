@@ -1,4 +1,4 @@
-"""The fixture programs under the probe: what it confirms, what it refutes, and what it says beside that.
+"""The fixture programs under the probe: which findings it confirms or refutes, and what else it reports.
 
     python -m benchmarks.probe_fixtures [PART OF A NAME…]
 

@@ -1,12 +1,12 @@
-"""What a second run costs: gpulint, ruff and mypy with what they remember, on the same files, in one run.
+"""The cost of a second run: gpulint, ruff and mypy with their caches, on the same files, in one run.
 
     python benchmarks/warm.py PATH [--files N] [--rounds N]
 
-Copies up to N files below PATH that name TensorFlow or Keras (default 200, with the folders that they stand in) to a
-directory of its own, and checks them there with one process: cold (nothing is remembered), warm (nothing has changed),
-with one file changed, and one staged file alone, as pre-commit does. Shown are medians of the CPU seconds and of the
-seconds that pass, the ratio to cold in CPU time, and the same for peers where they are installed. The outputs of cold
-and warm runs of gpulint are compared.
+Copies up to N files below PATH that name TensorFlow or Keras (default 200), with their folders, to a new directory, and
+checks them there with one process: cold (without a cache), warm (nothing has changed), with one file changed, and one
+staged file alone, as pre-commit does. Shown are medians of the CPU seconds and of the wall time, the ratio to cold in
+CPU time, and the same for the other tools if they are installed. The outputs of cold and warm runs of gpulint must be
+equal.
 """
 
 from __future__ import annotations

@@ -90,11 +90,6 @@ class Checking:
         return catalogue
 
     @property
-    def notes(self) -> list[str]:
-        """What the settings ask for in vain, one line each; none if the result was in the cache."""
-        return [*self.catalogue.notes] if "catalogue" in vars(self) else []
-
-    @property
     def selection(self) -> Selection:
         """The rules enabled in the working directory. Raises as `catalogue` does."""
         from gpulint.linting.selection import Selection

@@ -1,4 +1,4 @@
-"""Checks of programs in tests. A fault of gpulint fails the test, whatever findings it expects."""
+"""Checks of programs in tests. An internal error of gpulint fails the test, whatever findings it expects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of several folders share."""
+"""Fixtures that tests of several folders share."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ OF_TOOLS = frozenset(
 
 @pytest.fixture(scope="session", autouse=True)
 def places_to_write(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Directories of pytest's for temporary files, for the user's cache and for their configuration.
-
-    Subprocesses use them too.
-    """
+    """Directories of pytest for temporary files, the user's cache and the user's configuration; subprocesses use them,
+    too."""
     temporary = str(tmp_path_factory.mktemp("t"))
     with pytest.MonkeyPatch.context() as patch:
         for name in ("TMPDIR", "TEMP", "TMP"):
@@ -44,7 +42,7 @@ def places_to_write(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def in_repository() -> set[Path]:
-    """Files of the repository's folder but for the caches of tools."""
+    """Files of the repository, except caches of tools."""
     found = set()
     for folder, folders, files in os.walk(ROOT):
         folders[:] = [name for name in folders if name not in OF_TOOLS]
@@ -53,7 +51,7 @@ def in_repository() -> set[Path]:
 
 
 def in_temporary_folder() -> set[Path]:
-    """Entries of the system's folder for temporary files but for pytest's own."""
+    """Entries of the system's temporary folder, except pytest's own."""
     return {path for path in Path(tempfile.gettempdir()).iterdir() if not path.name.startswith("pytest-of-")}
 
 
@@ -64,7 +62,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail if something was left behind; what is new in the system's folder may be another program's, but not in CI."""
+    """Fail if files were left behind. Outside CI, other programs may have put new ones into the system's folder."""
     if (before := session.config.stash.get(BEFORE, None)) is None:
         return
     repository, temporary = in_repository() - before[0], in_temporary_folder() - before[1]
@@ -79,6 +77,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def stage() -> Iterator[runner.Stage]:
-    """A process that has TensorFlow and runs programs."""
+    """A process with TensorFlow that runs programs."""
     with runner.stage() as made:
         yield made

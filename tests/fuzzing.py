@@ -1,4 +1,4 @@
-"""Input that nobody would write: programs, notebooks, logs and captures made of pieces of the fixtures, from a seed."""
+"""Improbable input: programs, notebooks, logs and captures built from pieces of the fixtures, by seed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ TOKENS = (
 
 
 def mutated(rng: random.Random, data: bytes) -> bytes:
-    """Bytes with some taken out, doubled, moved, replaced by others or by tokens."""
+    """Bytes of which some are removed, doubled, moved, or replaced by others or by tokens."""
     content = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 4, 16))):
         start = rng.randrange(len(content) + 1)
@@ -93,7 +93,7 @@ def _pools() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 class _Splicer(ast.NodeTransformer):
-    """Puts pieces of other programs into one."""
+    """Insert pieces of other programs into a program."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -124,7 +124,7 @@ def recombined(rng: random.Random) -> bytes:
 
 
 def with_tensorflow(rng: random.Random, program: str) -> bytes:
-    """A program in which some names became expressions of TensorFlow."""
+    """A program in which expressions of TensorFlow replace some names."""
     pieces: list[str] = []
     row, column = 1, 0
     lines = program.splitlines(keepends=True)
@@ -147,13 +147,13 @@ def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> 
 
 
 def program(rng: random.Random) -> bytes:
-    """A program, which may be none."""
+    """A text that may be a valid program."""
     made = recombined(rng) if rng.random() < 0.6 else rng.choice(_sources()).encode()
     return mutated(rng, made) if rng.random() < 0.5 else made
 
 
 def json_mutated(rng: random.Random, value: Any) -> Any:
-    """A JSON value in which some others were replaced, doubled or taken out."""
+    """A JSON value in which some parts were replaced, doubled or removed."""
     odd = (None, True, -1, 0, 1e308, 10**30, "", "x", "\ud800\n\x1b[31m", [], {}, [[]], {"a": []}, "ipynb", ["a", 1])
     if rng.random() < 0.02:
         return rng.choice(odd)
@@ -167,7 +167,7 @@ def json_mutated(rng: random.Random, value: Any) -> Any:
 
 
 def notebook(rng: random.Random) -> bytes:
-    """A notebook's file, which may be none."""
+    """A text that may be a valid notebook."""
     data = rng.choice(sorted(FIXTURES.rglob("*.ipynb"))).read_bytes()
     if rng.random() < 0.3:
         return mutated(rng, data)
@@ -180,13 +180,13 @@ def notebook(rng: random.Random) -> bytes:
 
 
 def log(rng: random.Random) -> bytes:
-    """What a program may have printed."""
+    """Possible output of a program."""
     paths = sorted((FIXTURES / "placement_logs").iterdir())
     return b"".join(mutated(rng, rng.choice(paths).read_bytes()[:20_000]) for _ in range(2))
 
 
 def capture(rng: random.Random) -> bytes:
-    """A capture's file, which may be none."""
+    """A text that may be a valid capture."""
     data = rng.choice(sorted((FIXTURES / "captures").iterdir())).read_bytes()
     if rng.random() < 0.3:
         return mutated(rng, data)
@@ -205,14 +205,14 @@ def catalogue() -> Catalogue:
 
 
 def check(path: str, data: bytes) -> tuple[CheckResult, Checker]:
-    """What a file of all rules comes to."""
+    """The result of all rules for a file."""
     settings = Settings(root="/nowhere", lint=LintSettings(select=("ALL",)))
     checker = Checker(SettingsFinder(settings), catalogue())
     return checker.check([path], {path: data}), checker
 
 
 def judge_program(path: str, data: bytes) -> None:
-    """Raises AssertionError, or whatever goes wrong, where a file is not answered as it should be."""
+    """Check a file, and raise AssertionError, or the error itself, if the result is wrong."""
     result, checker = check(path, data)
     findings = findings_of(result)
     source = checker.files.source(path)
@@ -231,7 +231,7 @@ def judge_program(path: str, data: bytes) -> None:
 
 
 def _judge_fix(text: str, finding: Finding) -> None:
-    """A fix leaves a program that Python can read one that Python can read."""
+    """A fix of a valid program leaves it valid."""
     if finding.fix is not None and _is_python(text):
         assert _is_python(edited(text, finding.fix.edits)), f"{finding.code}: {finding.fix}"
 
@@ -247,7 +247,7 @@ def _is_python(text: str) -> bool:
 
 
 def judge_log(rng: random.Random, data: bytes) -> None:
-    """A log holds the same records in whatever pieces it comes."""
+    """A log has the same records, however it is split."""
 
     def records(pieces: list[bytes]) -> list[Any]:
         parser = PlacementLogParser()
@@ -260,7 +260,7 @@ def judge_log(rng: random.Random, data: bytes) -> None:
 
 
 def judge_capture(data: bytes) -> None:
-    """A capture is refused with a reason in one line, or every report of it can be written."""
+    """A capture is refused with a one-line reason, or every report on it can be written."""
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory, "capture.jsonl")
         file.write_bytes(data)

@@ -1,4 +1,4 @@
-"""Commands that must not take long. What else the machine does counts for nothing."""
+"""Commands with a limit of processor time, which does not depend on the load of the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE = 600
 
 
 def run_within(seconds: float, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
-    """Run a command, which fails the test if it and its processes use more than so many seconds of processor time."""
+    """Run a command; fail the test if it and its child processes use more than `seconds` of processor time."""
     before = _used()
     done = subprocess.run(command, timeout=PATIENCE, check=False, **options)
     assert _used() - before < seconds, command

@@ -33,7 +33,7 @@ class Expectation(NamedTuple):
 
 
 class ClaimLine(NamedTuple):
-    """The text of a `# run:` line and where it stands."""
+    """The text of a `# run:` line, with its place."""
 
     module: str
     row: int
@@ -58,12 +58,12 @@ class Program:
 
     @property
     def silent(self) -> bool:
-        """Whether gpulint has to find nothing."""
+        """Whether no findings are expected."""
         return not self.expectations
 
 
 def read_program(path: Path) -> Program:
-    """Reads the program at a file or directory; ValueError names a directive that cannot be understood."""
+    """Read a program from a file or directory. Raises ValueError with the name of an unknown directive."""
     files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
     root = path if path.is_dir() else path.parent
     modules = []

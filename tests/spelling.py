@@ -32,12 +32,12 @@ NAMING = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
     *(ast.ExceptHandler, ast.MatchAs, ast.MatchStar),
 )
-"""Syntax that binds its `name`."""
+"""Syntax that binds `name`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replaces a stretch of one row; offsets count UTF-8 bytes, as `ast` does."""
+    """Replaces a part of one row; offsets are in UTF-8 bytes, as in `ast`."""
 
     row: int
     start: int
@@ -47,7 +47,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Spelled:
-    """A program under one spelling: the same paths, other text."""
+    """A program in another spelling: the same paths, other text."""
 
     spelling: str
     modules: tuple[tuple[str, str], ...]
@@ -62,7 +62,7 @@ def _edited(text: str, edits: list[Edit]) -> str:
 
 
 def _replacing(node: ast.stmt | ast.expr, text: str) -> Edit | None:
-    """The edit that puts a text in a node's place; None where the node spans rows."""
+    """The edit that replaces a node by a text; None if the node spans several rows."""
     if node.end_lineno != node.lineno or node.end_col_offset is None:
         return None
     return Edit(node.lineno, node.col_offset, node.end_col_offset, text)
@@ -78,11 +78,11 @@ def _chain(node: ast.expr) -> tuple[str, ...]:
 
 
 class Module:
-    """What a module binds, imports and reads."""
+    """The names that a module binds, imports and reads."""
 
     def __init__(self, text: str) -> None:
         self.bound: set[str] = set()
-        """Every name that it binds anywhere, in whatever scope."""
+        """Every name that the module binds, in any scope."""
         self._imports: dict[tuple[str | None, str, str | None], list[ast.stmt]] = defaultdict(list)
         self._uses: dict[tuple[str, ...], list[ast.expr]] = defaultdict(list)
         for node in ast.walk(ast.parse(text)):
@@ -109,12 +109,12 @@ class Module:
         return self._imports.get((module, name, None), [])
 
     def uses(self, *parts: str) -> list[ast.expr]:
-        """Every place where exactly these dotted parts are read, however the chain goes on."""
+        """Every place that reads exactly these dotted parts, whatever follows them."""
         return self._uses.get(parts, [])
 
 
 _module = lru_cache(maxsize=64)(Module)
-"""A program is rewritten by one spelling after the other."""
+"""Two spellings, one after the other."""
 
 
 def _rewritten(
@@ -156,7 +156,7 @@ def compat_v1_from(text: str) -> str | None:
 
 
 def _keras_name(text: str, statement: str) -> str | None:
-    """`tf.keras` becomes `keras`, which the statement imports; an import of it by other words is exchanged."""
+    """`tf.keras` becomes `keras`, which `statement` imports; other imports of it are replaced."""
     module = _module(text)
     present = [*module.from_imports(TENSORFLOW, "keras"), *module.imports("keras", None)]
     imports = module.imports(TENSORFLOW, ALIAS)

@@ -1,4 +1,4 @@
-"""What CI systems run: the hook of pre-commit and the action for GitHub."""
+"""The pre-commit hook and the GitHub action."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-yaml = pytest.importorskip("yaml")  # pre-commit brings it
+yaml = pytest.importorskip("yaml")  # part of pre-commit
 
 ROOT = Path(__file__).parent.parent
 PINNED = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
@@ -20,7 +20,7 @@ PINNED = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What of gpulint is installed, as a repository of its own."""
+    """The installed parts of gpulint, as a repository."""
     copy = tmp_path_factory.mktemp("source") / "gpulint"
     copy.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE", "setup.py", ".pre-commit-hooks.yaml", "action.yml"):
@@ -43,7 +43,7 @@ def _commit(directory: Path) -> None:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """A repository with a file that has a finding, one that has none, and one that the settings leave out."""
+    """A repository with a file with a finding, a file without one, and an excluded file."""
     directory = tmp_path / "program"
     (directory / "old").mkdir(parents=True)
     (directory / "gpulint.toml").write_text("extend-exclude = ['old']\n")
@@ -83,7 +83,7 @@ def test_the_action_installs_itself_annotates_and_writes_sarif(source: Path, pro
     temporary = tmp_path / "runner"
     temporary.mkdir()
     outputs = tmp_path / "outputs"
-    for name in ("gpulint", "pip", "sitecustomize", "shutil", "venv"):  # a pull request may bring what Python looks for
+    for name in ("gpulint", "pip", "sitecustomize", "shutil", "venv"):  # what Python may look for
         (program / f"{name}.py").write_text("raise SystemExit('imported from the checkout')\n")
 
     def run(name: str) -> subprocess.CompletedProcess[str]:
@@ -121,3 +121,11 @@ def _expanded(text: str, known: dict[str, str]) -> str:
 def test_no_step_of_the_action_puts_inputs_into_its_script() -> None:
     steps: list[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
     assert not [step["name"] for step in steps if "${{" in step.get("run", "")]
+
+
+def test_the_workflow_runs_the_oldest_and_the_newest_python() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    classifiers = re.findall(
+        r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    )
+    assert workflow["jobs"]["python"]["strategy"]["matrix"]["python"] == [classifiers[0], classifiers[-1]]

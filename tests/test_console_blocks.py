@@ -1,4 +1,4 @@
-"""What the documentation says that a command prints, it prints. A line `…` stands for any lines."""
+"""Commands print what the documentation shows. A line `…` matches any lines."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"`([\w/]+\.(?:py|toml))`[^`]*\n\n```(?:python|toml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-"""A file that a page shows: its name stands in the sentence before it."""
+"""A file that a page shows; the sentence before it has its name."""
 
 
 class Shown(NamedTuple):
-    """A command and the output that a page shows of it."""
+    """A command, with the output that a page shows."""
 
     page: Path
     command: str
@@ -28,7 +28,7 @@ class Shown(NamedTuple):
 
 
 def shown() -> list[Shown]:
-    """Commands that print the same on every machine: not those that run programs or look at the machine."""
+    """Commands with the same output on every machine: not those that run programs or examine the machine."""
     demo = re.search(r"^demo:.*\n\t@\$\(BIN\)/(.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert demo is not None
     found = []

@@ -118,7 +118,7 @@ def test_globs_find_what_pythons_glob_finds(
     assert len(paths) == len(expected)
 
 
-def test_globs_are_expanded_and_missing_paths_said(tree: Path) -> None:
+def test_globs_are_expanded_and_missing_paths_reported(tree: Path) -> None:
     assert found(tree, str(tree / "*.py")) == ["a.py"]
     with pytest.raises(MissingPath):
         found(tree, str(tree / "nowhere.py"))

@@ -27,14 +27,14 @@ NAMES = [f"{program.name}-{spelled.spelling}" for program, spelled in CASES]
 
 
 class Reported(NamedTuple):
-    """A finding, as far as the fixtures say anything about it."""
+    """A finding, reduced to what the fixtures state."""
 
     place: Expectation
     message: str
 
 
 def difference(expected: Iterable[Expectation], reported: Iterable[Reported], modules: Mapping[str, str]) -> list[str]:
-    """One line for each finding that is missing or extra, with the row of the program that it is about."""
+    """A line for each missing or extra finding, with its row of the program."""
     wanted = set(expected)
     messages = {finding.place: finding.message for finding in reported}
     lines = []
@@ -53,7 +53,7 @@ def write(spelled: Spelled, directory: Path) -> None:
 
 
 def check(directory: Path, select: str | None) -> dict[str, list[Reported]]:
-    """What `gpulint check` reports below a directory, by the first part of the files' paths."""
+    """The findings of `gpulint check` below a directory, by the first part of the files' paths."""
     command = [
         sys.executable,
         "-m",
@@ -80,7 +80,7 @@ def check(directory: Path, select: str | None) -> dict[str, list[Reported]]:
 
 @pytest.fixture(scope="session")
 def findings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Reported]]:
-    """What gpulint reports for each selected case, by the case's name. Found once for all processes of a test run."""
+    """The findings of each selected case, by its name. Computed once for all processes of a test run."""
     selected = {item.callspec.id for item in request.session.items if hasattr(item, "callspec")}
     if not hasattr(request.config, "workerinput"):
         return found_in(selected, tmp_path_factory)

@@ -1,4 +1,4 @@
-"""A small budget of what nobody would write; `benchmarks/fuzz.py` has a large one."""
+"""A small budget of improbable input; `benchmarks/fuzz.py` has a large one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rooms of the code: no import goes in a circle, none goes against the flow, the engine names no library."""
+"""The rooms of the code: no import cycle, no import against the flow, and no library named in the engine."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _imported(node: ast.AST, package: list[str]) -> Iterator[str]:
 
 @cache
 def imports() -> dict[str, set[str]]:
-    """What each module imports: at the top, inside functions and under TYPE_CHECKING."""
+    """The imports of each module: at the top, inside functions and under TYPE_CHECKING."""
     graph = {}
     for name, path in modules().items():
         package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]

@@ -65,7 +65,7 @@ def test_results_can_be_pickled() -> None:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Programs that are reported for a helper, that yield to one another, and that silence what is found."""
+    """Programs that cause findings in a helper, yield to one another, and suppress findings."""
     monkeypatch.chdir(tmp_path)
     filler = "# " + "x" * 98 + "\n"
     (tmp_path / "gpulint.toml").write_text("[lint.per-file-ignores]\n'ignored.py' = ['GPU101']\n")
@@ -107,6 +107,6 @@ def test_check_paths_gives_what_the_command_gives_whoever_does_the_work(project:
     assert min(asked) > 3
 
 
-def test_a_path_that_is_not_there_is_said() -> None:
+def test_a_missing_path_is_reported() -> None:
     with pytest.raises(MissingPath):
         gpulint.check_paths([os.path.join("no", "where.py")])

@@ -2,7 +2,8 @@
 
 A heading starts a test; its code blocks are one program. Where a heading has others below it, its blocks begin each of
 their programs. A block after a line such as `` `helpers.py`: `` is that file, the others are parts of `main.py`.
-Comments say what to expect:
+`requirements.txt` and `pyproject.toml` set the TensorFlow release, which is otherwise `TARGET`. Comments say what to
+expect:
 
 * `reveal_value(x)  # revealed: 1 | 2`: what `x` stands for there, as `gpulint.analysis.queries.descriptions` words it;
   where the row is reached several times with different values, they are separated by `, then `;
@@ -14,6 +15,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,10 +40,10 @@ from tests.programs import EXPECT
 ROOT = Path(__file__).parent / "mdtest"
 
 TARGET = "2.21"
-"""The TensorFlow release that the programs are for."""
+"""The TensorFlow release that programs without requirements are for."""
 
 _HEADING = re.compile(r"^(?P<level>#+) +(?P<title>.+?) *$")
-_FILE = re.compile(r"^`(?P<name>[\w/]+\.py)`:$")
+_FILE = re.compile(r"^`(?P<name>[\w/]+\.py|requirements\.txt|pyproject\.toml)`:$")
 _REVEAL = re.compile(r"reveal_value\(.*\)\s*#\s*revealed: (?P<text>.+?)\s*$")
 
 
@@ -66,14 +68,16 @@ def headings_of(path: Path) -> Iterator[Heading]:
         if in_code and line.startswith("```"):
             in_code, name = False, "main.py"
         elif in_code:
+            assert not line.startswith(("## ", "### ")), f"{path}: a code block is not closed before {line!r}"
             heading.files.setdefault(name, []).append(line)
-        elif line.startswith("```py"):
+        elif line.startswith("```"):
             in_code = True
         elif match := _FILE.match(line):
             name = match["name"]
         elif match := _HEADING.match(line):
             yield heading
             heading = Heading(len(match["level"]), match["title"], {})
+    assert not in_code, f"{path}: the last code block is not closed"
     yield heading
 
 
@@ -99,7 +103,7 @@ CASES = [
 
 
 class Revealing(Libraries):
-    """The libraries, and `reveal_value`, which notes what it is given."""
+    """The libraries, and `reveal_value`, which records its argument."""
 
     def __init__(self, machine: Machine, revealed: dict[Site, list[str]]) -> None:
         super().__init__(machine)
@@ -115,7 +119,7 @@ class Revealing(Libraries):
 
 
 def revealed_in(files: dict[str, Source], project: Project) -> dict[tuple[str, int], str]:
-    """What `reveal_value` is given, by file and row."""
+    """The arguments of `reveal_value`, by file and row."""
     revealed: dict[Site, list[str]] = {}
     plan = analyse(files["main.py"], project, TARGET, libraries=lambda machine: Revealing(machine, revealed))
     plan.release()
@@ -128,7 +132,7 @@ def revealed_in(files: dict[str, Source], project: Project) -> dict[tuple[str, i
 
 
 def test_there_are_many_cases() -> None:
-    assert len(CASES) >= 1460
+    assert len(CASES) >= 2100
 
 
 def test_a_file_is_read_as_documented(tmp_path: Path) -> None:
@@ -166,7 +170,10 @@ def test_program(case: Case, tmp_path: Path) -> None:
         if (match := EXPECT.search(line))
         for code in match["codes"].split(",")
     }
-    finder = SettingsFinder(Settings(root=str(tmp_path), lint=LintSettings(select=("ALL",)), target_tensorflow=TARGET))
-    findings = findings_of(Checker(finder, Catalogue(PACK)).check([str(tmp_path / name) for name in case.files]))
+    modules = [str(tmp_path / name) for name in case.files if name.endswith(".py")]
+    settings = Settings(root=str(tmp_path), lint=LintSettings(select=("ALL",)))
+    if len(modules) == len(case.files):
+        settings = replace(settings, target_tensorflow=TARGET)
+    findings = findings_of(Checker(SettingsFinder(settings), Catalogue(PACK)).check(modules))
     found = {(str(Path(one.span.path).relative_to(tmp_path)), one.span.row, one.code) for one in findings}
     assert found == expected

@@ -1,4 +1,4 @@
-"""The site: what is generated is whole, links lead somewhere, and the generator builds it where it is installed."""
+"""The site: generated pages are complete, links have targets, and the site generator builds it if it is installed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_index_has_each_rule_in_its_family(rule: type[Rule]) -> None:
     assert heading.endswith(f"({rule.code[:4]}xx)")
 
 
-def test_every_setting_is_told_of_with_an_example_that_loads() -> None:
+def test_every_setting_is_reported_with_an_example_that_loads() -> None:
     sections = dict(re.findall(r"^### `([^`]+)`\n(.*?)(?=^##|\Z)", PAGES["settings.md"], re.DOTALL | re.MULTILINE))
     assert sections.keys() - {"extend"} == {option.full for option in OPTIONS}
     for option in OPTIONS:
@@ -77,7 +77,7 @@ def test_every_setting_is_told_of_with_an_example_that_loads() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_option_of_a_command_is_told_of(name: str) -> None:
+def test_every_option_of_a_command_is_reported(name: str) -> None:
     section = PAGES["command-line.md"].partition(f"\n## gpulint {name}\n")[2].partition("\n## ")[0]
     command = main.get_command(click.Context(main), name)
     assert command is not None and section

@@ -1,4 +1,4 @@
-"""The fixture programs as a collection: enough of them, enough silent ones, every directive understood."""
+"""The fixture programs as a collection: enough programs, enough silent ones, no unknown directive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`import gpulint`: the names that are promised, with their signatures, and nothing that it does to the process."""
+"""`import gpulint`: the promised names with their signatures, and no effects on the process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PINNED = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros
 
 
 def described(name: str, value: object) -> list[str]:
-    """A public name with what its users can depend on."""
+    """A public name, with what its users can rely on."""
     if is_dataclass(value) and isinstance(value, type):
         return [f"class {name}", *(f"    {one.name}: {one.type}" for one in fields(value))]
     if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
@@ -40,7 +40,7 @@ def described(name: str, value: object) -> list[str]:
 
 
 def test_the_public_api_is_as_promised() -> None:
-    """A change here is a change for every program that uses gpulint: it belongs in CHANGELOG.md."""
+    """A change here affects every program that uses gpulint: add it to CHANGELOG.md."""
     names = [name for name in gpulint.__all__ if name != "KerasCallback"]  # its base is Keras's
     lines = [line for name in names for line in described(name, getattr(gpulint, name))]
     assert "\n".join(lines) + "\n" == SNAPSHOT.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Configuration files: which one counts, and what is said of a wrong one."""
+"""Configuration files: which one applies, and the errors for a wrong one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a wheel is built from, and what package indexes show."""
+"""The modules of a compiled wheel, and the text on package indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The other spellings of a program say the same thing on the same rows."""
+"""The other spellings of a program mean the same on the same rows."""
 
 from __future__ import annotations
 
@@ -91,15 +91,14 @@ def test_every_spelling_compiles_and_keeps_its_rows(program: Program) -> None:
 
 
 def _is_gone(node: ast.Import | ast.ImportFrom) -> bool:
-    """Whether an import is of something that TensorFlow no longer has."""
+    """Whether an import is of a removed name."""
     module = node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name
     parts = f"{module}.{node.names[0].name}".split(".")
     return any(since(".".join(parts[:length])) for length in range(2, len(parts) + 1))
 
 
 def imports_of_tensorflow() -> list[str]:
-    """Each distinct import of TensorFlow or Keras that the programs and their spellings hold, but those that import
-    what is gone."""
+    """Each distinct import of TensorFlow or Keras in the programs and their spellings, except of removed names."""
     found = set()
     for program in PROGRAMS:
         for spelled in spellings(program):

@@ -1,4 +1,4 @@
-"""What gpulint does within the limits of Windows, which `tests.windows` sets here."""
+"""gpulint within the limits of Windows, as imposed by `tests.windows`."""
 
 from __future__ import annotations
 

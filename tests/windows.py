@@ -32,7 +32,7 @@ LARGEST_STACK = 256 * 1024 * 1024
 
 
 def limit() -> None:
-    """Limit this process."""
+    """Impose the limits on this process."""
     for name in LIBRARIES:
         importlib.import_module(name)
     for name in MISSING_MODULES:

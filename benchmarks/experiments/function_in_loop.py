@@ -1,7 +1,7 @@
-"""What does a ``tf.function`` made anew each step cost against one made once?
+"""What does a ``tf.function`` that is created in each step cost, compared with one that is created once?
 
-Measured on TensorFlow 2.21, 2 cores: one trace a step and 11–20 times the time of one made once; that is 11
-times slower than running the same step eagerly.
+Measured on TensorFlow 2.21, 2 cores: one trace per step and 11–20 times the time of one that is created once; that is
+11 times slower than running the same step eagerly.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def outcome(
     try:
         for x, y in data:
             step(x, y)
-    except Exception as error:  # whatever it is, it is the answer
+    except Exception as error:  # any error is a result
         return f"{type(error).__name__}: {_gist(str(error))}"
     copies = {type(variable.value).__name__ for variable in model.variables}
     return f"passes ({', '.join(sorted(copies))})"

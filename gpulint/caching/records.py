@@ -132,15 +132,17 @@ def of_result(result: CheckResult) -> Plain:
         {path: sorted(programs) for path, programs in result.programs.items()},
         result.files,
         result.analysed,
+        result.using,
         sorted(result.stopped),
         list(result.withheld.items()),
         list(result.targets.items()),
+        result.notes,
     ]
 
 
 def to_result(plain: Plain, files: Collection[str]) -> CheckResult:
     """The result of a run over `files`, as the user gave them. Raises Malformed, also for a finding in another file."""
-    found, silenced, programs, number, analysed, stopped, withheld, targets = _list(plain, 8)
+    found, silenced, programs, number, analysed, using, stopped, withheld, targets, notes = _list(plain, 10)
     if type(programs) is not dict:
         raise Malformed
     result = CheckResult(
@@ -152,10 +154,12 @@ def to_result(plain: Plain, files: Collection[str]) -> CheckResult:
         programs={_text(path): set(_several(several, _text)) for path, several in programs.items()},
         files=_integer(number),
         analysed=_integer(analysed),
+        using=_integer(using),
         remembered=_integer(analysed),
         stopped=_to_stopped(stopped),
         targets={_to_target(target): _integer(count) for target, count in (_list(each, 2) for each in _list(targets))},
         withheld={_text(code): _integer(count) for code, count in (_list(each, 2) for each in _list(withheld))},
+        notes=_several(notes, _text),
     )
     reported = {one.span.path for one in (*result.findings, *(one.finding for one in result.suppressed))}
     if not set(files).issuperset(reported.union(result.programs, *result.programs.values())):
@@ -188,6 +192,7 @@ def of_examined(one: Examined) -> Plain:
         sorted(one.elsewhere),
         [_of_finding(finding) for finding in one.unreadable],
         one.analysed,
+        one.uses,
         one.target,
         sorted(one.stopped),
         [[path, *(list(map(_of_fields, each)) for each in comments)] for path, comments in one.comments.items()],
@@ -197,8 +202,8 @@ def of_examined(one: Examined) -> Plain:
 def to_examined(plain: Plain, known: Collection[str]) -> Examined:
     """`known` are the files that the result was computed from: a finding or comment in another one raises Malformed.
     Paths are absolute."""
-    path, candidates, called, passed, reached, elsewhere, unreadable, analysed, target, stopped, comments = _list(
-        plain, 11
+    path, candidates, called, passed, reached, elsewhere, unreadable, analysed, uses, target, stopped, comments = _list(
+        plain, 12
     )
     made = Examined(
         _text(path),
@@ -209,6 +214,7 @@ def to_examined(plain: Plain, known: Collection[str]) -> Examined:
         set(_several(elsewhere, _text)),
         _several(unreadable, _to_finding),
         analysed=_integer(analysed),
+        uses=_flag(uses),
         target=_optional(target, _to_target),
         stopped=_to_stopped(stopped),
         comments={

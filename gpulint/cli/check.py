@@ -201,7 +201,7 @@ def command(
             sys.exit(failed)
         gates = Gates.of(choices, settings)
         if given and gates.reason is not None:
-            raise UserError("--add-ignore: standard input is no file that comments can be written to")
+            raise UserError("--add-ignore: comments cannot be written to standard input")
         project = Project.of(finder, paths, () if given else files)
         checked, outcome = check(files, {}), None
         if diff or fixing:
@@ -264,11 +264,11 @@ def command(
         fixes.enumerate_fixed(outcome)
     _tell_faults(result, verbose)
     if not quiet:
-        options.say_each(check.notes)
+        options.say_each(result.notes)
         options.say_each(_moved(finder.of_file(path) for path in files or ["."]))
         options.say_each((*finder.notes, *(check.cache.refusals if check.cache is not None else ())))
     if verbose:
-        speaking = f"{result.analysed} that use TensorFlow"
+        speaking = f"{result.using} that use TensorFlow, {result.analysed} that mention it"
         fresh = result.analysed - result.remembered
         options.say(f"{result.files} files, {speaking}, {fresh} analysed in this run")
         for trouble in check.cache.troubles if check.cache is not None else ():

@@ -46,7 +46,9 @@ def _shapes(
         name, equals, sizes = value.partition("=")
         words = [word.strip() for word in sizes.split(",")]
         if not name or not equals or not all(word == "?" or (word.isdecimal() and int(word)) for word in words):
-            raise click.BadParameter(f"{value!r} is no shape: write NAME=32,128, with ? for a dimension to leave open")
+            raise click.BadParameter(
+                f"{value!r} is not a shape: write NAME=32,128, with ? for a dimension to leave open"
+            )
         found[name.strip()] = tuple(None if word == "?" else int(word) for word in words)
     return found
 
@@ -103,7 +105,7 @@ def command(
     """Estimate whether a training step fits on a GPU, up to which batch, and what bounds its speed, without that GPU.
 
     SCRIPT runs as `python SCRIPT ARGUMENTS…` would, on simulated GPUs, until its training step has been traced, and is
-    stopped before the step runs. A notebook (.ipynb) runs as `jupyter execute` would; options of gpulint stand before
+    stopped before the step runs. A notebook (.ipynb) runs as `jupyter execute` would; options of gpulint come before
     the script.
 
     Exit status: 0 the step fits on every GPU that --gpu names, 1 it does not fit on one of them, 2 wrong usage or an

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from io import StringIO, TextIOWrapper
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -82,7 +83,10 @@ class _Commands(click.Group):
 
             if near := get_close_matches(args[0], COMMANDS, 1):
                 ctx.fail(f"there is no command '{args[0]}'; did you mean '{near[0]}'?")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and command.context_settings.get("allow_interspersed_args", True):
+            _refuse_names_of_files(ctx, rest)
+        return name, command, rest
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -101,6 +105,16 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, text in COMMANDS.items() if name != "explain"])
+
+
+def _refuse_names_of_files(ctx: click.Context, words: Sequence[str]) -> None:
+    """Refuse an option that is also the name of a file here.
+
+    `gpulint check *` and pre-commit pass file names without `--` before them: a repository could name a file `--trust`.
+    """
+    for word in takewhile(lambda word: word != "--", words):
+        if word.startswith("-") and word != "-" and os.path.lexists(word):
+            ctx.fail(f"'{word}' is an option and a file here: write './{word}' for the file, or rename it")
 
 
 def _prepare_streams() -> None:

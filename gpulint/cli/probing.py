@@ -72,7 +72,7 @@ def probed(
         else:
             path, worker = capture_of(capture_path or f"{temporary}/", environment)
             if worker is None and capture_path and os.path.dirname(path) == os.path.abspath(capture_path):
-                options.say(f"nothing says which worker this is; its capture is {path}")
+                options.say(f"the environment does not say which worker this is; its capture is {path}")
             ended = launch.run(
                 command(path),
                 capture_path=path,
@@ -89,7 +89,7 @@ def probed(
     for fault in faults:
         options.say(fault)
     if traces and not os.listdir(traces):
-        options.say("no profile was made: no training step after the warm-up was seen")
+        options.say("no profile was written: there was no training step after the warm-up")
     return capture
 
 

@@ -52,5 +52,5 @@ def command(
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or not 0 < int(port) < 65536:
-        raise UserError(f"--tcp {text}: `{port}` is no port")
+        raise UserError(f"--tcp {text}: `{port}` is not a port")
     return host or "127.0.0.1", int(port)

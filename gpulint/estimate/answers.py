@@ -10,7 +10,7 @@ from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
 from gpulint.estimate.memory.figures import Figures, Groups, steady
 
 TRIES = 6
-"""Batch sizes that are played while the largest is searched."""
+"""Number of batch sizes that are simulated in search of the largest."""
 
 FAR = 2
 """Times a batch that was played from which another is played by itself."""
@@ -23,7 +23,7 @@ Remedy = Literal["mixed precision", "recompute", "accumulate", "XLA"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of the program, with the bytes that it gives back at the peak of this step."""
+    """A change of the program, with the bytes that it saves at the peak of this step."""
 
     remedy: Remedy
     bytes: int
@@ -118,13 +118,13 @@ def largest_batch(step: StepGraph, doubled: StepGraph | None, limit: int) -> int
 
 
 def changes(step: StepGraph, doubled: StepGraph | None, now: Figures) -> list[Change]:
-    """What would give memory back, the most first."""
+    """Changes that would save memory, the largest saving first."""
     found = [*_mixed(step, now), *_recomputed(step, now), *_accumulated(step, doubled, now)]
     return sorted((one for one in found if one.bytes > 0), key=lambda one: -one.bytes)
 
 
 def _mixed(step: StepGraph, now: Figures) -> Iterator[Change]:
-    """The step as it would be under `mixed_float16`."""
+    """The step under `mixed_float16`."""
     if step.precision == "float32":
         peak = steady(halved(step)).peak
         yield Change("mixed precision", now.steady.peak - peak, "layers compute in 16 bits, normalization in 32")

@@ -18,7 +18,7 @@ DEFAULTS = ("T4", "L4", "A10G", "A100-40GB", "A100-80GB", "H100")
 """Cards of the report where none is named and this machine has none: those that clouds rent out most."""
 
 FIELDS = ("memory", "tflops", "tf32", "half", "float64", "bandwidth", "cache", "link", "host")
-"""What a card by numbers can have; `memory` is required."""
+"""Fields of a card by numbers; `memory` is required."""
 
 _SIZES = ("memory", "cache")
 
@@ -124,7 +124,7 @@ def by_numbers(words: list[str]) -> Card:
         try:
             values[field] = in_bytes(value) if field in _SIZES else float(value)
         except ValueError as error:
-            why = str(error) if field in _SIZES else f"{value!r} is no number"
+            why = str(error) if field in _SIZES else f"{value!r} is not a number"
             raise UnknownCard(f"{field}: {why}") from None
         if not 0 < values[field] < math.inf:
             raise UnknownCard(f"{field}: {value} is not above zero")

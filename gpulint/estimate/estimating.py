@@ -65,7 +65,7 @@ def _fits(found: Figures, limit: int) -> Fits:
 
 
 def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str]]:
-    """Who holds the memory at the peak, by line, layer and group, the most first; and the sums by group."""
+    """What holds the memory at the peak, by line, layer and group, the largest first; and the sums by group."""
     groups = Groups(step)
     held: Counter[tuple[str, int, int | None, str, str]] = Counter()
     by_group: Counter[str] = Counter()
@@ -81,4 +81,4 @@ def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str
 
 def _sentence(change: Change, found: Figures) -> str:
     share = percent(change.bytes / found.steady.peak) if found.steady.peak else ""
-    return f"{_REMEDIES[change.remedy]} gives back {in_words(change.bytes)} ({share}): {change.assumption}"
+    return f"{_REMEDIES[change.remedy]} saves {in_words(change.bytes)} ({share}): {change.assumption}"

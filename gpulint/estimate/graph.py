@@ -1,4 +1,4 @@
-"""The graph of one training step as values: what the child traced, and what the models of memory and time read."""
+"""The graph of one training step as values, which the child traces, and from which memory and time are computed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WIDTHS: Mapping[str, int] = {
 
 
 INPUTS = frozenset({"IteratorGetNext", "OptionalGetValue"})
-"""Operations that give a batch out of an iterator."""
+"""Operations that read a batch from an iterator."""
 
 
 SMALL = frozenset(
@@ -212,7 +212,7 @@ class StepGraph:
 
     @classmethod
     def loads(cls, text: str) -> StepGraph:
-        """Reads what `dumps` wrote. Raises ValueError for anything else."""
+        """Read the output of `dumps`. Raises ValueError for anything else."""
         try:
             value = json.loads(text)
             if value["version"] != VERSION:

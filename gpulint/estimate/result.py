@@ -16,7 +16,7 @@ from gpulint.probe.capture.records import Where
 from gpulint.probe.report import located
 
 MOST_UNSIZED = 0.01
-"""Share of operations of unknown shape from which nothing is said of larger batches."""
+"""Share of operations of unknown shape from which larger batches are left out of the report."""
 
 Fits = Literal["yes", "no", "unknown"]
 
@@ -57,7 +57,7 @@ class Memory:
     holders: Sequence[Holder] = ()
     curve: Sequence[Moment] = ()
     changes: Sequence[str] = ()
-    """What to change first, with the bytes that it gives back, in sentences."""
+    """What to change first, with the bytes that this saves, as sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class OnCard:
     active: str
     """What bounds the step, as a sentence."""
     remarks: Sequence[str]
-    """What would cost or bring nothing, and what more GPUs bring, as sentences."""
+    """Changes that would cost or gain nothing, and the gain of more GPUs, as sentences."""
     memory: Memory | None = None
 
 

@@ -55,6 +55,8 @@ class Examined:
     unreadable: list[Finding] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     analysed: int = 0
+    uses: bool = False
+    """Whether the file imports TensorFlow: others that are analysed only mention it."""
     target: Target | None = None
     """The release that the file was checked for, None for a file that is not about TensorFlow."""
     stopped: set[tuple[str, Site]] = field(default_factory=set)

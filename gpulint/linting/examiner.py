@@ -106,6 +106,7 @@ class Examiner:
             part.comments[path] = self._workspace.comments(path)
         if self._screen.is_relevant(programs.main):
             part.analysed, part.target = 1, self._files.target(path)
+            part.uses = self._screen.uses(programs.all)
             for source in programs.all:
                 self._check_program(part, source, reports)
         elif programs.main.cells is None and programs.main.blocks is None:

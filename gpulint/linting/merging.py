@@ -65,8 +65,9 @@ class Merger:
             found += map(self._displayed, part.unreadable)
             result.errors += part.errors
             result.analysed += part.analysed
-            if part.target is not None:
-                result.targets[part.target] = result.targets.get(part.target, 0) + part.analysed
+            if part.target is not None and (part.uses or part.candidates):
+                result.using += 1
+                result.targets[part.target] = result.targets.get(part.target, 0) + 1
             result.stopped |= part.stopped
             comments |= part.comments
         by_file, result.withheld = self._reported(ordered, comments)
@@ -86,6 +87,7 @@ class Merger:
         result.suppressed = [
             one._replace(finding=replace(one.finding, fingerprint=digests[one.finding])) for one in result.suppressed
         ]
+        result.notes = [*self._catalogue.notes]
         return result
 
     def _reported(

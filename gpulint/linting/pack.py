@@ -153,7 +153,7 @@ def _imported(name: str) -> ModuleType:
 
 def _folder(path: str) -> Iterator[ModuleType]:
     if not os.path.isdir(path):
-        raise NoFolder(f"rule-paths: {path} is no directory")
+        raise NoFolder(f"rule-paths: {path} is not a directory")
     for directory, directories, files in os.walk(path):
         directories.sort()
         for file in sorted(files):

@@ -22,8 +22,9 @@ class CheckResult:
 
     `stopped` are the bounds of the analysis that were reached, each with the function around it. `programs` are, by
     path, the checked files that decide the findings of a file: itself and those that import it. Of the number of
-    `files`, `analysed` are about TensorFlow; the results of `remembered` ones came from the cache. `withheld` is, by
-    code, the number of findings that are not shown because they depend on a TensorFlow release which is not known.
+    `files`, `analysed` mention TensorFlow; the results of `remembered` ones came from the cache. The number `using` it
+    import it or have a finding. `withheld` is, by code, the number of findings that are not shown because they depend
+    on a TensorFlow release which is not known.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -32,8 +33,11 @@ class CheckResult:
     programs: dict[str, set[str]] = field(default_factory=dict)
     files: int = 0
     analysed: int = 0
+    using: int = 0
     remembered: int = 0
     targets: dict[Target, int] = field(default_factory=dict)
-    """Number of files about TensorFlow for each release that they were checked for."""
+    """Number of files that use TensorFlow for each release that they were checked for."""
     stopped: set[tuple[str, Site]] = field(default_factory=set)
     withheld: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    """What the settings ask for in vain, one line each."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gpulint.analysis import Project
 from gpulint.analysis.project.call_graph import imported_paths
 from gpulint.linting.files import Files
 from gpulint.sources.source import Source
+from gpulint.syntax.outline import all_imports
 
 MAX_ASKED = 24
 """Maximum number of files, imported by one that does not mention TensorFlow, whose imports are followed."""
@@ -22,6 +23,9 @@ _CALLS = re.compile(rb"^(?:[\w.]+ *= *)?[\w.]+\(", re.MULTILINE)
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from|import)[ \t](?:[\w, \t]*?\b)??(?:\w*keras\w*|tensorflow\w*|tf_\w+|horovod)\b", re.MULTILINE
 )
+
+_LIBRARY = re.compile(r"\w*keras\w*|tensorflow\w*|tf_\w+|horovod")
+"""TensorFlow, or a package built on it."""
 
 
 def runs_something(data: bytes) -> bool:
@@ -46,6 +50,17 @@ def _sets_up(data: bytes) -> bool:
     return named and any(word in data for word in (b"environ", b"putenv", b"%env", b"export"))
 
 
+def _imports_it(source: Source) -> bool:
+    """Whether a program imports TensorFlow or a package built on it; strings do not count."""
+    if not mentions_tensorflow(source.data):
+        return False
+    imports = all_imports(source.text)
+    if imports is None:
+        return imports_tensorflow(source.data)
+    named = (name for one in imports for name in (*one.module.split("."), *one.names))
+    return any(map(_LIBRARY.fullmatch, named))
+
+
 class Screen:
     """Decides for each file of a run; `project` gives the project of a file."""
 
@@ -56,6 +71,11 @@ class Screen:
 
     def is_relevant(self, source: Source) -> bool:
         return mentions_tensorflow(source.data) or self._uses_tensorflow(source)
+
+    def uses(self, programs: Sequence[Source]) -> bool:
+        """Whether one of a file's programs imports TensorFlow or a package built on it, or runs something and imports a
+        file of the project that does."""
+        return any(map(_imports_it, programs)) or self._uses_tensorflow(programs[0])
 
     def forget(self, path: str) -> None:
         self._imports_tensorflow.pop(path, None)

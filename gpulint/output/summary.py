@@ -42,7 +42,7 @@ def _covered(result: CheckResult) -> Iterator[str]:
 
 def _use(result: CheckResult) -> str:
     uses = "uses" if result.files == 1 else "use"
-    return f"{result.analysed} of {number(result.files, 'file')} {uses} it"
+    return f"{result.using} of {number(result.files, 'file')} {uses} it"
 
 
 def _share(files: int) -> str:
@@ -87,7 +87,7 @@ def _found(result: CheckResult) -> str:
         return f"No findings, but {number(len(result.errors), 'internal error')}: not everything was checked."
     if not result.files:
         return "No Python files found."
-    if not result.findings and not result.analysed:
+    if not result.findings and not result.using:
         return f"{_use(result).removesuffix('it')}TensorFlow."
     if not result.findings:
         return "All checks passed!"

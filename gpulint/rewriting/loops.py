@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections import Counter, defaultdict
 from typing import NamedTuple
 
@@ -42,6 +43,53 @@ def made_for(draft: Draft, loop: ir.For) -> ir.Call | None:
     uses = draft.once(_mentions, None)[name.id]
     made = makers[0].value if len(makers) == 1 and isinstance(makers[0], ir.Assign) else None
     return made if uses == 2 and isinstance(made, ir.Call) else None
+
+
+def demand_passed_on(draft: Draft, loop: ir.For) -> None:
+    """Raise Refused unless the body of a loop only passes the elements on to functions of the program, or to methods.
+
+    Elements of a distributed dataset have no shape and no values: library functions and operators reject them.
+    """
+    targets = loop.target
+    if isinstance(loop.iterable, ir.Call) and draft.source(loop.iterable.function) == "enumerate":
+        targets = targets.elements[-1] if isinstance(targets, ir.Sequence_) else targets
+    elements = {one.id for one in within(targets) if isinstance(one, ir.Name)}
+    libraries = draft.once(_libraries, None)
+    for statement in loop.body:
+        for node in within(statement):
+            if isinstance(node, ir.Name) and node.id in elements and not _is_passed_on(draft, node, libraries):
+                raise Refused(f"the loop uses `{node.id}` as one tensor")
+
+
+def _is_passed_on(draft: Draft, node: ir.Node, libraries: frozenset[str]) -> bool:
+    """Whether an element, or a part of it, is an argument of a call of the program's own function or of a method."""
+    while (above := draft.parent(node)) is not None:
+        if isinstance(above, ir.Call):
+            name = above.function
+            while isinstance(name, ir.Attribute | ir.Subscript | ir.Call):
+                name = name.function if isinstance(name, ir.Call) else name.value
+            is_library = isinstance(name, ir.Name) and name.id in libraries
+            return node is not above.function and not is_library
+        is_part = isinstance(above, ir.Subscript) and node is above.value
+        if not is_part and not isinstance(above, ir.Argument | ir.Sequence_ | ir.Starred):
+            return False
+        node = above
+    return False
+
+
+def _libraries(draft: Draft, nothing: None) -> frozenset[str]:
+    """Names of modules that a file imports, of what it imports from array libraries, and of Python's functions."""
+    nodes = [one for statement in draft.module.body for one in within(statement)]
+    modules = {
+        alias or name.partition(".")[0] for one in nodes if isinstance(one, ir.Import) for name, alias in one.names
+    }
+    functions = {
+        alias or name
+        for one in nodes
+        if isinstance(one, ir.ImportFrom) and one.module.partition(".")[0] in ("keras", "numpy", "tensorflow")
+        for name, alias in one.names
+    }
+    return frozenset({*modules, *functions, *dir(builtins)})
 
 
 def _mentions(draft: Draft, nothing: None) -> Counter[str]:

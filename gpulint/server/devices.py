@@ -78,7 +78,7 @@ class Devices:
         return None
 
     def _replicas(self, strategy: Strategy) -> str:
-        return f"{replicated(strategy)}, made at {self._place(strategy.site)}"
+        return f"{replicated(strategy)}, created at {self._place(strategy.site)}"
 
     def _manner(self, where: Where) -> str:
         """Whether the place is compiled or eager, and on which condition it is reached."""

@@ -157,7 +157,7 @@ class AnalysisProcess:
             return Superseded()
         limits = job.at.limits if job.at is not None else Limits(0, 0)
         if isinstance(error, TimeoutError | asyncio.TimeoutError):
-            reason = f"nothing came of it in {LONGEST * limits.seconds} seconds"
+            reason = f"there was no result within {LONGEST * limits.seconds} seconds"
         else:
             reason = how_it_died(status, limits)
         return Died(job.at.path if job.at is not None else "", f"{reason}; it was not checked")

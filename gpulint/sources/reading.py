@@ -20,12 +20,12 @@ def read_file(path: str | os.PathLike[str], limit: int = PROJECT_FILE_BYTES, set
     `strerror`, for a larger file and for anything but a regular file.
     """
     try:
-        _require_regular(os.stat(path))  # opening a device can have side effects
+        _require(os.stat(path), stat.S_IFREG)  # opening a device can have side effects
         handle = os.open(path, os.O_RDONLY | _FLAGS)
     except ValueError as error:  # a NUL in the path
         raise OSError(errno.EINVAL, str(error)) from None
     with open(handle, "rb") as file:
-        _require_regular(status := os.fstat(handle))
+        _require(status := os.fstat(handle), stat.S_IFREG)
         size = status.st_size
         data = file.read(min(limit or size, size) + 1)  # read() allocates this much at once
         if len(data) > size:  # the file grows, or the system does not know its size
@@ -35,14 +35,30 @@ def read_file(path: str | os.PathLike[str], limit: int = PROJECT_FILE_BYTES, set
     return data
 
 
+def open_stream(path: str) -> int:
+    """A descriptor of the regular file or pipe at `path`. A named pipe that nobody writes to is at its end at once.
+
+    Raises OSError, also for a device, which may be endless.
+    """
+    try:
+        _require(os.stat(path), stat.S_IFREG, stat.S_IFIFO)
+        handle = os.open(path, os.O_RDONLY | _FLAGS)
+    except ValueError as error:  # a NUL in the path
+        raise OSError(errno.EINVAL, str(error)) from None
+    if hasattr(os, "set_blocking"):
+        os.set_blocking(handle, True)
+    return handle
+
+
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
 """A file that becomes a pipe between the two checks must not block either."""
 
 
-def _require_regular(status: os.stat_result) -> None:
-    if stat.S_ISDIR(status.st_mode):
+def _require(status: os.stat_result, *kinds: int) -> None:
+    kind = stat.S_IFMT(status.st_mode)
+    if kind == stat.S_IFDIR:
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(status.st_mode):
+    if kind not in kinds:
         raise OSError(errno.EINVAL, "not a regular file")
 
 

@@ -76,8 +76,8 @@ class HorovodUnpinned(Rule):
     is_performance = True
     in_graph_mode = True
     any_of_names = frozenset({"horovod"})
-    why = "every process uses the first GPU"
-    instead = "call `tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')` right after it"
+    why = "every process uses the first GPU, and the others idle"
+    instead = "call `tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')` right after `hvd.init()`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         started = [
@@ -100,7 +100,7 @@ class HorovodUnpinned(Rule):
         for event in started:
             yield Report(
                 event.site,
-                "processes are not pinned to one GPU each",
+                "Horovod processes are not pinned to one GPU each",
                 confidence=confidence(event.where),
                 unless=JustifyingComment((event.site,), frozenset({"cuda_visible_devices", "hip_visible_devices"})),
                 fix=None

@@ -64,7 +64,7 @@ class LateMultiworker(Rule):
     severity = Severity.ERROR
     any_of_names = CLUSTER_WORDS
     why = "it raises: collective operations must be configured at program start"
-    instead = "create the strategy first"
+    instead = "create the strategy right after the imports, before any tensor, dataset, model or optimizer"
 
     def __init__(self) -> None:
         self._made: set[Site] = set()

@@ -49,7 +49,8 @@ class SaveOnEveryWorker(Rule):
     ## What is not reported
     Writes under a condition, unless it is about steps, the workers were started under it, or the program ends with an
     error without it; callbacks that are passed to `fit` only under such a condition; paths that depend on the worker;
-    `BackupAndRestore`; programs with one worker.
+    `BackupAndRestore`; `ModelCheckpoint` and `TensorBoard` of Keras 2, which lets the chief write only; programs with
+    one worker.
 
     ## At run time
     The files that are written.
@@ -119,8 +120,8 @@ def _written_path(event: events.LibraryCalled | events.WeightsUsed) -> values.Va
 
 def _is_guarded_by_keras(event: events.Event, started: events.Event, plan: Plan) -> bool:
     """Whether Keras 2 lets only the chief of a strategy write to a callback's path (`distributed_file_utils`)."""
-    by_keras = isinstance(event, events.LibraryCalled) and event.name.endswith(".ModelCheckpoint")
-    return by_keras and isinstance(started, events.StrategyBuilt) and not plan.has_keras_3
+    by_keras = isinstance(event, events.LibraryCalled) and event.name.endswith((".ModelCheckpoint", ".TensorBoard"))
+    return by_keras and isinstance(started, events.StrategyBuilt) and not plan.runs_keras_3
 
 
 WRITERS = {

@@ -59,7 +59,7 @@ class TfConfigMissing(Rule):
     is_performance = True
     any_of_names = CLUSTER_WORDS
     why = "the strategy has one worker, so each machine trains its own model"
-    instead = "set TF_CONFIG before it is created, or pass a cluster resolver"
+    instead = "set `TF_CONFIG` before the strategy is created, or pass it a cluster resolver"
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
         if event.strategy.kind == "multi_worker" and _names_cluster(plan):

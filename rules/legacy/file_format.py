@@ -55,7 +55,7 @@ class FileFormat(Rule):
     any_of_names = frozenset(
         {".save(", ".save_weights", ".load_weights", "load_model", "save_model", "ModelCheckpoint", "save"}
     )
-    why = "Keras 3 raises ValueError, often after the whole training"
+    why = "Keras 3 raises ValueError, often only after the whole training"
     instead = "use a file name that ends in `.keras`"
 
     def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:

@@ -160,7 +160,7 @@ class RemovedApi(Rule):
             return "remove the parentheses: it is a property now"
         if (new := _new_method(event.name) or event.replacement) is not None:
             return f"use `{_short(new)}`"
-        return successor(event.name) or f"see the release notes of TensorFlow {event.since} for what took its place"
+        return successor(event.name) or f"look up its replacement in the release notes of TensorFlow {event.since}"
 
 
 def _module(name: str) -> str:

@@ -17,7 +17,7 @@ from gpulint.plugin import (
     possible,
 )
 from gpulint.plugin.facts import CLEARS_SESSION, RUNS_EAGERLY
-from gpulint.plugin.queries import are_few, callers, in_every_turn, is_sought, known, switched, symbol_of
+from gpulint.plugin.queries import are_few, callers, in_every_iteration, is_sought, known, switched, symbol_of
 from gpulint.plugin.symbols import Symbol, words
 from gpulint.plugin.words import MODEL_WORDS
 
@@ -78,7 +78,7 @@ class ModelInLoop(Rule):
     )
     all_of_name_sets = (MODEL_WORDS,)
     why = "the graphs of each model stay in memory with its variables"
-    instead = "reset the weights of one model, or run each iteration in a process of its own"
+    instead = "create one model and reset its weights, or run each iteration in a separate process"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         built = [
@@ -106,7 +106,7 @@ class ModelInLoop(Rule):
             is_in_function = (id(event.model), loop.site) in in_own_function
             if is_in_function:
                 freed = set()
-            if are_few(event.where.context.loops, FEW) or not in_every_turn(event, loop, built):
+            if are_few(event.where.context.loops, FEW) or not in_every_iteration(event, loop, built):
                 continue
             if (
                 is_sought(event, loop, built)

@@ -84,7 +84,7 @@ class PersistentTape(Rule):
                     "only one gradient is taken from a persistent tape",
                     why="" if all(_is_eager(use.where) for use in uses) else _TRACED,
                     confidence=confidence(uses[0].where),
-                    related=((uses[0].site, "the gradient"),),
+                    related=((uses[0].site, "the gradient is taken here"),),
                     fix=safe("Remove `persistent=True`", calls.without_argument, tape, "persistent"),
                 )
 

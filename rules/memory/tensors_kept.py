@@ -10,7 +10,7 @@ from gpulint.plugin.queries import (
     are_few,
     callers,
     goes_over_data,
-    in_every_turn,
+    in_every_iteration,
     is_endless,
     is_rare,
     iterated_sources,
@@ -122,7 +122,7 @@ class TensorsKept(Rule):
                 continue
             if are_few(event.where.context.loops) or is_rare(event.where, loop) or _is_limited(event, kept):
                 continue
-            if not in_every_turn(event, loop, kept):
+            if not in_every_iteration(event, loop, kept):
                 continue
             trains = loop.site in trained
             if _goes_once(event.where, loop, trained) or (not trains and _is_after_an_epoch(event.where)):

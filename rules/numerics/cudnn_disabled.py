@@ -47,7 +47,7 @@ class CudnnDisabled(Rule):
     is_performance = True
     any_of_names = frozenset({"LSTM", "GRU"})
     why = "every step of a sequence takes several kernel launches, not one launch for the whole sequence"
-    instead = "use the defaults; current Keras keeps the kernel with `dropout`, but not with `recurrent_dropout`"
+    instead = "use the defaults"
 
     def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
         kind = LAYERS.get(event.layer.library)
@@ -65,6 +65,7 @@ class CudnnDisabled(Rule):
                 yield Report(
                     event.site,
                     f"`{name}={_shown(losing[0])}` prevents the layer from using the cuDNN kernel",
+                    instead=KEEP[name],
                     confidence=confidence(event.where),
                 )
                 return
@@ -77,6 +78,16 @@ def _has_other_backend(plan: Plan) -> bool:
 
 
 LAYERS = {"tensorflow.keras.layers.LSTM": "LSTM", "tensorflow.keras.layers.GRU": "GRU"}
+
+KEEP = {
+    "activation": 'use `activation="tanh"`, the default',
+    "recurrent_activation": 'use `recurrent_activation="sigmoid"`, the default',
+    "use_bias": "use `use_bias=True`, the default",
+    "recurrent_dropout": "use `dropout` instead, with which current Keras keeps the kernel",
+    "unroll": "use `unroll=False`, the default",
+    "reset_after": "use `reset_after=True`, the default",
+}
+"""Argument → what keeps the kernel."""
 
 POSITIONS = {
     "activation": 1,

@@ -104,7 +104,7 @@ class Float16Output(Rule):
                 event.layer.site,
                 "the loss is computed from a float16 output",
                 confidence=confidence(event.layer.where),
-                related=((event.site, "here"),),
+                related=((event.site, "the loss is computed here"),),
                 fix=_fix(sites, plan) if alone else None,
             )
 

@@ -71,7 +71,7 @@ class Float64OnGpu(Rule):
     is_performance = True
     on_by_default = False
     any_of_names = frozenset({"float64", "set_floatx", "double"})
-    why = "float64 is up to twice as slow on a CPU, and far more on a GPU with few units for it"
+    why = "float64 takes up to twice as long on a CPU, and far longer on a consumer GPU"
     instead = "train in float32"
     cost = "about 2 × slower"
 

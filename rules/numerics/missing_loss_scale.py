@@ -79,8 +79,8 @@ class MissingLossScale(Rule):
     severity = Severity.ERROR
     is_performance = True
     any_of_names = POLICY_WORDS
-    why = "small gradients become zero in float16, and a LossScaleOptimizer always divides by its scale"
-    instead = "take the gradient of `optimizer.scale_loss(loss)`, and use a LossScaleOptimizer"
+    why = "small gradients become zero in float16, and a `LossScaleOptimizer` always divides by its scale"
+    instead = "take the gradient of `optimizer.scale_loss(loss)`, and apply it with a `LossScaleOptimizer`"
 
     def _applied(self) -> dict[Site, bool]:
         """Gradients that an optimizer applies, directly or summed in a variable → whether the optimizer scales them."""
@@ -113,8 +113,9 @@ class MissingLossScale(Rule):
             divided = by_scaling_optimizer and plan.runs_keras_3
             if by_scaling_optimizer is None or not (in_float16 or divided) or _may_be_scaled(event, plan):
                 continue
-            gradient = "a float16 gradient" if in_float16 else "a LossScaleOptimizer's gradient"
-            yield Report(event.site, f"{gradient} of an unscaled loss", confidence=confidence(event.where))
+            gradient = "float16 gradient" if in_float16 else "gradient for a `LossScaleOptimizer`"
+            message = f"{gradient}, of a loss that is not scaled"
+            yield Report(event.site, message, confidence=confidence(event.where))
 
 
 def _is_scaled(event: events.GradientTaken) -> bool:

@@ -58,13 +58,14 @@ class DiscardedTransformation(Rule):
         | {".shuffle(", ".skip(", ".take(", ".unbatch(", ".with_options("}
     )
     all_of_name_sets = (DATASET_WORDS,)
-    why = "methods of datasets return a new one; this line has no effect"
+    why = "each method returns a new dataset and leaves the old one as it is: this line has no effect"
     instead = "assign the result: `dataset = dataset.shuffle(…)`"
 
     def on_transformation_dropped(self, event: events.TransformationDropped, plan: Plan) -> Iterator[Report]:
         yield Report(
             event.site,
             f"the result of `{event.name}` is not used",
+            instead=f"assign the result: `dataset = dataset.{event.name}(…)`",
             confidence=confidence(event.where),
             fix=unsafe("Assign the result: the transformation then has an effect", calls.assigned, event.site),
         )

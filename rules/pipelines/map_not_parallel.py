@@ -126,7 +126,7 @@ def _without_prefetch(plan: Plan) -> Iterator[Report]:
                 last,
                 "the pipeline does not prefetch",
                 why="the next batch is prepared only when the step asks for it",
-                instead="end the pipeline with `.prefetch(tf.data.AUTOTUNE)`, or let TensorFlow prefetch",
+                instead="end the pipeline with `.prefetch(tf.data.AUTOTUNE)`, or let TensorFlow add it",
                 confidence=confidence(event.where),
                 happens_at=event.site,
                 related=((event.site, "training reads it here"),),
@@ -175,7 +175,9 @@ def _sequential(
         return None
     is_old = plan.release_of_target < pipelines.PARALLEL_MAPS
     return (
-        f"the map is sequential on TensorFlow {plan.target}" if is_old else "the map is sequential with these options"
+        f"`map` is sequential on TensorFlow {plan.target}"
+        if is_old
+        else "`map` is sequential with these dataset options"
     )
 
 

@@ -19,7 +19,7 @@ class PythonLoader(Rule):
     ## Why is this bad
     One thread decodes and augments every image. On two cores, `flow_from_directory` gives 130 to 170 images a second,
     `image_dataset_from_directory` 260 to 580, and more with more cores; rotations and shifts leave 42
-    (`benchmarks/experiments/python_loader.py`). An H200 trains a ResNet-50 with 700 a second.
+    (`benchmarks/experiments/python_loader.py`). An H200 trains a ResNet-50 on 700 images a second.
 
     ## Example
     ```python

@@ -70,7 +70,7 @@ class CrossDeviceOp(Rule):
             places = " and ".join(f"`{name}`" for name in sorted(homes))
             yield Report(
                 event.site,
-                f"inputs live on {places}",
+                f"inputs of this operation are on different GPUs: {places}",
                 confidence=confidence(event.where),
                 related=tuple((value.site, f"on `{name}`") for name, value in sorted(homes.items())),
                 supersedes=scopes,

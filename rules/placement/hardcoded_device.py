@@ -40,8 +40,9 @@ class HardcodedDevice(Rule):
     any the work silently moves to the CPU (soft placement, TensorFlow 2.16 to 2.21). Where the block only builds Keras
     layers or models, their variables are created on that GPU, but the layers compute where the model is called: on the
     first GPU, which copies the weights in every step.
-    A strategy with one GPU has one replica and costs its overhead; the fallback hides that the intended strategy could
-    not be created. On a machine with one GPU there is nothing to gain.
+
+    A strategy with one GPU has one replica, and the overhead of a strategy. The fallback hides that the intended
+    strategy could not be created. On a machine with one GPU there is nothing to gain.
 
     ## Example
     ```python
@@ -116,7 +117,7 @@ class HardcodedDevice(Rule):
         elif event.strategy.kind in ("one_device", "mirrored") and fell_back:
             yield Report(
                 event.site,
-                f"silently falls back to one GPU, `{devices[0]}`",
+                f"the program silently falls back to one GPU, `{devices[0]}`",
                 why=ONE_REPLICA,
                 instead="remove `devices` to use every visible GPU",
                 confidence=confidence(event.where),

@@ -52,7 +52,7 @@ class MalformedDevice(Rule):
     name = "malformed-device"
     severity = Severity.ERROR
     why = "TensorFlow raises ValueError when it parses the name"
-    instead = "write `/GPU:0`, with job and task in front if needed"
+    instead = "name one device, such as `/GPU:0`; a job and a task may precede it"
     in_graph_mode = True
     context_insensitive = True
     any_of_names = DEVICE_WORDS | STRATEGY_WORDS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin.symbols import mentions
 from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS
 
 
@@ -13,7 +14,8 @@ class UnknownDevice(Rule):
 
     ## What it does
     Finds a GPU index beyond the number of logical GPUs that the program's own configuration leaves: visible devices,
-    CUDA_VISIBLE_DEVICES and logical devices set to known values.
+    CUDA_VISIBLE_DEVICES and logical devices set to known values. Also finds a number that selects a visible GPU from
+    the list of physical ones, and is then part of a device name: `set_visible_devices(gpus[n])` and `f"/gpu:{n}"`.
 
     ## Why is this bad
     `tf.device` silently moves the work to the CPU (or raises, with soft placement off). A strategy on such a device
@@ -41,7 +43,8 @@ class UnknownDevice(Rule):
     ```
 
     ## What is not reported
-    Configuration from outside the program, and a `try` that catches the RuntimeError and continues.
+    Configuration from outside the program, a `try` that catches the RuntimeError and continues, and code that runs only
+    if a list of devices that CUDA_VISIBLE_DEVICES shortens has enough.
 
     ## At run time
     RuntimeError, or soft placement on the CPU.
@@ -59,7 +62,7 @@ class UnknownDevice(Rule):
         device = event.device
         if device is None or device.index is None or event.gpus is None or device.job:
             return
-        if device.index >= event.gpus and not event.where.context.catches(_CAUGHT):
+        if device.index >= event.gpus and not event.where.context.catches(_CAUGHT) and not self._is_excluded(event):
             left = {0: "no GPU", 1: "one GPU"}.get(event.gpus, f"{event.gpus} GPUs")
             yield Report(
                 event.site,
@@ -67,6 +70,22 @@ class UnknownDevice(Rule):
                 confidence=confidence(event.where),
                 supersedes=(event.call,),
             )
+
+    def on_physical_number_named(self, event: events.PhysicalNumberNamed, plan: Plan) -> Iterator[Report]:
+        if not event.where.context.catches(_CAUGHT):
+            yield Report(
+                event.site,
+                f"`{event.text}` counts the visible GPUs, but its number is that of a physical GPU",
+                why="the visible GPUs are numbered from 0: for all numbers but 0 the device may be missing",
+                instead="name `/gpu:0` (and so on), or leave the name out: hidden GPUs are not used anyway",
+                confidence=confidence(event.where),
+                related=((event.chosen, "the GPUs with these numbers are made visible here"),),
+            )
+
+    def _is_excluded(self, event: events.DeviceNamed) -> bool:
+        """Whether the program asks how many devices there are. Lists of devices leave out those that
+        CUDA_VISIBLE_DEVICES hides, but not those that `set_visible_devices` does."""
+        return mentions(event.where.path, "devices") and not self.all(events.RuntimeConfigured)
 
 
 _CAUGHT = frozenset({"RuntimeError", "Exception", "BaseException"})

@@ -79,7 +79,7 @@ class EnvNotString(Rule):
                 kind = type(value.value).__name__
                 yield Report(
                     event.site,
-                    f"`{event.key or 'an environment variable'}` is set to {value.value!r}, {kind} instead of a string",
+                    f"`{event.key or 'an environment variable'}` is set to `{value.value!r}` ({kind}), not to a string",
                     confidence=confidence(event.where),
                     fix=safe(f'Write it as a string, `"{value.value!r}"`', _quoted, event.site, value.origin)
                     if type(value.value) is int and value.origin is not None

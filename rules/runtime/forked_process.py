@@ -17,7 +17,7 @@ class ForkedProcess(Rule):
 
     ## Why is this bad
     On Linux, Python before 3.14 forks the process: the child inherits TensorFlow's state, but not its threads, and the
-    first operation that needs them waits for ever. A GPU that the parent uses cannot be used in the child either
+    first operation that needs them waits forever. A GPU that the parent uses cannot be used in the child either
     (measured on TensorFlow 2.21: a matrix product and a `tf.function` hang, small operations pass).
 
     ## Example

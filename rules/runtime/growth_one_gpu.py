@@ -32,7 +32,8 @@ class GrowthOneGpu(Rule):
     Finds memory growth set for one GPU, by a constant index or a slice (`gpus[:1]`), with no loop over all of them.
 
     ## Why is this bad
-    As soon as two GPUs are visible TensorFlow raises "Memory growth cannot differ between GPU devices".
+    As soon as two GPUs are visible TensorFlow raises "Memory growth cannot differ between GPU devices". With one GPU
+    the line works: the finding is an error only in programs that name a second GPU, or have a strategy for several.
 
     ## Example
     ```python
@@ -79,6 +80,7 @@ class GrowthOneGpu(Rule):
             for event in self.all(events.RuntimeConfigured)
             if isinstance(event.device, values.ListedDevice) and _grows(event) and event.device.list.type in ("GPU", "")
         ]
+        severity = None if self._has_several_gpus() else Severity.WARNING
         moot = [event for event in self.all(events.RuntimeConfigured, events.EnvironmentSet) if _makes_moot(event)]
         for event, device in growth:
             index = _index(device)
@@ -101,9 +103,19 @@ class GrowthOneGpu(Rule):
                     call or event.site,
                     f"memory growth is set for GPU {index} only",
                     confidence=confidence(event.where),
+                    severity=severity,
                     fix=unsafe("Set it for all GPUs in a loop", _for_all, event.site) if call is None else None,
                     happens_at=event.site,
                 )
+
+    def _has_several_gpus(self) -> bool:
+        """Whether the program says that it runs on several GPUs."""
+        named = [event.device for event in self.all(events.DeviceNamed) if event.device is not None]
+        return (
+            any(event.strategy.is_multi_replica for event in self.all(events.StrategyBuilt))
+            or any(device.is_gpu and (device.index or 0) > 0 for device in named)
+            or any(_shows_several(event) for event in self.all(events.EnvironmentSet))
+        )
 
 
 def _index(device: values.ListedDevice) -> int | None:
@@ -122,8 +134,13 @@ def _makes_moot(event: events.RuntimeConfigured | events.EnvironmentSet) -> bool
     """Whether a setting leaves one GPU, or creates logical devices, which have memory limits of their own."""
     if isinstance(event, events.RuntimeConfigured):
         return event.what in ("visible_devices", "logical_devices")
+    return event.key == "CUDA_VISIBLE_DEVICES" and not _shows_several(event)
+
+
+def _shows_several(event: events.EnvironmentSet) -> bool:
+    """Whether a setting of CUDA_VISIBLE_DEVICES names several GPUs."""
     mask = event.value.value if isinstance(event.value, values.Constant) else None
-    return event.key == "CUDA_VISIBLE_DEVICES" and not (isinstance(mask, str) and "," in mask)
+    return event.key == "CUDA_VISIBLE_DEVICES" and isinstance(mask, str) and "," in mask
 
 
 _MOOT = ("set_visible_devices", "logical_device_configuration")

@@ -72,7 +72,8 @@ class LateDeviceConfig(Rule):
         )
         if not late or event.repeats or is_test(event.site.path) or is_test(plan.path) or _changes_nothing(event):
             return
-        message = f"{event.what.replace('_', ' ')} configured after the runtime is initialised"
+        setting = "thread counts" if event.what == "threading" else event.what.replace("_", " ")
+        message = f"{setting} configured after the runtime is initialised"
         if event.state == "maybe":
             message = "memory growth set after the GPU devices were created"
         yield Report(

@@ -21,6 +21,9 @@ READ_WITH_DEVICES = frozenset(
 )
 
 
+READ_AT_CREATION = "TensorFlow reads it once, when it creates the GPU devices: setting it later has no effect"
+
+
 class LateVisibleDevices(Rule):
     """GPU environment variable set too late
 
@@ -65,7 +68,7 @@ class LateVisibleDevices(Rule):
     name = "late-visible-devices"
     severity = Severity.WARNING
     is_performance = True
-    why = "TensorFlow reads it once, when it first lists the devices: this has no effect"
+    why = "it is read once, when TensorFlow first lists the devices: setting it later has no effect"
     instead = "set it before the first TensorFlow call, or use `tf.config.set_visible_devices`"
     any_of_names = READ_BY_DRIVER | READ_WITH_DEVICES
 
@@ -82,6 +85,8 @@ class LateVisibleDevices(Rule):
             yield Report(
                 event.site,
                 f"`{event.key}` is set after TensorFlow has read it",
+                why=READ_AT_CREATION if event.key in READ_WITH_DEVICES else "",
+                instead="set it before the first TensorFlow call" if event.key in READ_WITH_DEVICES else "",
                 confidence=confidence(event.where),
                 related=((event.since, "the devices are listed here"),) if event.since is not None else (),
                 fix=unsafe(

@@ -84,7 +84,7 @@ class DebugLeftOn(Rule):
         }
     )
     why = "nothing is compiled: Python dispatches every operation"
-    instead = "remove it, put it behind a debug flag, or stop it after some steps"
+    instead = "remove it, or put it behind a debug flag"
     cost = "4 to 10 × slower"
 
     def _settings(self) -> tuple[list[_Setting], dict[int, int]]:
@@ -108,7 +108,8 @@ class DebugLeftOn(Rule):
             yield Report(
                 event.site,
                 MESSAGES.get(event.name, "a debugging aid is left on"),
-                why="it slows the run down, or floods its output",
+                why=COSTS.get(event.name, "it slows the run down"),
+                instead=STOP if ".profiler." in event.name else "",
                 confidence=confidence(event.where),
                 fix=unsafe("Remove the call: it no longer reports", statements.without_statement, event.site),
             )
@@ -183,4 +184,11 @@ MESSAGES = {
     _DEBUGGING + "enable_check_numerics": "every tensor is checked for NaN and infinity",
     _DEBUGGING + "experimental.enable_dump_debug_info": "every tensor is dumped to disk",
     "tensorflow.profiler.experimental.start": "the profiler is started and never stopped",
+}
+
+STOP = "call `tf.profiler.experimental.stop()` after some steps"
+
+COSTS = {
+    _DEBUGGING + "set_log_device_placement": "it floods standard error, and slows eager calls down",
+    "tensorflow.profiler.experimental.start": "it keeps all events in host memory until it is stopped",
 }

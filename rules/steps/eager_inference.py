@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, values
 from gpulint.plugin.queries import (
     are_few,
     callers,
     chain,
     fitting_loops,
     has_compiled_way,
-    in_every_turn,
+    in_every_iteration,
     is_rare,
     leaves,
     rounds,
     updates,
 )
-from gpulint.plugin.symbols import is_array, is_drawn, is_observed, words
+from gpulint.plugin.symbols import is_array, is_drawn, is_observed, is_of_batch, words
 from gpulint.plugin.words import MODEL_WORDS
+
+_CREATES = frozenset({"constant", "convert_to_tensor"})
+"""TensorFlow functions that create a tensor from a value of the host, which no symbolic tensor is."""
 
 
 class EagerInference(Rule):
@@ -63,7 +66,7 @@ class EagerInference(Rule):
     Calls in a `tf.function`, in a method that Keras calls, in a training step (GPU508), under a condition that only
     some iterations meet, in loops of at most ten iterations, and in loops over epochs, trials and the like; models that
     are created in the loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is
-    built; inputs of which it is unknown whether they are data, unless the loop reads a tensor.
+    built; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a tensor.
 
     ## At run time
     The log of eager operations.
@@ -73,7 +76,9 @@ class EagerInference(Rule):
     name = "eager-inference"
     severity = Severity.WARNING
     is_performance = True
-    any_of_names = frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset"})
+    any_of_names = (
+        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES
+    )
     all_of_name_sets = (MODEL_WORDS,)
     yields_to = ("GPU508",)
     why = "Python dispatches the operations of each layer one by one"
@@ -95,6 +100,7 @@ class EagerInference(Rule):
             for step in (*updates(plan), *self.all(events.TracedCalled))
             for loop in step.where.context.loops[:-1]
         }
+        data = self._data()
         found: dict[Site, dict[Site, events.ModelCalled]] = {}
         for event in called:
             loop = _loop(event)
@@ -104,7 +110,7 @@ class EagerInference(Rule):
                 continue
             if are_few(around for around in event.where.context.loops if around.site not in much):
                 continue
-            if is_rare(event.where, loop) or not in_every_turn(event, loop, called):
+            if is_rare(event.where, loop) or not in_every_iteration(event, loop, called):
                 continue
             if _is_of_loop(event.model, loop) or has_compiled_way(event.where, plan):
                 continue
@@ -113,7 +119,8 @@ class EagerInference(Rule):
             ]
             if any(isinstance(one, values.Tensor) and one.symbolic for one in given):
                 continue
-            if not any(map(_is_data, given)) and loop.site not in reading:
+            is_data = any(loop.site in data.get(id(one), ()) or _is_data(one, event.where) for one in given)
+            if not is_data and loop.site not in reading:
                 continue
             found.setdefault(loop.site, {}).setdefault(event.site, event)
         for loop_site, calls in found.items():
@@ -128,6 +135,30 @@ class EagerInference(Rule):
                     *chain(first.where),
                 ),
             )
+
+    def _data(self) -> dict[int, frozenset[Site]]:
+        """Tensors, by id, that operations compute from data, or that they create from what the host computed or from
+        what an earlier iteration left, and the loops in which they do. A tensor of constants is none: it may be there
+        to build a model."""
+        found: dict[int, frozenset[Site]] = {}
+        created: dict[int, int] = {}
+        """Number of loops around the creation of a tensor, by its id."""
+        for event in self.all(events.OpCalled):
+            loops = event.where.context.loops
+            inputs = [leaf for one in event.inputs for leaf in leaves(one)]
+            name = event.name.removeprefix("tensorflow.")
+            if name in _CREATES or not inputs:
+                created[id(event.result)] = len(loops)
+            if (
+                name.startswith("random.")
+                or (name in _CREATES and not all(isinstance(one, values.Constant) for one in inputs))
+                or any(
+                    id(one) in found or created.get(id(one), len(loops)) < len(loops) or _is_data(one, event.where)
+                    for one in inputs
+                )
+            ):
+                found[id(event.result)] = frozenset(loop.site for loop in loops)
+        return found
 
 
 def _is_eager_call(event: events.ModelCalled) -> bool:
@@ -163,8 +194,10 @@ def _is_of_loop(model: values.Model, loop: Loop) -> bool:
     )
 
 
-def _is_data(value: values.Value) -> bool:
-    """Whether a value certainly is not symbolic: part of a dataset, an array, an observation."""
+def _is_data(value: values.Value, where: Where) -> bool:
+    """Whether a value certainly is not symbolic: part of a dataset or of a batch, an array, an observation."""
     if isinstance(value, values.Tensor):
         return value.from_data
-    return is_array(value) or is_observed(value) or is_drawn(value)
+    if is_array(value) or is_observed(value) or is_drawn(value):
+        return True
+    return any(is_of_batch(value, loop) for loop in where.context.loops)

@@ -14,10 +14,13 @@ from gpulint.plugin.queries import (
     chain,
     fitting_loops,
     has_compiled_way,
-    in_every_turn,
+    in_every_iteration,
     is_rare,
     leaves,
+    loop_around,
+    step_loops,
     symbol_of,
+    updates,
 )
 from gpulint.plugin.symbols import Symbol
 
@@ -27,15 +30,17 @@ class EagerTrainStep(Rule):
 
     ## What it does
     Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop runs and that no
-    `tf.function` compiles, and `apply_gradients` outside the `tf.function` that takes the gradients: one finding for
-    each training loop.
+    `tf.function` compiles, also one that assigns the weights itself, and `apply_gradients` outside the `tf.function`
+    that takes the gradients: one finding for each training loop. Also weights that Python assigns after each compiled
+    step (a moving average, a target network).
 
     ## Why is this bad
     Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
     them. Measured: 37 times the time for a small dense network, 5.5 times for a small convolutional one, 34 times for a
     GRU (`benchmarks/experiments/eager_train_step.py`). Tracing pays off after 10 to 20 steps. With Adam, most of that
     time is the update: a step that is compiled up to `apply_gradients` takes 29 times as long as one that is compiled
-    to the end.
+    to the end. A moving average of the weights that Python updates after each compiled step takes 5 to 6 times the step
+    (`benchmarks/experiments/eager_average.py`).
 
     ## Example
     ```python
@@ -117,8 +122,7 @@ class EagerTrainStep(Rule):
         if event.tape is not None:
             self._gradients[event.site] = event
             if event.is_of_moved:
-                found = [one for leaf in possible(event.result, event.where) for one in leaves(leaf)]
-                self._note(event, tuple(one for one in found if isinstance(one, values.Tensor)))
+                self._note(event, _taken_by(event))
 
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         if event.how == "call":
@@ -166,6 +170,9 @@ class EagerTrainStep(Rule):
             self._steps.append((event, gradients))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        for update in updates(plan):
+            if isinstance(update, events.GradientTaken):
+                self._note(update, _taken_by(update))
         for decorated, gradients in self._decorated:
             if decorated.where.context.decorated in self._eager:
                 self._steps.append((decorated, gradients))
@@ -182,7 +189,7 @@ class EagerTrainStep(Rule):
             of_step = _loops_of_step(event, taken)
             if not of_step or are_few(of_step) or of_step[-1].site in fitting:
                 continue
-            if isinstance(event, events.GradientsApplied) and not in_every_turn(event, of_step[-1], applied):
+            if isinstance(event, events.GradientsApplied) and not in_every_iteration(event, of_step[-1], applied):
                 continue
             if _is_compiled(taken):
                 yield from self._half_compiled(event, taken, of_step[-1])
@@ -226,6 +233,34 @@ class EagerTrainStep(Rule):
             first = min(several, key=lambda report: report.fix is None)
             others = tuple((report.site, "also run eagerly") for report in several if report is not first)
             yield replace(first, related=(*first.related, *others))
+        yield from self._assigned_beside(plan)
+
+    def _assigned_beside(self, plan: Plan) -> Iterator[Report]:
+        """Report weights that eager code assigns one by one after each compiled step: a moving average, the weights of
+        a target network."""
+        assigned = [event for event in self.all(events.WeightAssigned) if _is_eager(event.where)]
+        if not assigned:
+            return
+        loops, compiled, eager = step_loops(plan) - fitting_loops(plan), set[Site](), set[Site]()
+        for update in updates(plan):
+            of_kind = eager if _is_eager(update.where) else compiled
+            of_kind.update(loop.site for loop in update.where.context.loops)
+        for event in assigned:
+            loop = loop_around(event.where, loops & compiled - eager)
+            if loop is None or loop is event.where.context.loops[-1] or are_few(_up_to(event.where, loop)):
+                continue
+            if is_rare(event.where, loop) or not in_every_iteration(event, loop, assigned):
+                continue
+            if has_compiled_way(event.where, plan):
+                continue
+            yield Report(
+                event.site,
+                "weights are assigned eagerly after each compiled step",
+                why="Python dispatches the operations of each variable one by one",
+                instead="assign them inside the `tf.function` that trains",
+                confidence=confidence(event.where),
+                related=((loop.site, "in this loop"), *chain(event.where)),
+            )
 
     def _half_compiled(self, event: events.Event, taken: events.GradientTaken, loop: Loop) -> Iterator[Report]:
         """The report about gradients of a compiled function that eager code applies."""
@@ -257,6 +292,22 @@ class EagerTrainStep(Rule):
         return None
 
 
+def _is_eager(where: Where) -> bool:
+    return not where.context.may_be_traced and where.context.replica is None
+
+
+def _up_to(where: Where, loop: Loop) -> tuple[Loop, ...]:
+    """The loops around a moment, from the outermost one to `loop`."""
+    around = where.context.loops
+    return around[: around.index(loop) + 1]
+
+
+def _taken_by(event: events.GradientTaken) -> tuple[values.Tensor, ...]:
+    """Gradients that a tape takes."""
+    found = [one for leaf in possible(event.result, event.where) for one in leaves(leaf)]
+    return tuple(one for one in found if isinstance(one, values.Tensor))
+
+
 def _is_compiled(taken: events.GradientTaken) -> bool:
     """Whether a compiled function takes the gradients, or computes the whole loss."""
     losses = possible(taken.loss, taken.where)
@@ -267,8 +318,8 @@ def _is_compiled(taken: events.GradientTaken) -> bool:
 
 def _are_few_variables(by: values.Value | None) -> bool:
     """Whether gradients are taken with respect to one or two variables that the program names."""
-    named = [by] if not isinstance(by, values.Items) else by.items
-    return named is not None and len(named) < 3 and all(isinstance(one, values.Variable) for one in named)
+    named = by.items or () if isinstance(by, values.Items) else (by,)
+    return 0 < len(named) < 3 and all(isinstance(one, values.Variable) for one in named)
 
 
 def _calls_owner(loss: Symbol, variables: Symbol) -> bool:

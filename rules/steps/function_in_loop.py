@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Where, confidence, events, values
-from gpulint.plugin.queries import are_few, in_every_turn, is_run_by_program, rounds
+from gpulint.plugin.queries import are_few, in_every_iteration, is_run_by_program, rounds
 from gpulint.plugin.symbols import Literal, Symbol, mentions, words
 
 
@@ -88,7 +88,7 @@ class FunctionInLoop(Rule):
                 continue
             if _may_be_kept(event.where, loop):
                 continue
-            if not in_every_turn(event, loop, made):
+            if not in_every_iteration(event, loop, made):
                 continue
             if (event.site, loop.site) in called and loop.site not in builds:
                 yield Report(

@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events
-from gpulint.plugin.queries import every_step, has_compiled_way, in_every_turn, loop_around, step_loops, updates
+from gpulint.plugin.queries import every_step, has_compiled_way, in_every_iteration, loop_around, step_loops, updates
 from gpulint.plugin.words import TRAINING_WORDS
 
 
@@ -118,7 +118,7 @@ class HostSyncInLoop(Rule):
                     loop = every_step(event, loops, steps, alike)
                     if loop is None:
                         guarded.add(place)
-            if loop is None or not in_every_turn(event, loop, alike):
+            if loop is None or not in_every_iteration(event, loop, alike):
                 continue
             if needs.include(event, loop.site):
                 continue

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, values
-from gpulint.plugin.queries import every_step, in_every_turn, is_rare, loop_around, step_loops, updates, with_step
+from gpulint.plugin.queries import every_step, in_every_iteration, is_rare, loop_around, step_loops, updates, with_step
 from gpulint.plugin.symbols import round_trip
 from gpulint.plugin.words import TRAINING_WORDS
 
@@ -86,7 +86,7 @@ class NumpyRoundtrip(Rule):
     once_a_row = True
     any_of_names = TRAINING_WORDS
     why = "the data travels to the host and back, and both sides wait"
-    instead = "use the TensorFlow operation"
+    instead = "process it with TensorFlow operations; `tf.experimental.numpy` has most of NumPy's functions"
     cost = "4 × slower or more for large tensors"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -121,7 +121,7 @@ class NumpyRoundtrip(Rule):
             loop = every_step(event, loops, steps, given)
             if loop is None or is_rare(event.where, loop):
                 loop = with_step(event, loops, steps)
-            if loop is None or not in_every_turn(event, loop, given):
+            if loop is None or not in_every_iteration(event, loop, given):
                 continue
             got = [
                 one.site

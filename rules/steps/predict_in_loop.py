@@ -9,7 +9,7 @@ from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence,
 from gpulint.plugin.queries import (
     are_few,
     goes_over_data,
-    in_every_turn,
+    in_every_iteration,
     is_rare,
     known,
     leaves,
@@ -123,7 +123,7 @@ class PredictInLoop(Rule):
                     related=((loop.site, "the loop"),),
                 )
                 continue
-            if is_rare(event.where, loop) or not in_every_turn(event, loop, made):
+            if is_rare(event.where, loop) or not in_every_iteration(event, loop, made):
                 continue
             if _is_of_another_model(event, loop, made):
                 continue
@@ -166,7 +166,11 @@ class PredictInLoop(Rule):
                 continue
             if any(around.site == loop.site for around in event.model.where.context.loops):
                 continue
-            if are_few(event.where.context.loops) or is_rare(event.where, loop) or not in_every_turn(event, loop, made):
+            if (
+                are_few(event.where.context.loops)
+                or is_rare(event.where, loop)
+                or not in_every_iteration(event, loop, made)
+            ):
                 continue
             given = [leaf for value in possible(event.data, event.where) for leaf in leaves(value)]
             one = any(_is_one(value) for value in given)
@@ -204,6 +208,8 @@ class PredictInLoop(Rule):
 
 
 def _is_of_data(value: values.Value, results: Container[int]) -> bool:
+    if isinstance(value, values.PerReplica):
+        return True  # with one GPU, a batch or what is computed from one
     return isinstance(value, values.Tensor) and (value.from_data or id(value) in results)
 
 

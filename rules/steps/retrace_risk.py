@@ -9,6 +9,8 @@ from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence,
 from gpulint.plugin.queries import are_few, leaves
 from gpulint.plugin.symbols import Symbol, changing_number, differ_in_numbers
 
+ONE_FUNCTION = "define the function that is passed once, before the loop"
+
 
 class RetraceRisk(Rule):
     """tf.function called with changing Python values
@@ -64,7 +66,7 @@ class RetraceRisk(Rule):
     is_performance = True
     any_of_names = frozenset({"function"})
     source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
-    why = "every new Python value traces the function again"
+    why = "every new Python value or function traces it again"
     instead = "pass a tensor: `tf.constant(value)`"
     cost = "about 20 × slower"
 
@@ -81,19 +83,21 @@ class RetraceRisk(Rule):
             for value in possible(argument, event.where):
                 lambda_ = isinstance(value, values.Function) and value.name == "<lambda>"
                 if lambda_ and _stands_at(value, event.arguments.sites.get(key)):
-                    what = "it gets a new lambda"
+                    what, instead = "it gets a new lambda each time", ONE_FUNCTION
                 elif any(
                     self._changes((event.site, key, position), loop, leaf, plan)
                     for position, leaf in enumerate(leaves(value))
                 ):
                     what = "Python numbers change" if isinstance(value, values.Items) else "a Python number changes"
+                    instead = ""
                 elif (made_in := self._made_in(event, key, value)) is not None:
-                    what, loop = "it gets a new function", made_in
+                    what, instead, loop = "it gets a new function each time", ONE_FUNCTION, made_in
                 else:
                     continue
                 yield Report(
                     event.site,
                     f"`tf.function` retraces in every iteration: {what}",
+                    instead=instead,
                     confidence=confidence(event.where),
                     related=((event.wrapped_at, "traced here"), (loop.site, "the loop")),
                 )

@@ -90,6 +90,7 @@ class BatchNotScaled(Rule):
 
     code = "GPU209"
     name = "batch-not-scaled"
+    in_graph_mode = True
     severity = Severity.WARNING
     is_performance = True
     in_one_replica = False

@@ -78,7 +78,8 @@ class DatasetNotDistributed(Rule):
 
     ## Fix
     Unsafe: distributes the dataset with `strategy.experimental_distribute_dataset`, where it is created or in the loop
-    over it. Each replica then gets its part of a batch, and a step processes as many examples as before in total.
+    over it. Each replica then gets its part of a batch, and a step processes as many examples as before in total. Not
+    offered where the loop itself uses the batch: a batch of a distributed dataset is not one tensor.
 
     ## At run time
     The same inputs on every replica.
@@ -120,8 +121,8 @@ class DatasetNotDistributed(Rule):
             what = "tensors" if any(isinstance(value, values.Tensor) for value in given) else "arrays"
             report = Report(
                 event.site,
-                f"`strategy.run` passes the whole of {what} to every replica",
-                instead=f"create a dataset of the {what} and distribute it, so that each replica gets its own part",
+                f"`strategy.run` passes whole {what} to every replica",
+                instead=f"create a dataset from the {what} and distribute it: each replica then gets its own part",
                 confidence=confidence(event.where, event.strategy.where),
             )
             self._given_whole.append((event, report))
@@ -166,6 +167,7 @@ _OWN_NUMBER = "replica_id_in_sync_group"
 def _distributed(draft: Draft, batch: Site, strategy: Site) -> list[Edit]:
     """Iterate over the distributed dataset. It is created where the plain one is, if that has no other use."""
     loop = loops.loop_over(draft, batch)
+    loops.demand_passed_on(draft, loop)
     method = "experimental_distribute_dataset"
     if (made := loops.made_for(draft, loop)) is not None:
         try:

@@ -143,7 +143,7 @@ class LossNotAveraged(Rule):
                         why="with N replicas each step is N × too large"
                         if large
                         else "with N replicas each step is N × too small",
-                        instead="divide by the size that `batch` gets",
+                        instead="divide by the size that is passed to `batch`",
                         confidence=confidence(used.where),
                         related=(((large or small)[0].site, "the batches are created here"),),
                     )

@@ -151,7 +151,7 @@ class OptimizerOutsideScope(Rule):
                 if optimizer.has_slots
                 else "every replica increments its only step counter: schedules run too fast",
                 confidence=confidence(event.where, optimizer.where, strategy.where),
-                related=((strategy.site, "the strategy is created here"), (event.site, "it is used here")),
+                related=((strategy.site, "the strategy is created here"), (event.site, "the optimizer is used here")),
                 fix=_in_scope(place, strategy),
             )
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, together, values
+from gpulint.plugin.symbols import Path, words_of
 from gpulint.plugin.words import STRATEGY_WORDS
 
 
 class PerReplicaRead(Rule):
-    """Per-replica result used as a tensor
+    """Per-replica value used as a tensor
 
     ## What it does
-    Finds the result of `strategy.run` used as one tensor: `float()`, arithmetic, TensorFlow ops, `.numpy()`,
-    `update_state` of a metric, `assign` of a variable, printing, formatting.
+    Finds the result of `strategy.run`, or a batch of a distributed dataset, used as one tensor: `float()`, arithmetic,
+    TensorFlow ops, `.numpy()`, `update_state` of a metric, `assign` of a variable; of results also printing and
+    formatting.
 
     ## Why is this bad
-    It is one value per replica. With two or more replicas, `float` and arithmetic raise TypeError, ops and metrics
+    Both hold one value per replica. With two or more replicas, `float` and arithmetic raise TypeError, ops and metrics
     ValueError, `.numpy()` AttributeError (TensorFlow 2.21). With one it works, so the bug only appears on the machine
     with several GPUs. Printing and formatting are legal and show the value of each replica: they are reported as notes.
 
@@ -51,9 +53,9 @@ class PerReplicaRead(Rule):
     ```
 
     ## What is not reported
-    Results that are reduced or unpacked with `experimental_local_results`, results that are only stored or passed to
+    Values that are reduced or unpacked with `experimental_local_results`, values that are only stored or passed to
     `tf.print`, results printed under a strategy on named CPU devices or while a `tf.function` is traced, code in an
-    `except`, and strategies with one replica.
+    `except` or behind a test of the value's type, and strategies with one replica.
 
     ## At run time
     The error message.
@@ -77,19 +79,21 @@ class PerReplicaRead(Rule):
     def on_replica_value_read(self, event: events.ReplicaValueRead, plan: Plan) -> Iterator[Report]:
         value = event.value
         shown = event.how in _SHOWN and (event.where.context.traced is not None or _is_demonstration(value.strategy))
-        is_fallback = any(literal.condition.operator == "handler" for literal in event.where.path)
         if (
             shown
-            or is_fallback
+            or _decides_by_type(event.where.path)
             or event.how == "bool"
-            or value.site not in self._runs
+            or (value.from_data and event.how in _OF_RESULTS)
+            or not (value.from_data or value.site in self._runs)
             or not value.strategy.is_multi_replica
         ):
             return
         if together(event.where, value.strategy.where):
+            what = "a batch of a distributed dataset" if value.from_data else "the result of `strategy.run`"
             yield Report(
                 event.site,
-                f"the result of `strategy.run` is used as one tensor ({HOW.get(event.how, event.how)})",
+                f"{what} is used as one tensor ({HOW.get(event.how, event.how)})",
+                instead=_UNPACK if value.from_data else "",
                 why=_WHY_SHOWN if event.how in _SHOWN else "",
                 confidence=confidence(event.where, value.strategy.where),
                 severity=Severity.INFO if event.how in _SHOWN else None,
@@ -102,7 +106,21 @@ class PerReplicaRead(Rule):
 
 _SHOWN = frozenset({"print", "format"})
 
+_OF_RESULTS = _SHOWN | {"array"}
+"""Uses of a batch that raise nothing."""
+
+_UNPACK = "pass it to `strategy.run`, or take it apart with `strategy.experimental_local_results(value)`"
+
 _WHY_SHOWN = "it holds one value per replica, and the text shows all of them"
+
+
+def _decides_by_type(path: Path) -> bool:
+    """Whether a path may exclude per-replica values: it follows a failed attempt, or a test of a type or attribute."""
+    is_fallback = any(literal.condition.operator == "handler" for literal in path)
+    return is_fallback or any(word.rpartition(".")[2] in _TYPE_WORDS for word in words_of(path))
+
+
+_TYPE_WORDS = frozenset({"DistributedValues", "EagerTensor", "PerReplica", "Tensor", "hasattr"})
 
 
 def _is_demonstration(strategy: values.Strategy) -> bool:

@@ -136,7 +136,7 @@ def _accumulates(optimizer: values.Value, strategy: values.Strategy | None, even
         yield Report(
             optimizer.site,
             "this optimizer accumulates gradients, which raises under a multi-replica strategy",
-            why="it raises at the first step: the replicas cannot be merged inside the optimizer's condition",
+            why="the first step raises: the `tf.cond` that decides whether to apply cannot merge replicas",
             instead="use a larger batch per replica, or accumulate in your own variables",
             confidence=confidence(event.where, strategy.where),
             related=((strategy.site, "the strategy is created here"), (event.site, "the model is trained here")),

@@ -120,8 +120,8 @@ class TwoStrategies(Rule):
                     confidence=confidence(one.event.where, one.made.where),
                     related=(
                         *one.related,
-                        (one.made.site, "under this one"),
-                        (one.now.site, "and used under this one"),
+                        (one.made.site, "under this strategy"),
+                        (one.now.site, "and used under this strategy"),
                     ),
                 )
 
@@ -131,7 +131,7 @@ class TwoStrategies(Rule):
         made = used.where.context.strategy
         if made is None or now is None or not together(event.where, used.where):
             return False
-        text = "created under one strategy and used under another"
+        text = f"{type(used).__name__.lower()} is created under one strategy and used under another"
         return self._meet(_Mixed(event, made, now, text, ((used.site, "it is created here"),)))
 
     def _meet(self, mixed: _Mixed) -> bool:

@@ -69,9 +69,10 @@ def parts(name: str) -> tuple[str, ...]:
 
 
 def program(rng: random.Random, row: str, uses: list[str]) -> bytes:
-    """A program in which `row` doubles some value, which `uses` read."""
-    body = [f"v = {rng.choice(parts('values'))}"]
-    body += [row.replace("{i}", str(number)) for number in range(ROWS)]
+    """A program in which `row` doubles a list of known elements, then some value, which `uses` read."""
+    doubled = [row.replace("{i}", str(number)) for number in range(ROWS)]
+    body = ["v = [1, 2]", *doubled, "model.fit(v)"]
+    body += [f"v = {rng.choice(parts('values'))}", *doubled]
     body += [rng.choice(AROUND), *(indent(use, "    ") for use in uses)]
     main = indent("\n".join(body), "    ")
     return f"{HEADER}def main(given, gpus=None):\n{main}\n\n\nmain(other.given())\n".encode()

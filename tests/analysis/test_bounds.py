@@ -1,4 +1,4 @@
-"""Programs that would take for ever if the analysis had no bounds: it ends, and says where it stopped."""
+"""Programs on which an analysis without bounds would not end: it ends, and reports where it stopped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAD = "import tensorflow as tf\n\nstrategy = tf.distribute.MirroredStrategy()\n
 
 
 def plan_of(body: str) -> tuple[Plan, int]:
-    """The plan of a program and how many steps it took, read off its events' bounds."""
+    """The plan of a program, and the number of steps that its analysis took."""
     text = HEAD + body
     source = Source("program.py", text.encode(), text, "utf-8")
     plan = on_deep_stack(lambda: analyse(source, Project([], lambda path: None), "2.21"))
@@ -44,7 +44,7 @@ JOINED = (
     + f"print(max({', '.join(f'x{i}' for i in range(18))}))\n"
 )
 MAX_EVENTS = 400
-"""What none of these programs may exceed: without bounds they would make millions."""
+"""Maximum number of steps of each of these programs; without bounds they would take millions."""
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def read(path: str) -> Source:
     ["from typing import TYPE_CHECKING\nif TYPE_CHECKING:", "import typing\nif typing.TYPE_CHECKING:", "if True:"],
 )
 def test_what_only_type_checkers_import_is_not_run(test: str, tmp_path: Path) -> None:
-    """Packages that load their modules lazily import all of them there: to read those takes minutes."""
+    """Packages that load their modules lazily import all of them under TYPE_CHECKING: reading these takes minutes."""
     (tmp_path / "part.py").write_text("import tensorflow as tf\n\nx = tf.zeros(4)\n")
     program = tmp_path / "program.py"
     program.write_text(f"import tensorflow as tf\n{test}\n    from part import *\n")
@@ -83,7 +83,7 @@ def test_what_only_type_checkers_import_is_not_run(test: str, tmp_path: Path) ->
 
 
 def test_modules_of_a_large_project_are_all_read(tmp_path: Path) -> None:
-    """One that imports a helper is analysed alike, however many were read before it."""
+    """A program that imports a helper is analysed alike, however many modules were read before it."""
     for number in range(2_500):
         (tmp_path / f"other{number}.py").write_text("x = 1\n")
     (tmp_path / "helper.py").write_text("import tensorflow as tf\n\n\ndef place():\n    return tf.device('/gpu:0')\n")

@@ -1,4 +1,4 @@
-"""Thirty rows that double a value make one of a thousand million parts: whatever reads it, the check ends soon."""
+"""Thirty rows that double a value create one with a billion parts: the check is quick, whatever reads it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.analysis import doubling
 
 SECONDS = 30
-"""What a file may take, of processor time: each takes a fraction of a second, and one walk of each part takes hours."""
+"""Limit of processor time per file. Each takes a fraction of a second; visiting every part once would take hours."""
 
 
 def test_no_use_of_a_doubled_value_takes_for_ever(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is parsed once and used by many runs."""
+"""Modules are parsed once and used by many runs."""
 
 from __future__ import annotations
 

@@ -60,11 +60,13 @@ def test_forgotten_conditions_are_let_go() -> None:
 
 
 def test_what_one_program_said_of_a_condition_is_not_known_in_the_next() -> None:
-    condition = Condition("truth", symbol(("name", "asked in both")))
-    whole = one_of([frozenset({literal_of(condition, True)}), frozenset({literal_of(condition, False)})])
-    assert literal_of(condition, True).compounds == [whole.negation]
+    subject = symbol(("name", "asked in both"))
+    first = literal_of(Condition("truth", subject), True)
+    other = literal_of(Condition("==", subject, 2), True)
+    assert first.group.literals == [first, first.negation, other, other.negation]
     forget()
-    assert literal_of(condition, True).compounds == []
+    again = literal_of(first.condition, True)
+    assert again.group.literals == [again, again.negation]
 
 
 def test_a_program_of_another_thread_takes_nothing_away() -> None:
@@ -118,7 +120,7 @@ SIMPLE = st.dictionaries(st.sampled_from(SWITCHES), st.booleans(), max_size=4).m
 
 @st.composite
 def ways(draw: st.DrawFn) -> Path:
-    """Some switches, and perhaps that one of several settings of them is, or is not."""
+    """Some switches, and perhaps the condition that one of several combinations of them holds, or does not."""
     path = draw(SIMPLE)
     if draw(st.booleans()):
         parts = draw(st.frozensets(SIMPLE.filter(bool), min_size=1, max_size=3))
@@ -222,7 +224,7 @@ def test_paths_are_complete_where_one_of_them_is_known_to_be_taken() -> None:
 
 
 class Colliding(frozenset[Path]):
-    """Paths whose hash is that of all others."""
+    """Conditions that all have the same hash."""
 
     def __hash__(self) -> int:
         return 7

@@ -1,4 +1,4 @@
-"""Which programs are worth running for a subject."""
+"""Which programs can lead to events that a rule asks for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from gpulint.analysis import Project
 from gpulint.analysis.project.slicing import Relevance, Subject, calls_at_import
+from gpulint.analysis.project.tensorflow_imports import may_have_tensorflow
 from gpulint.sources.decoding import decode
 from gpulint.sources.source import Source
 
@@ -19,9 +20,10 @@ MODULES = {
     "other.py": "from parts import count\ncount([])\n",
     "deep.py": "import shell\nshell.go()\n",
     "shell.py": "from parts import train as start\nimport parts\ndef go():\n    parts.train(1)\n",
-    "parts.py": "def train(x):\n    return make(x)\ndef make(x):\n    return MirroredStrategy()\ndef count(x): pass\n",
+    "parts.py": "import tensorflow as tf\ndef train(x):\n    return make(x)\n"
+    "def make(x):\n    return MirroredStrategy()\ndef count(x): pass\n",
     "at_import.py": "import side\n",
-    "side.py": "strategy = MirroredStrategy()\n",
+    "side.py": "import tensorflow as tf\nstrategy = MirroredStrategy()\n",
     "round_a.py": "import round_b\n",
     "round_b.py": "import round_a\n",
     "pinned.py": "with tf.device('/gpu:0'): pass\n",
@@ -33,20 +35,33 @@ MODULES = {
     "backend.py": "import tensorflow as api\n",
     "methods.py": "from loops import Loop, Other\ndef go():\n    Other().run()\n    Loop()\n",
     "another.py": "from loops import Other\ndef go():\n    Other().run()\n",
-    "loops.py": "class Loop:\n    def run(self):\n        return MirroredStrategy()\nclass Other:\n    pass\n",
+    "loops.py": "import tensorflow as tf\nclass Loop:\n    def run(self):\n        return MirroredStrategy()\n"
+    "class Other:\n    pass\n",
     "picks.py": "import loops\ndef go(name):\n    return getattr(loops, name)().run()\n",
     "inherits.py": "from loops import Loop\nclass Mine(Loop):\n    def go(self):\n        self.step()\n",
     "net.py": "import loops, keras\nclass Net(keras.Model):\n    def call(self):\n        loops.Loop().run()\n",
     "makes.py": "from net import Net\ndef make():\n    return Net()\n",
     "registers.py": "from registry import build\nbuild('a')\n",
     "registry.py": "import kinds\nKINDS = {}\ndef build(name):\n    return KINDS[name]()\n",
-    "kinds.py": "@register\ndef make():\n    return MirroredStrategy()\n",
+    "kinds.py": "import tensorflow as tf\n@register\ndef make():\n    return MirroredStrategy()\n",
     "exported.py": "from exports import export, export_as\n@export\nclass A: pass\n@export_as('b')\ndef b(): pass\n",
     "exports.py": "def export(x):\n    return x\nif 1:\n    class export_as:\n        def __call__(self, x): return\n",
     "command.py": "import click\n@click.command()\ndef main(): pass\n",
     "kept.py": "from keeps import keep\n@keep\nclass A: pass\n",
     "keeps.py": "KINDS = []\ndef keep(x):\n    return put(x)\ndef put(x):\n    KINDS.append(x)\n    return x\n",
     "asks.py": "from parts import is_torch_available\nif is_torch_available(): x = 1\n",
+    "names.py": "import tables\ndef go():\n    return tables.kind('x')\n",
+    "tables.py": "import os, numpy as np\ndef kind(x):\n    return {'x': 'MirroredStrategy'}[x]\n",
+    "inside.py": "def go():\n    from tables import kind\n    import keras\n    return kind('x')\n",
+    "outside.py": "import tables, somebodys_trainer\ndef go():\n    return tables.kind(somebodys_trainer.x)\n",
+    "in_turn.py": "import inside\n",
+    "typed.py": "import typing\nif typing.TYPE_CHECKING:\n    import keras\ndef go(model: 'keras.Model'): pass\n",
+    "calls_typed.py": "import typed\n",
+    "twice.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import keras\nelse:\n    import keras\n",
+    "calls_twice.py": "import twice\n",
+    "skips.py": "import pytest\ntf = pytest.importorskip('tensorflow')\n",
+    "unreadable.py": "import broken\n",
+    "relative.py": "from . import missing\n",
     "asks_for_gpu.py": "import tensorflow as tf\nx = tf.test.is_gpu_available()\n",
 }
 
@@ -87,6 +102,9 @@ def project(tmp_path: Path) -> Project:
         ("inherits.py", STRATEGY, True),
         ("makes.py", STRATEGY, True),
         ("registers.py", STRATEGY, True),
+        ("names.py", STRATEGY, False),
+        ("tables.py", STRATEGY, True),
+        ("outside.py", STRATEGY, True),
     ],
 )
 def test_a_program_is_relevant_where_it_or_what_it_uses_has_a_word(
@@ -96,6 +114,32 @@ def test_a_program_is_relevant_where_it_or_what_it_uses_has_a_word(
     assert source is not None
     words = Relevance(project, source, [subject]).of().words
     assert words == (frozenset({word.rstrip("(") for word in subject.words}) if relevant else frozenset())
+
+
+@pytest.mark.parametrize(
+    ("name", "may"),
+    [
+        ("backend.py", True),
+        ("main.py", True),
+        ("tables.py", False),
+        ("names.py", False),
+        ("inside.py", True),
+        ("in_turn.py", True),
+        ("outside.py", True),
+        ("typed.py", True),
+        ("calls_typed.py", False),
+        ("calls_twice.py", True),
+        ("skips.py", True),
+        ("unreadable.py", True),
+        ("relative.py", True),
+        ("round_a.py", False),
+        ("torch_only.py", False),
+    ],
+)
+def test_a_program_may_have_tensorflow_if_something_that_it_imports_is_built_on_it(
+    project: Project, tmp_path: Path, name: str, may: bool
+) -> None:
+    assert may_have_tensorflow(project, str(tmp_path / name)) is may
 
 
 def test_importing_calls_what_the_imported_calls(project: Project, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a project remembers of definitions holds for them alone."""
+"""Facts that a project remembers about a definition are not used for another one."""
 
 from __future__ import annotations
 

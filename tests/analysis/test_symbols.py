@@ -1,4 +1,4 @@
-"""Names of values that are not known."""
+"""Symbols: the structural names of unknown values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gpulint.analysis.domain.symbolic import MAX_WORDS, symbol
 
 
 def test_the_words_that_are_kept_are_the_same_in_each_run() -> None:
-    """Those of a set come in another order with each hash seed."""
+    """The order of a set differs between hash seeds."""
     inner = symbol(tuple(f"word{number}" for number in range(2 * MAX_WORDS)))
     outer = symbol(("call", inner, "last"))
     expected = ("call", *(f"word{number}" for number in range(MAX_WORDS - 1)))

@@ -1,4 +1,4 @@
-"""Small projects in which files lead to findings in others, and checking them with and without a cache."""
+"""Small projects whose files cause findings in each other, and checks of them with and without a cache."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def check(
     overrides: Mapping[str, Any] = MappingProxyType({}),
     edits: bool = False,
 ) -> CheckResult:
-    """What the command finds in a directory, or in some of its files."""
+    """The findings of the command in a directory, or in some of its files."""
     finder = SettingsFinder(root=str(root))
     settings = finder.of_directory(str(root))
     if overrides:
@@ -117,7 +117,7 @@ def check(
 
 
 def essence(result: CheckResult) -> dict[str, Any]:
-    """All that a result says, but for what was remembered."""
+    """Everything in a result except what came from the cache."""
     return {
         "findings": result.findings,
         "suppressed": result.suppressed,

@@ -1,4 +1,4 @@
-"""Whatever is edited, a check that remembers finds what one does that remembers nothing."""
+"""After any edit, a check with a cache finds the same as one without."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_file_of_which_another_program_now_calls_a_function_is_judged_by_that_
 
 
 class Explains(Rule):
-    """Explains programs by what they call elsewhere."""
+    """Retracts findings in programs that others call."""
 
     code, name, severity, why, instead = "TST001", "explains", Severity.WARNING, "none", "none"
 
@@ -113,7 +113,7 @@ class Explains(Rule):
 
 
 class Yields(Rule):
-    """Reports programs that nothing explains."""
+    """Reports programs whose findings are not retracted."""
 
     code, name, severity, why, instead = "TST002", "yields", Severity.WARNING, "none", "none"
     yields_to = ("TST001",)
@@ -122,7 +122,7 @@ class Yields(Rule):
         yield Report(Site(plan.path, 1), "unexplained")
 
 
-def test_what_is_said_of_a_file_that_is_not_checked_now_explains_nothing(
+def test_what_is_reported_of_a_file_that_is_not_checked_now_explains_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gpulint.linting.workers.FORKS", False)  # other processes have none of these rules

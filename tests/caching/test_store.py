@@ -1,4 +1,4 @@
-"""Records that are torn, foreign or cannot be written are never more than absent."""
+"""Records that are torn, foreign or cannot be written are treated as missing."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_foreign_file_is_absent(tmp_path: Path, content: bytes) -> None:
     assert made.get(NAME) is None
 
 
-def test_a_directory_in_place_of_a_record_is_a_trouble_that_is_said_and_not_raised(tmp_path: Path) -> None:
+def test_a_directory_in_place_of_a_record_is_a_trouble_that_is_reported_and_not_raised(tmp_path: Path) -> None:
     made = opened(tmp_path)
     made.put(NAME, [])
     path = file_of(tmp_path)

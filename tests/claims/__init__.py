@@ -1,1 +1,1 @@
-"""What the fixture programs claim about TensorFlow, shown on TensorFlow itself."""
+"""Claims of the fixture programs about TensorFlow, verified on TensorFlow itself."""

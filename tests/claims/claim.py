@@ -35,7 +35,7 @@ FLAGS = frozenset({"ok", "hangs", "here", "copies"})
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One `# run:` line, understood."""
+    """A parsed `# run:` line."""
 
     gpus: int = 0
     devices: int = 0

@@ -1,4 +1,4 @@
-"""Fixture programs under `gpulint probe`, on the stage that their claims ask for."""
+"""Fixture programs under `gpulint probe`, with the devices that their claims ask for."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from tests.programs import Expectation, Program
 
 STAGED = Path(__file__).with_name("staged.py")
 SECONDS = 240
-"""How long one program may run under the probe."""
+"""Seconds that a program may run under the probe."""
 
 BROKEN = ("fail", "warn")
 
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What the probe said of one run of a program."""
+    """The probe's result for one run of a program."""
 
     status: int
     """The probe's exit status."""
     output: str
-    """What was written to standard error."""
+    """Standard error."""
     report: dict[str, Any] = field(default_factory=dict)
-    """The report, {} where there is none."""
+    """The report, {} if there is none."""
 
     def found(self, root: Path) -> Iterator[tuple[Expectation, dict[str, Any]]]:
         """The report's expectations that have a place below a directory, each with its place and code."""
@@ -56,8 +56,8 @@ class Probed:
 
 
 def runs_of(program: Program) -> list[tuple[str, Claim]]:
-    """Module and claim of each of a program's `# run:` lines; where it has none, its main modules, on two logical CPUs
-    that stand for GPUs."""
+    """Module and claim of each `# run:` line of a program; without such lines, its main modules on two logical CPUs in
+    place of GPUs."""
     claims = [(line.module, parse_claim(line.text)) for line in program.claims]
     if claims:
         return claims
@@ -67,8 +67,8 @@ def runs_of(program: Program) -> list[tuple[str, Claim]]:
 
 
 def probe(program: Program, module: str, claim: Claim, *options: str) -> Probed:
-    """Runs a module of a program as its claim says. A crash of TensorFlow's own threads, which happens once in some
-    hundred processes while they end, is tried again."""
+    """Run a module of a program as its claim says, again if TensorFlow's own threads crash at exit (about once in a
+    hundred processes)."""
     probed = _probe(program, module, claim, *options)
     ended = probed.report.get("run", {}).get("signal")
     return _probe(program, module, claim, *options) if ended == signal.SIGSEGV else probed

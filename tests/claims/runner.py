@@ -1,4 +1,4 @@
-"""The parent side of the runtime claims: keeps a stage, sends it programs, says what does not hold."""
+"""The parent side of the runtime claims: starts a stage, sends it programs, and reports claims that do not hold."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.programs import Program
 
 STAGE = Path(__file__).with_name("stage.py")
 SECONDS = 60
-"""How long one program may run."""
+"""Seconds that a program may run."""
 PATIENCE = 12
-"""How long one that is said to hang may run, in seconds."""
+"""Seconds that a program may run whose claim is that it hangs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """How a program ended, what it wrote and where it computed."""
+    """How a program ended, its output, and where it computed."""
 
     status: int
     stdout: str
@@ -47,7 +47,7 @@ class Stage:
         """Runs a program."""
         performance = _perform(self._process, program, claim)
         if performance.status == -signal.SIGSEGV:
-            # TensorFlow's own threads crash once in some hundred processes while they end.
+            # TensorFlow's own threads crash at exit in about one of a hundred processes.
             performance = _perform(self._process, program, claim)
         return performance
 
@@ -120,7 +120,7 @@ def _ending(claim: Claim, performance: Performance, expected_rows: set[int]) -> 
 
 
 def broken_promises(program: Program, module: str, claim: Claim, performance: Performance) -> list[str]:
-    """What a performance contradicts of its claim, one sentence each; empty when the claim holds."""
+    """The parts of a claim that a run contradicts, as sentences; empty if the claim holds."""
     if claim.hangs:
         return [] if performance.status == -signal.SIGALRM else ["the program should hang, it ended"]
     if performance.status != 0:

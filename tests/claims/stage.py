@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any
 
 HEAVY = frozenset({"MatMul", "BatchMatMulV2", "Conv2D", "Conv3D", "Einsum"})
-"""Operations that stand for the work of a model: where these go is where the program computes."""
+"""Operations that represent the work of a model: their devices are where the program computes."""
 
 SHAPE_INFERENCE = "scratch_graph"
-"""Name of the graphs in which Keras 3 only works out shapes; nothing of them is run."""
+"""Name of the graphs in which Keras 3 only infers shapes; they are never run."""
 
 DEFAULT_DEVICE = "CPU:0"
 
@@ -39,7 +39,7 @@ GPU_NAME = re.compile(r"^/?(?:device:)?gpu:(\d+)$", re.IGNORECASE)
 
 
 def stand_in(name: Any) -> Any:
-    """The logical CPU device that stands for a GPU name; anything else comes back as it is."""
+    """The logical CPU that acts as a named GPU; other names are returned unchanged."""
     match = GPU_NAME.match(name) if isinstance(name, str) else None
     return f"/device:CPU:{match[1]}" if match else name
 
@@ -96,7 +96,7 @@ def _let_cpus_stand_for_gpus(tf: Any, count: int) -> None:
 
 
 class Observer:
-    """What the program's operations were placed on, seen through TensorFlow's operation callbacks."""
+    """The devices of the program's operations, as TensorFlow's operation callbacks report them."""
 
     def __init__(self, tf: Any, root: Path) -> None:
         self.root = str(root)
@@ -131,7 +131,7 @@ class Observer:
 
 
 def set_up(gpus: int, devices: int) -> None:
-    """Puts so many entries into the list of physical GPUs, and so many logical CPUs where GPUs are asked for."""
+    """Add entries to the list of physical GPUs, and let logical CPUs act as GPUs."""
     import tensorflow as tf
 
     if gpus:
@@ -141,7 +141,7 @@ def set_up(gpus: int, devices: int) -> None:
 
 
 def perform(job: dict[str, Any]) -> dict[str, Any]:
-    """Runs one program as `__main__` and says how it ended and where it computed."""
+    """Run a program as `__main__`; return how it ended and where it computed."""
     import tensorflow as tf
 
     program = Path(job["program"])
@@ -190,7 +190,7 @@ def _child(job: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Reads one job a line from standard input and answers each with a line when its child has ended."""
+    """Read jobs from standard input, one per line, and answer each with a line when its child has ended."""
     import tensorflow  # noqa: F401
 
     print("ready", flush=True)

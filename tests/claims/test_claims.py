@@ -1,4 +1,4 @@
-"""Each fixture program that says `# run:` is run on the installed TensorFlow, and its claim must hold."""
+"""The claim of each fixture program with a `# run:` line holds on the installed TensorFlow."""
 
 from __future__ import annotations
 

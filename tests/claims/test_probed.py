@@ -1,8 +1,5 @@
-"""Fixture programs under `gpulint probe`: what they are expected to show is confirmed on its line by the run, and those
-that only look like it pass.
-
-`benchmarks/probe_fixtures.py` runs all of them; these are some of each family that take little time.
-"""
+"""Fixture programs under `gpulint probe`: a run confirms their expected findings on their lines, and look-alikes pass.
+`benchmarks/probe_fixtures.py` runs all programs; these are quick ones of each family."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ CONFIRMED = {
     "training/mirrored_on_one.py": {"GPU101"},
     "training/scoring_run": {"GPU207"},
 }
-"""Program → the codes of those of its expectations that its run confirms, each on its own row."""
+"""Program → codes of the expected findings that its run confirms, each on its own row."""
 
 LOOK_ALIKES = (
     "placement/layers_round_robin.py",
@@ -53,7 +50,7 @@ LOOK_ALIKES = (
         )
     ),
 )
-"""Programs that are right and look as if they were not."""
+"""Correct programs that look like wrong ones."""
 
 PROGRAMS = {program.name: program for program in programs()}
 pytestmark = [
@@ -63,7 +60,7 @@ pytestmark = [
 
 
 BY_COMMAND = ("placement/abbreviated_device.py", "runtime/numeric_mask.py", "runtime/official_growth.py")
-"""Programs that the command runs, in a process of its own: two that end with an error, and one that is right."""
+"""Programs that the command runs in a separate process: two that end with an error, and a correct one."""
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +71,7 @@ def stage() -> Iterator[Stage]:
 
 
 def rehearsed(stage: Stage, name: str) -> tuple[Rehearsed, list[Expectation]]:
-    """What was seen in a run of a program on logical CPUs that stand for GPUs, and what the probe makes of it."""
+    """The capture of a program on logical CPUs that act as GPUs, and the probe's expectations."""
     program = PROGRAMS[name]
     module, claim = runs_of(program)[0]
     given = [str(claim.gpus), str(claim.devices), str(program.root / module), *claim.args.split()]

@@ -1,4 +1,4 @@
-"""`gpulint check` remembers, and `gpulint clean` makes it forget."""
+"""`gpulint check` caches its results, and `gpulint clean` deletes them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(*arguments: str, command: str = "check", stdin: str | None = None) -> su
 
 
 def analysed(result: subprocess.CompletedProcess[str]) -> int:
-    """How many files were analysed, as `-v` says."""
+    """The number of analysed files, as reported by `-v`."""
     (line,) = [line for line in result.stderr.splitlines() if line.endswith("analysed in this run")]
     return int(line.split(", ")[2].split()[0])
 

@@ -1,4 +1,4 @@
-"""Options of `gpulint check` that ruff has, too, and what it says of wrong ones."""
+"""Options of `gpulint check` that ruff also has, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_wrong_values_are_refused(arguments: list[str], message: str) -> None:
     assert done.exit_code == 2 and message in done.stderr
 
 
-def test_a_release_newer_than_the_newest_known_is_said_once() -> None:
+def test_a_release_newer_than_the_newest_known_is_reported_once() -> None:
     done = check("--target-tensorflow", "2.99")
     assert done.stderr.count("TensorFlow 2.99 is newer than 2.") == 1 and done.exit_code == 1
     assert check("--target-tensorflow", "2.99", "-q").stderr == ""

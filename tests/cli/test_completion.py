@@ -1,4 +1,4 @@
-"""Completion, asked of the shells themselves with the scripts that gpulint prints for them."""
+"""Completion in real shells, with the scripts that gpulint prints for them."""
 
 from __future__ import annotations
 
@@ -109,4 +109,4 @@ def test_rules_of_the_project_are_offered_while_they_can_be_read(
     assert offered("rule", "ACM") == ["ACM001"]
     (tmp_path / "lint" / "small.py").write_text("import nowhere\n")
     assert offered("rule", "ACM") == []
-    assert offered("rule", "GPU70") == ["GPU701", "GPU702", "GPU703", "GPU704", "GPU705"]
+    assert offered("rule", "GPU70") == ["GPU701", "GPU702", "GPU703", "GPU704", "GPU705", "GPU706"]

@@ -8,11 +8,13 @@ import sys
 import textwrap
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
 from gpulint.cli.estimate import command, why
 from gpulint.cli.probe import command as probe
+from gpulint.estimate.report.schema import of_estimate
 from gpulint.estimate.tracing import NotTraced
 from gpulint.probe.capture.records import Where
 from gpulint.probe.launch.command import Target
@@ -47,6 +49,7 @@ def test_a_program_is_estimated_and_not_run(tmp_path: Path) -> None:
     assert (done.returncode, "trained" in done.stdout) == (0, False), done.stderr
     assert "arguments []" in done.stdout
     found = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    jsonschema.validate(found, of_estimate())
     assert (found["step"]["function"], found["step"]["row"], found["step"]["batch"]) == ("fit", 8, 16)
     assert [one["name"] for one in found["gpus"]] == ["T4", "memory=4GiB"]
     t4 = found["gpus"][0]
@@ -77,7 +80,7 @@ def test_a_step_that_does_not_fit_is_status_1(tmp_path: Path) -> None:
         ("import sys\nsys.exit(7)", 4, "train.py:2 failed before its first training step: SystemExit: 7"),
     ],
 )
-def test_a_program_without_a_step_is_told_in_one_line(tmp_path: Path, program: str, status: int, line: str) -> None:
+def test_a_program_without_a_step_is_reported_in_one_line(tmp_path: Path, program: str, status: int, line: str) -> None:
     done = estimate(tmp_path, program)
     assert done.returncode == status
     (said,) = [row for row in done.stderr.splitlines() if row.startswith("gpulint: ")]
@@ -99,8 +102,8 @@ def test_a_time_limit_is_status_124(tmp_path: Path) -> None:
         (["--gpu", "A1000", "train.py"], "no GPU is called 'A1000'; did you mean A100-40GB"),
         (["--gpu", "tflops=3", "train.py"], "needs its memory"),
         (["--gpus", "0", "train.py"], "0 is not in the range"),
-        (["--shape", "x", "train.py"], "'x' is no shape: write NAME=32,128"),
-        (["--shape", "x=0,3", "train.py"], "'x=0,3' is no shape"),
+        (["--shape", "x", "train.py"], "'x' is not a shape: write NAME=32,128"),
+        (["--shape", "x=0,3", "train.py"], "'x=0,3' is not a shape"),
         (["--html", "missing/page.html", "train.py"], "missing/page.html"),
         (["notes.ipynb"], "notes.ipynb"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -70,6 +71,7 @@ def test_a_diff_with_nothing_to_fix_exits_with_0(project: Path) -> None:
     assert (done.exit_code, done.stdout) == (0, "")
 
 
+@pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
 def test_a_diff_can_be_applied_with_patch(project: Path) -> None:
     (project / "pinned.py").write_bytes(PINNED.rstrip("\n").replace("x = ", "x = 1\n    x = ").encode())
     diff = check("--diff", "--unsafe-fixes").stdout_bytes
@@ -121,7 +123,7 @@ def test_an_unknown_rule_among_the_fixable_ones_is_an_error(project: Path) -> No
     assert texts(project) == (PINNED, NUMBER)
 
 
-def test_a_wrong_output_format_is_told_before_anything_is_written(project: Path) -> None:
+def test_a_wrong_output_format_is_reported_before_anything_is_written(project: Path) -> None:
     (project / "gpulint.toml").write_text('output-format = "xml"\n')
     assert check("--fix").exit_code == 2
     assert texts(project) == (PINNED, NUMBER)
@@ -143,7 +145,7 @@ def test_json_has_the_edits_of_a_fix(project: Path) -> None:
     }
 
 
-def test_a_file_that_cannot_be_written_is_told_in_one_line_and_its_findings_stay(
+def test_a_file_that_cannot_be_written_is_reported_in_one_line_and_its_findings_stay(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*arguments: object) -> None:
@@ -186,7 +188,7 @@ def test_a_diff_is_not_green_where_a_file_cannot_be_read(project: Path) -> None:
 
 
 def ran(*cells: str) -> str:
-    """A notebook whose cells have been run, with what they showed."""
+    """A notebook whose cells have outputs."""
     document = json.loads(notebook(*cells))
     for number, cell in enumerate(document["cells"], 1):
         if cell["cell_type"] == "code":

@@ -91,7 +91,7 @@ def test_a_known_place_that_is_silenced_makes_no_room_for_an_equal_one(project: 
     assert len({one["partialFingerprints"]["gpulint/v1"] for one in sarif["results"]}) == 2
 
 
-def test_pruning_takes_out_what_is_gone_and_only_that(project: Path) -> None:
+def test_pruning_takes_out_what_no_longer_exists_and_only_that(project: Path) -> None:
     (project / "other.py").write_text(PINNED)
     check("--baseline", "known.json", "--write-baseline")
     (project / "pinned.py").write_text("import tensorflow\n")
@@ -410,7 +410,7 @@ def test_encoding_line_ends_and_mode_stay(project: Path, encoding: str, end: str
         (PINNED.replace("\n\n", "\n\n\r").encode(), "line ends"),
     ],
 )
-def test_what_cannot_be_written_stays_and_is_said(project: Path, data: bytes, message: str) -> None:
+def test_a_file_that_cannot_be_written_stays_and_is_reported(project: Path, data: bytes, message: str) -> None:
     (project / "pinned.py").write_bytes(data)
     result = check("--add-ignore=日本")
     assert result.exit_code == 1 and message in result.stderr
@@ -425,7 +425,7 @@ def test_a_read_only_file_is_left_alone(project: Path) -> None:
 
 @pytest.fixture(scope="module")
 def ignored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All fixtures, checked with every rule, with comments for all that was found."""
+    """All fixtures, with a suppression comment for every finding of every rule."""
     copy = tmp_path_factory.mktemp("ignored") / "fixtures"
     shutil.copytree(FIXTURES, copy)
     result = CliRunner().invoke(main, ["check", "--isolated", "--select", "ALL", "--add-ignore=known", str(copy)])
@@ -446,7 +446,7 @@ def test_after_ignoring_everything_nothing_is_left(ignored: Path) -> None:
         str(ignored),
     ]
     left = json.loads(CliRunner().invoke(main, arguments).stdout)
-    left = [one for one in left if one["cell"] is None]  # into notebooks no comments are written
+    left = [one for one in left if one["cell"] is None]  # comments are not written to notebooks
     assert [(one["filename"], one["code"]) for one in left if one["code"] not in UNSILENCEABLE] == []
 
 

@@ -1,4 +1,4 @@
-"""File names and source that would be obeyed: nothing that a command prints is broken by them, or does anything."""
+"""File names and source that look like commands: they neither break the output nor take effect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BROKEN = b"import tensorflow as tf\nx = '\x1b[31m\n::error::c ##vso[x]\n"
 
 
 OF_CI = ("CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
-"""Where one of these is set, what a log would obey is replaced in a diff."""
+"""If one of these is set, commands to the CI system are replaced in a diff."""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(project: Path, *arguments: str, status: int = 1) -> tuple[str, str]:
-    """The command's output, of which no byte means anything to a terminal, and its errors."""
+    """The command's output, which must have no byte with a meaning to a terminal, and its errors."""
     before = os.getcwd()
     os.chdir(project)
     try:
@@ -87,7 +87,7 @@ COUNTED: dict[str, Callable[[str], int]] = {
         (azure_command(one) or ("", {"code": ""}, ""))[1]["code"] == "GPU101" for one in text.splitlines()
     ),
 }
-"""How many findings of the files the reader of each format finds."""
+"""Number of findings that the reader of each format finds."""
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -108,7 +108,7 @@ def test_sarif_has_the_bytes_of_every_name(project: Path) -> None:
     assert sorted(map(unquote_to_bytes, uris)) == sorted(NAMES)
 
 
-def test_what_is_said_beside_the_findings_is_one_line_each(project: Path) -> None:
+def test_what_is_reported_beside_the_findings_is_one_line_each(project: Path) -> None:
     out, _ = run(project, "check", "--show-files", status=0)
     assert len(out.splitlines()) == len(NAMES) + 1 and out.count("\N{REPLACEMENT CHARACTER}") > 5
     _, err = run(project, "check", "\x1b[31mnowhere\n::error::x.py")

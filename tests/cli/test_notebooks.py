@@ -35,7 +35,7 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 
 
 def concise(*arguments: str, stdin: str | None = None) -> list[str]:
-    """The findings, without what stands behind the code."""
+    """The findings without their messages."""
     done = run("check", "--output-format", "concise", *arguments, stdin=stdin)
     assert not done.stderr
     return [re.sub(r"(\w+)\[(GPU\d+)\].*", r"\2", line) for line in done.stdout.splitlines()[:-1]]
@@ -129,7 +129,7 @@ def test_several_processes_find_the_same_in_notebooks() -> None:
     assert run("check", "--jobs", "3", "--output-format", "full").stdout == alone
 
 
-def test_a_broken_cell_is_told_of_and_the_others_are_checked() -> None:
+def test_a_broken_cell_is_reported_and_the_others_are_checked() -> None:
     write("a.ipynb", IMPORT, "x = (", PINNED, "y = )")
     assert concise() == ["a.ipynb:cell 2:1:5: GPU001", "a.ipynb:cell 3:1:6: GPU101", "a.ipynb:cell 4:1:5: GPU001"]
     assert "= why: nothing in this cell was checked" in run("check").stdout
@@ -144,7 +144,7 @@ def test_a_broken_cell_is_told_of_and_the_others_are_checked() -> None:
         ('{"nbformat": 4, "metadata": {}}', "a.ipynb:1:1: error[GPU001] not a notebook: it has no list of cells"),
     ],
 )
-def test_what_is_no_notebook_is_one_line_and_the_run_goes_on(text: str, said: str) -> None:
+def test_a_file_that_is_not_a_notebook_is_one_line_and_the_run_goes_on(text: str, said: str) -> None:
     Path("a.ipynb").write_text(text)
     write("b.ipynb", IMPORT, PINNED)
     done = run("check", "--output-format", "concise")
@@ -211,7 +211,7 @@ def test_cells_import_what_other_cells_write() -> None:
 
 
 def test_what_a_notebook_writes_is_its_own_affair() -> None:
-    """A module of the same name beside it is another one, and stays so for other programs."""
+    """A module of the same name beside the notebook is another one, and remains so for other programs."""
     write("a.ipynb", BUILDER, *USED)
     Path("lib").mkdir()
     Path("lib/net.py").write_text("def build():\n    return None\n")

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
 from gpulint.cli.main import main
+from gpulint.probe.report.schema import of_probe
 
 OUTSIDE = """import sys
 import tensorflow as tf
@@ -92,7 +94,7 @@ def test_a_module_is_run_by_its_name(tmp_path: Path) -> None:
         ("import os\nos.kill(os.getpid(), 9)", 4),
     ],
 )
-def test_a_program_that_fails_is_told_of(text: str, status: int, tmp_path: Path) -> None:
+def test_a_program_that_fails_is_reported(text: str, status: int, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(text + "\n")
     assert probe(tmp_path, "a.py").returncode == status
     assert probe(tmp_path, "--exit-zero", "a.py").returncode == status
@@ -132,7 +134,7 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
         (["none.py"], "gpulint: none.py: no such file"),
         ([], "gpulint: name one program, --replay CAPTURE, --compare BEFORE AFTER, --merge DIR or --log FILE"),
         (["--replay", "none.jsonl"], "gpulint: none.jsonl: No such file or directory"),
-        (["--replay", "a.py"], "gpulint: a.py: not a capture of gpulint"),
+        (["--replay", "a.py"], "gpulint: a.py: not a gpulint capture"),
         (["--log", "none.log"], "gpulint: none.log: No such file or directory"),
         (
             ["--expect", "ops.on_gup>=90%", "a.py"],
@@ -140,7 +142,8 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
         ),
         (
             ["--config", "probe.expect=['steps >= many']", "a.py"],
-            "gpulint: --config: `steps >= many` is no expectation: write METRIC OP VALUE, such as `ops.on_gpu >= 90%`",
+            "gpulint: --config: `steps >= many` is not an expectation: "
+            "write METRIC OP VALUE, such as `ops.on_gpu >= 90%`",
         ),
         (
             ["--config", "probe.level.retrase='off'", "a.py"],
@@ -233,7 +236,7 @@ def test_a_placement_log_is_reported_on(tmp_path: Path) -> None:
 def test_a_file_that_is_no_placement_log_is_wrong_usage(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "run.log").write_bytes(content)
     done = probe(tmp_path, "--log", "run.log")
-    said = "gpulint: run.log: no placement log: no line of it says where TensorFlow ran anything\n"
+    said = "gpulint: run.log: not a placement log: no line says where TensorFlow ran anything\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
@@ -243,6 +246,7 @@ def test_a_finding_is_confirmed_on_its_line_and_its_look_alike_passes(tmp_path: 
     broken = probe(tmp_path, "--output-format", "json", "-o", "broken.json", "--capture", "run.jsonl", "train.py")
     assert "trained" not in broken.stdout  # Keras raises: no replica but the first has the variables
     report = json.loads((tmp_path / "broken.json").read_text())
+    jsonschema.validate(report, of_probe())
     (found,) = [one for one in report["expectations"] if one["code"] == "GPU201"]
     assert (found["status"], found["observed"]) == ("fail", "confirmed: variables on CPU:0 only")
     assert found["origin"] == {"filename": str(tmp_path / "train.py"), "row": 17}

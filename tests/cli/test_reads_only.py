@@ -1,4 +1,4 @@
-"""`check` reads the files of a project: none is imported or run, nothing else is started, and nothing is written."""
+"""`check` only reads the files of a project: it imports, runs, starts and writes nothing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from gpulint.cli.main import main
 sys.argv = ["gpulint", *sys.argv[2:]]
 main()
 """
-"""Runs the command and writes what it does, beside reading, to the file that is named first."""
+"""Run the command and log everything that it does besides reading to the first file."""
 
 EXPECTED = {
     "ctypes.dlopen",
@@ -62,7 +62,7 @@ EXPECTED = {
     "ctypes.cdata",
     "socket.__new__",
 }
-"""What the packages that gpulint stands on do as they are imported, and the pipes to processes of its own."""
+"""What gpulint's dependencies do on import, and the pipes to its own processes."""
 
 TRAP = "import os\nopen(os.environ['TRAP'], 'w').write(__name__ + ' was run')\n"
 PROGRAM = (
@@ -73,7 +73,7 @@ PROGRAM = (
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project in which everything that could be run by mistake says that it was."""
+    """A project in which everything that could be run by mistake leaves a mark if it is."""
     project = tmp_path / "project"
     project.mkdir()
     for name in (

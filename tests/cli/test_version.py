@@ -1,4 +1,4 @@
-"""How gpulint says which release it is."""
+"""How gpulint reports its release."""
 
 from __future__ import annotations
 

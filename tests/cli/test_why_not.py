@@ -1,4 +1,4 @@
-"""`check --why-not CODE FILE:ROW` names what decided."""
+"""`check --why-not CODE FILE:ROW` names the deciding condition."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ NO_PROGRAM = "gpulint: name one program, --replay CAPTURE, --compare BEFORE AFTE
 
 
 TOGETHER = "open(f'{index}', 'w').close()\nwhile not all(map(os.path.exists, '012')): time.sleep(0.05)\n"
-"""Three workers wait until all of them have begun."""
+"""Three workers wait until all have started."""
 
 
 def command(*arguments: str) -> list[str]:
@@ -47,7 +47,7 @@ def probe(
 
 
 def workers(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:
-    """What the report in JSON says of each worker; the lines of the workers themselves stand above it."""
+    """The workers in the JSON report, which follows the workers' own output."""
     text = done.stdout.decode()
     return list(json.loads(text[text.index("\n{\n") + 1 :] if not text.startswith("{") else text)["workers"])
 
@@ -57,7 +57,7 @@ def test_each_worker_is_one_of_a_cluster_on_loopback(tmp_path: Path) -> None:
         tmp_path, "print(json.dumps([config, sys.argv]))\n", "--local-workers", "3", TF_CONFIG='{"cluster": {}}'
     )
     assert done.returncode == 0
-    assert done.stderr == b"gpulint: the workers have a TF_CONFIG of their own; that of the environment is left out\n"
+    assert done.stderr == b"gpulint: TF_CONFIG of the environment is ignored: each worker gets its own\n"
     told = dict(line.split("] ") for line in done.stdout.decode().splitlines() if line.startswith("[worker"))
     assert sorted(told) == ["[worker 0", "[worker 1", "[worker 2"]
     configs = [json.loads(told[name])[0] for name in sorted(told)]
@@ -129,7 +129,7 @@ def test_a_worker_that_hangs_is_named_with_its_place_and_the_one_that_waits_is_n
 
 
 def test_one_that_works_keeps_the_others_from_hanging(tmp_path: Path) -> None:
-    """A worker that waits for another which saves a checkpoint has nothing to do, and is well."""
+    """A worker that waits for another one to save a checkpoint is idle, but does not hang."""
     text = "if index == 0:\n    end = time.time() + 6\n    while time.time() < end: pass\nelse:\n    time.sleep(6)\n"
     assert probe(tmp_path, text, "--local-workers", "2", "--hang-after", "2").returncode == 0
 
@@ -171,17 +171,18 @@ def test_each_worker_of_another_launcher_leaves_its_capture_and_they_are_joined(
     assert re.search(r"^  failed +worker 2", done.stdout, re.MULTILINE) and "left no capture" in done.stdout
 
 
-def test_a_directory_for_a_process_that_nobody_numbered_is_said_aloud(tmp_path: Path) -> None:
+def test_a_directory_for_a_process_without_a_number_is_reported(tmp_path: Path) -> None:
     done = probe(tmp_path, "", "--capture", "seen/", TF_CONFIG='{"task": {"index": 0}}')
     (path,) = (tmp_path / "seen").glob("*.jsonl")
-    assert done.stderr.decode() == f"gpulint: nothing says which worker this is; its capture is {path}\n"
+    text = f"gpulint: the environment does not say which worker this is; its capture is {path}\n"
+    assert done.stderr.decode() == text
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--merge", "none"], "gpulint: none: No such file or directory"),
-        (["--merge", "empty"], "gpulint: empty: no capture-*.jsonl is there"),
+        (["--merge", "empty"], "gpulint: empty: contains no capture-*.jsonl"),
         (
             ["--merge", "empty", "a.py"],
             NO_PROGRAM,

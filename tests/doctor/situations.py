@@ -1,4 +1,4 @@
-"""A machine on which all is well, to be changed in one point."""
+"""A healthy machine, of which tests change one thing."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ NO_HARDWARE = on(
 
 
 def log(name: str) -> str:
-    """A recorded log without the row that tells where it is from."""
+    """A recorded log without the row that names its source."""
     text = (FIXTURES / name).read_text(encoding="utf-8")
     head, _, rest = text.partition("\n")
     assert head.startswith("# ")

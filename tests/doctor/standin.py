@@ -1,4 +1,4 @@
-"""Shared libraries and packages made by the tests, to be found by the processes that the doctor asks."""
+"""Shared libraries and packages of the tests, which the doctor's query processes find."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def distribution(site: Path, name: str, version: str, *requires: str) -> None:
 
 
 def environment(*sites: Path, **variables: str) -> dict[str, str]:
-    """Our environment with directories before it on Python's path."""
+    """The tests' environment, with directories first on Python's path."""
     names = ("CUDA_", "NVIDIA_", "TF_", "XLA_", "LD_LIBRARY_PATH", "KERAS_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     path = [*map(str, sites), *kept.get("PYTHONPATH", "").split(os.pathsep)]

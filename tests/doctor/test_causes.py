@@ -1,4 +1,4 @@
-"""Each cause on a machine on which everything else is well."""
+"""Each cause, on an otherwise healthy machine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def said(name: str) -> messages.Messages:
     return messages.read(log(name))
 
 
-def test_where_all_is_well_nothing_is_said() -> None:
+def test_on_a_healthy_machine_nothing_is_reported() -> None:
     assert diagnose(HEALTHY) == []
 
 
@@ -178,7 +178,7 @@ class TestImporting:
         one = only(on(asked_tensorflow=Answer("failed", "import", error), **NO_GPUS))
         assert one.fix == "unset PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
 
-    def test_an_unknown_failure_is_told_in_its_own_words(self) -> None:
+    def test_an_unknown_failure_is_reported_in_its_own_words(self) -> None:
         error = "ModuleNotFoundError: No module named 'absl'"
         one = only(on(asked_tensorflow=Answer("failed", "import", error), **NO_GPUS))
         assert one.id == "import-fails" and error in one.seen and "--force-reinstall" in one.fix
@@ -220,7 +220,7 @@ class TestContainer:
         one = only(on(NO_HARDWARE, machine={"container": "Docker", "environment": {"NVIDIA_VISIBLE_DEVICES": "all"}}))
         assert one.id == "container-without-gpu" and one.evidence == ("NVIDIA_VISIBLE_DEVICES=all",)
 
-    def test_a_container_that_nobody_wanted_gpus_in(self) -> None:
+    def test_a_container_that_needs_no_gpus(self) -> None:
         assert ids(on(NO_HARDWARE, machine={"container": "Docker"})) == ["no-gpu"]
 
     def test_without_the_part_of_the_driver_that_computes(self) -> None:
@@ -628,7 +628,7 @@ class TestEnvironment:
 
 
 def test_what_was_run_outweighs_what_was_looked_up() -> None:
-    old = on(machine={"kernel_driver": "470.82.01"})  # with CUDA's forward compatibility it may do
+    old = on(machine={"kernel_driver": "470.82.01"})  # with CUDA's forward compatibility it may work
     assert only(old).severity is Severity.ERROR
     assert only(on(old, computed=COMPUTED)).severity is Severity.WARNING
 

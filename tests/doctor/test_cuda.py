@@ -1,4 +1,4 @@
-"""What CUDA's releases need."""
+"""Requirements of CUDA's releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence from real processes: packages that hang and crash stand for a driver that does, libraries are real files."""
+"""Evidence from real processes: packages that hang or crash replace a driver that does; libraries are real files."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class config:
 CUDNN = "libcudnn.so.9"
 
 ENOUGH = 8.0
-"""Seconds in which an interpreter begins and comes to where it hangs, on a busy machine, too."""
+"""Seconds in which an interpreter starts and reaches the line where it hangs, even on a busy machine."""
 
 
 def gathered(root: Path, environ: dict[str, str], *, timeout: float = 30.0) -> Evidence:
-    """What is found out with our interpreter, on a machine whose files are in `root`."""
+    """The evidence from the tests' interpreter, on a machine whose files are in `root`."""
     return gather(sys.executable, timeout=timeout, compute=True, environment=environ, root=root)
 
 
@@ -63,7 +63,7 @@ class TestTensorFlowInAProcessOfItsOwn:
         child = Path(f"/proc/{mark.read_text()}/exe")
         for _ in range(100):
             if not child.exists():
-                return  # a signal takes its time on a busy machine
+                return  # signals are slow on a busy machine
             time.sleep(0.1)
         pytest.fail("the child lives on")
 
@@ -258,7 +258,7 @@ class TestManagementLibrary:
 
 
 def test_an_answer_that_was_torn_is_left_out(tmp_path: Path) -> None:
-    """A process that dies while it writes leaves half a row."""
+    """A process that dies while writing leaves half a row."""
     source = (
         "import glob, os\nfor path in glob.glob(os.environ['ANSWERS']):\n    open(path, 'a').write('[\"gpus\", [{')\n"
     )

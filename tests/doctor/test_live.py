@@ -32,7 +32,7 @@ def found(evidence: Evidence) -> dict[str, Diagnosis]:
 
 
 class TestWithoutCuda:
-    """A wheel without CUDA, which is what `pip install tensorflow-cpu` gives."""
+    """A wheel without CUDA, as installed by `pip install tensorflow-cpu`."""
 
     @pytest.fixture(autouse=True)
     def _cpu(self) -> None:

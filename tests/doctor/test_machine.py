@@ -1,4 +1,4 @@
-"""A machine is read from its files: here they lie in a directory of the tests'."""
+"""A machine is read from its files, here from a directory of the tests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_nothing_of_nvidia(tmp_path: Path) -> None:
     assert (found.bus_cards, found.kernel_driver, dict(found.device_files), found.container) == ((), "", {}, "")
 
 
-def test_gpus_are_told_from_other_devices_of_nvidia(tmp_path: Path) -> None:
+def test_gpus_are_distinguished_from_other_devices_of_nvidia(tmp_path: Path) -> None:
     card(tmp_path, "0000:01:00.0", kind="0x030000", driver="nouveau")
     card(tmp_path, "0000:01:00.1", kind="0x040300")
     card(tmp_path, "0000:86:00.0")

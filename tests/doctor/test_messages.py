@@ -1,4 +1,4 @@
-"""What is read from TensorFlow's logs: recorded ones, and those of public issues."""
+"""Facts read from TensorFlow's logs: recorded ones, and logs from public issues."""
 
 from __future__ import annotations
 

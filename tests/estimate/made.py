@@ -1,4 +1,4 @@
-"""Steps made by hand, operation by operation."""
+"""Steps built operation by operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers from two batch sizes, on steps made by hand."""
+"""Answers from two batch sizes, on hand-built steps."""
 
 from __future__ import annotations
 

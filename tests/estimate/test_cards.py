@@ -79,10 +79,10 @@ def test_a_small_card_loses_little() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("memory=24", "'24' is no size"),
+        ("memory=24", "'24' is not a size"),
         ("tflops=80", "needs its memory"),
         ("memory=24GiB,flops=80", "a GPU has no 'flops'; write memory=…, tflops=…"),
-        ("memory=24GiB,tflops=fast", "tflops: 'fast' is no number"),
+        ("memory=24GiB,tflops=fast", "tflops: 'fast' is not a number"),
         ("memory=24GiB,bandwidth=0", "bandwidth: 0 is not above zero"),
         ("memory=24GiB,bandwidth=nan", "bandwidth: nan is not above zero"),
         ("", "no GPU is called ''"),

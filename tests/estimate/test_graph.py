@@ -28,7 +28,7 @@ def test_bytes_of_a_tensor(tensor: Tensor, expected: int | None) -> None:
 
 
 def graph() -> StepGraph:
-    """A step with every field set to something else than its default."""
+    """A step in which no field has its default value."""
     arm = Function("arm", (Operation("x", "_Arg", outputs=(Tensor("float32", (2,)),)),), (0,), (Edge(0, 0),))
     body = Function(
         "body",

@@ -1,4 +1,4 @@
-"""What the buffers at the peak are for."""
+"""The purpose of the buffers at the peak."""
 
 from __future__ import annotations
 

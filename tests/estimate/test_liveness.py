@@ -1,4 +1,4 @@
-"""The executor's order and the life of buffers, on graphs made by hand with known answers."""
+"""The executor's order and the lifetime of buffers, on hand-built graphs with known answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that run until their step has been traced, with TensorFlow for real."""
+"""Programs that run until their step has been traced, on the installed TensorFlow."""
 
 from __future__ import annotations
 

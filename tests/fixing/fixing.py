@@ -43,7 +43,7 @@ def fixed(
 
 
 def fixed_text(text: str | bytes, directory: Path, unsafe: bool = True, select: Sequence[str] = ("ALL",)) -> str:
-    """A program after its fixes; nothing is written over it."""
+    """A program after its fixes; its file is not changed."""
     path = directory / "program.py"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     outcome = fixed([path], unsafe, select)

@@ -1,4 +1,4 @@
-"""docs/fixes.md speaks of every rule that offers a fix, and of no other."""
+"""docs/fixes.md lists exactly the rules that offer a fix."""
 
 from __future__ import annotations
 

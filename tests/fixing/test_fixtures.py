@@ -1,4 +1,4 @@
-"""All fixes of all fixture programs, together: nothing breaks, nothing is lost, and once is enough."""
+"""All fixes of all fixture programs together: nothing breaks, nothing is lost, and a second run changes nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.fixing.fixing import fixed
 from tests.programs import FIXTURES
 
 EXPECTATION = re.compile(r" *# expect: GPU.*$", re.MULTILINE)
-"""Says where a finding is; at the end of a row that a fix takes out it would have to stay."""
+"""A comment that marks the row of a finding; on a row that a fix deletes, it would have to be kept."""
 
 
 class Run(NamedTuple):

@@ -174,7 +174,7 @@ def test_after_a_safe_fix_a_program_that_raised_runs(code: str, text: str, stage
 
 
 NOT_RUN = frozenset({"GPU702", "GPU704"})
-"""These need workers that are not there."""
+"""These need workers that the test does not have."""
 
 
 @pytest.mark.parametrize("rule", [rule for rule in FIXING if rule.code not in NOT_RUN], ids=lambda rule: rule.code)

@@ -1,4 +1,4 @@
-"""Fixes of programs that are put together from parts: the cells of a notebook, the fenced blocks of Markdown."""
+"""Fixes of programs in parts: cells of a notebook, fenced blocks of Markdown."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_header_in_the_same_cell_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("fence", ["```", "~~~~"])
 @pytest.mark.parametrize("prefix", ["", "  ", "> ", ">   ", "> > "])
-def test_a_block_is_fixed_where_it_stands(prefix: str, fence: str, end: str, tmp_path: Path) -> None:
+def test_a_block_is_fixed_in_place(prefix: str, fence: str, end: str, tmp_path: Path) -> None:
     def block(*parts: str) -> str:
         rows = [f"{fence}python", *"".join(parts).splitlines(), fence]
         return "".join(f"{prefix}{row}".rstrip() + end for row in rows)

@@ -1,4 +1,4 @@
-"""Fixing in rounds: what is taken back, what is kept, when it ends."""
+"""Fixing in passes: which fixes are reverted or kept, and when it ends."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_finding_in_another_file_is_fixed_there(tmp_path: Path) -> None:
 
 
 class Play:
-    """A check whose findings are made up: for each text what is found, with the fix that goes with it."""
+    """A check with invented findings: for each text, its findings with their fixes."""
 
     def __init__(self, findings: Mapping[str, Sequence[tuple[str, Edit | None]]]) -> None:
         self.findings = findings

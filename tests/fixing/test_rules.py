@@ -1,4 +1,4 @@
-"""Every rule that offers a fix: its example is fixed, once and for all."""
+"""Fixing the example of a rule leaves no finding, and a second run changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of removed names and that of stateful operations, against the TensorFlow that is installed."""
+"""The tables of removed names and of stateful operations, compared with the installed TensorFlow."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def exists(name: str) -> bool:
     return True
 
 
-def test_no_name_that_is_gone_by_now_is_there() -> None:
+def test_removed_names_do_not_exist() -> None:
     gone = [name for name, first in removed.names().items() if release(first) <= installed()]
     assert len(gone) > 700
     assert [name for name in gone if exists(name)] == []
@@ -60,7 +60,7 @@ def test_no_optimizer_takes_what_they_all_refuse() -> None:
             made(**{name: 0.1})
 
 
-def test_no_method_that_is_gone_by_now_is_there() -> None:
+def test_removed_methods_do_not_exist() -> None:
     classes = removed.methods()
     gone = [
         (cls, name)
@@ -152,7 +152,7 @@ def refuses(function: Any, name: str) -> bool:
     return True
 
 
-def test_no_argument_that_is_gone_by_now_is_taken() -> None:
+def test_removed_arguments_are_refused() -> None:
     gone = [
         (function, name)
         for function in removed.functions()

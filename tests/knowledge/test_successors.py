@@ -1,4 +1,4 @@
-"""What GPU901 says to write instead of a removed name."""
+"""Replacements that GPU901 suggests for removed names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The knowledge tables: spellings, facts, kernels; and, on TensorFlow itself, that they are true."""
+"""The knowledge tables (spellings, facts, kernels), compared with TensorFlow itself."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_malformed_device_names_do_not(text: str) -> None:
 
 
 def resolved(name: str) -> Any:
-    """The object behind a canonical name, None where this TensorFlow does not have it."""
+    """The object of a canonical name, None if this TensorFlow does not have it."""
     import keras
     import tensorflow as tf
 
@@ -298,7 +298,7 @@ strings.unicode_encode(tf.constant([97]), "UTF-8")
 strings.unicode_split(tf.constant("ab"), "UTF-8")
 strings.unicode_split_with_offsets(tf.constant(["ab"]), "UTF-8")
 """
-"""Calls of functions that reach their operation through others of TensorFlow."""
+"""Calls of functions that run their operation through other functions of TensorFlow."""
 
 
 @pytest.mark.tensorflow

@@ -1,4 +1,4 @@
-"""Which files are looked at: those about TensorFlow, and those that run what imports it."""
+"""Which files are analysed: those about TensorFlow, and those that run code which imports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a file does to the process that analyses it costs that file one finding, and no other file anything."""
+"""A file that breaks the process that analyses it gets one finding, and no other file is affected."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def check(*arguments: str, given: str | None = None) -> subprocess.CompletedProc
 
 
 def only_lost(result: subprocess.CompletedProcess[str], name: str, names: list[str] = NAMES) -> str:
-    """The message about the one file that is lost, all others having their finding."""
+    """The message about the only file without a result; all others must have their finding."""
     lines = result.stdout.splitlines()[:-1]
     assert sorted(line.split(":")[0] for line in lines) == sorted(names), result.stdout + result.stderr
     (lost,) = [line for line in lines if "GPU101" not in line]
@@ -154,7 +154,7 @@ def test_what_was_found_without_a_module_that_was_given_up_is_not_remembered(pro
     (project / NAMES[0]).write_text(f"from zz import k\n{PINNED}with k():\n    y = tf.zeros(4)\n")
     first, second = check("-v"), check("-v")
     assert first.stdout == second.stdout and "SIGKILL" in first.stdout
-    assert "4 that use TensorFlow, 1 analysed in this run" in second.stderr
+    assert "4 that mention it, 1 analysed in this run" in second.stderr
     (project / "spares_all").touch()
     spared = check()
     assert "GPU001" not in spared.stdout and spared.stdout == check("-n").stdout == check().stdout
@@ -180,7 +180,7 @@ def test_when_no_process_can_begin_every_file_is_said_to_be_lost(project: Path) 
     assert result.returncode == 1 and result.stdout.count("died with status 3; it was not checked") == len(NAMES)
 
 
-def test_a_file_for_which_nobody_answers_is_reported(project: Path) -> None:
+def test_a_file_without_a_result_is_reported(project: Path) -> None:
     def forgetful(portions: object, shown: object, given: object) -> list[Examined]:
         return [Examined(os.path.abspath(NAMES[0]))]
 

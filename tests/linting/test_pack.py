@@ -1,4 +1,4 @@
-"""Rule packs: a user's folder is loaded as the shipped pack is."""
+"""Rule packs: a user's folder is loaded like the shipped pack."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_rule_that_is_not_whole_is_named(tmp_path: Path, text: str, message: s
         load([str(tmp_path)], installed=False)
 
 
-def test_a_rule_that_crashes_costs_one_file_and_is_said(tmp_path: Path) -> None:
+def test_a_rule_that_crashes_costs_one_file_and_is_reported(tmp_path: Path) -> None:
     (tmp_path / "lint").mkdir()
     (tmp_path / "lint" / "small.py").write_text(RULE.replace("size.value < 16", "1 // 0"))
     bad, good = tmp_path / "bad.py", tmp_path / "good.py"

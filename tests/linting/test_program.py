@@ -1,4 +1,4 @@
-"""What a rule reads of a program beside the event that it is called for."""
+"""What a rule can read of a program besides its event."""
 
 from __future__ import annotations
 

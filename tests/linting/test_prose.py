@@ -1,4 +1,4 @@
-"""A comment suppresses a report only where it explains the very thing, and is then named."""
+"""A comment suppresses a report only if it explains that very code, and is then listed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_batch_that_is_said_to_be_global_is_listed_as_suppressed(
 
 
 def found(file: Path) -> list[tuple[str, str | None]]:
-    """The findings of the shipped rules, and those that an explanation suppresses, with that."""
+    """The findings of the shipped rules, and the suppressed ones with their explanations."""
     checker = Checker(SettingsFinder(isolated=True), Catalogue(load([], installed=False)))
     result = checker.check([str(file)])
     shown: list[tuple[str, str | None]] = [(finding.code, None) for finding in findings_of(result)]

@@ -1,4 +1,4 @@
-"""A report can have a severity of its own; the one that the user sets for the rule wins."""
+"""A report can have its own severity; the user's setting for the rule takes precedence."""
 
 from __future__ import annotations
 
@@ -23,6 +23,14 @@ for gpu in tf.config.list_physical_devices("GPU"):
     {second}
 """
 GROWTH = "tf.config.experimental.set_memory_growth(gpu, True)"
+ONE = """import os
+
+import tensorflow as tf
+
+{first}
+tf.config.experimental.set_memory_growth(tf.config.list_physical_devices("GPU")[0], True)
+{then}
+"""
 LIMIT = "tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=1024)])"
 
 
@@ -35,6 +43,13 @@ LIMIT = "tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDevic
         (RUN.format(use="number = result.numpy()"), ("GPU214", "error")),
         (GPUS.format(first=GROWTH, second=LIMIT), ("GPU306", "warning")),
         (GPUS.format(first=LIMIT, second=GROWTH), ("GPU306", "error")),
+        (ONE.format(first="", then=""), ("GPU303", "warning")),
+        (ONE.format(first="", then="strategy = tf.distribute.OneDeviceStrategy('/gpu:0')"), ("GPU303", "warning")),
+        (
+            ONE.format(first="", then="strategy = tf.distribute.get_strategy() if input() else None"),
+            ("GPU303", "warning"),
+        ),
+        (ONE.format(first='os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"', then=""), ("GPU303", "error")),
     ],
 )
 def test_what_is_legal_is_no_error(program: str, expected: tuple[str, str], tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def check(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own: those that it forks have no threads of the tests."""
+    """The command in a separate process, so that its forks have no threads of the tests."""
     command = [sys.executable, "-m", "gpulint", "check", "--output-format", "concise", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -107,14 +107,14 @@ def test_a_run_with_nothing_but_a_fault_did_not_pass(project: Path) -> None:
     assert result.stdout == "No findings, but 1 internal error: not everything was checked.\n"
 
 
-def test_a_rule_that_cannot_be_loaded_is_said_before_any_process_starts(project: Path) -> None:
+def test_a_rule_that_cannot_be_loaded_is_reported_before_any_process_starts(project: Path) -> None:
     (project / "deadly_rules" / "deadly.py").write_text("nonsense(")
     result = check("--jobs", "2")
     assert result.returncode == 2 and "cannot be imported" in result.stderr
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "many", "²"])
-def test_a_wrong_number_of_processes_is_said(project: Path, jobs: str) -> None:
+def test_a_wrong_number_of_processes_is_reported(project: Path, jobs: str) -> None:
     result = check(f"--jobs={jobs}")
     assert result.returncode == 2 and "neither a number of processes nor auto" in result.stderr
 

@@ -1,4 +1,4 @@
-"""How the programs that read the formats read them, as far as the tests need it."""
+"""Readers of the formats, as in the programs that read them, as far as the tests need it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output formats: each is read by what reads it, whatever names and messages hold."""
+"""Each output format can be read by its reader, whatever names and messages contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of findings for a person."""
+"""The order of findings in text output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON schema of the settings takes what the loader takes, and nothing else."""
+"""The JSON schema of the settings accepts exactly what the loader accepts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 
 
 def loads(table: dict[str, Any]) -> bool:
-    """Whether gpulint takes these settings: the loader, and who knows formats and checks."""
+    """Whether gpulint accepts these settings: the loader, and the code that knows formats and checks."""
     try:
         loaded = apply(Settings(), table)
         levels.validate(loaded)

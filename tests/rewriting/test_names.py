@@ -1,4 +1,4 @@
-"""How names are spelled in a file, and where objects have one."""
+"""How a file spells names, and where objects have a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits of whole statements: strings, comments and what shares a row."""
+"""Edits of whole statements: strings, comments and statements that share a row."""
 
 from __future__ import annotations
 

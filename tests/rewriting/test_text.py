@@ -1,4 +1,4 @@
-"""Edits put into a text: order, collisions, line ends."""
+"""Applying edits to a text: order, collisions, line ends."""
 
 from __future__ import annotations
 

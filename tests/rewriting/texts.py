@@ -1,4 +1,4 @@
-"""Edits of a text, found by what stands at their place."""
+"""Edits of a text, located by the text at their place."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def call(draft: Draft, source: str) -> Site:
 
 
 def after(text: str, write: Callable[[Draft], list[Edit]]) -> str:
-    """The text after the edits that `write` gives, which must compile."""
+    """The text after the edits of `write`; it must compile."""
     edits = write(draft_of(text))
     result = edited(text, edits)
     compile(result, PATH, "exec", dont_inherit=True)

@@ -1,4 +1,4 @@
-"""Hostile repositories made from a seed, and what must hold of a check of each."""
+"""Hostile repositories by seed, and what must hold for a check of each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORMATS = ("text", "json", "concise", "sarif")
 
 @contextmanager
 def stage() -> Iterator[Path]:
-    """A project as working directory, beside a home directory that is the same afterwards."""
+    """A project as working directory, beside a home directory that must not change."""
     with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
         home, project = Path(directory, "home"), Path(directory, "project")
         (home / ".ssh").mkdir(parents=True)
@@ -65,7 +65,7 @@ def _programs(rng: random.Random, project: Path) -> None:
 
 
 def judge_cache(rng: random.Random) -> None:
-    """Records with faults, signed by the user's own key or not, change no finding and break nothing."""
+    """Damaged records, signed with the user's own key or not, change no finding and break nothing."""
     with stage() as project:
         _programs(rng, project)
         form = rng.choice(FORMATS)
@@ -105,7 +105,7 @@ def _spoil(rng: random.Random, path: Path, other: bytes) -> None:
 
 
 def judge_special_files(rng: random.Random) -> None:
-    """A tree with pipes, devices, circles and links in place of files is checked to its end."""
+    """A tree with pipes, devices, cycles and links in place of files is checked completely."""
     with stage() as project:
         _programs(rng, project)
         folder = project
@@ -130,7 +130,7 @@ def judge_special_files(rng: random.Random) -> None:
 
 
 def judge_git(rng: random.Random) -> None:
-    """`--since` in a repository with traps starts nothing, whatever else is wrong with it."""
+    """`--since` in a repository with traps starts no program, whatever else is wrong with it."""
     with stage() as project, pytest.MonkeyPatch.context() as patch:
         for variable in [name for name in os.environ if name.startswith("GIT_")]:
             patch.delenv(variable)

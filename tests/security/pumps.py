@@ -25,17 +25,17 @@ op: Any = importlib.import_module("sre_constants" if _IS_OLD else "re._constants
 METHODS = "match|fullmatch|search|findall|finditer|sub|split"
 
 APART = ("gpulint.__main__", "gpulint.doctor", "gpulint.probe")
-"""What reads the output of programs and not the files of a project."""
+"""Modules that read the output of programs rather than files of a project."""
 
 SIZE = 3_000
-"""Characters of the texts that are tried."""
+"""Length of the texts that are tried, in characters."""
 SUSPICIOUS = 0.0005
-"""Seconds for such a text after which a longer one is tried: most take less than a tenth of that."""
+"""Seconds for such a text above which a longer one is tried; most take less than a tenth."""
 LONG = 400_000
-"""Characters of the longer one, which takes minutes if the time grows with their square."""
+"""Length of the longer text, which takes minutes if the time is quadratic."""
 
 COMMON = ("\n", " ", "\n ", " \n", "#", "'", '"', '\\"', "\\'", '\\"""\n', "\n\\'''", "(", "[", "{", "a", "1", "\\\n")
-"""Pumps for every expression."""
+"""Texts for every expression."""
 
 
 class Used(NamedTuple):
@@ -47,7 +47,7 @@ class Used(NamedTuple):
 
 
 def modules() -> Iterator[ModuleType]:
-    """All of gpulint that reads a project, the rules included."""
+    """All modules that read a project, including the rules."""
     for package in map(importlib.import_module, ("gpulint", "gpulint.rules")):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.", onerror=lambda name: None):
             if not found.name.startswith(APART):
@@ -55,7 +55,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def expressions() -> Iterator[Used]:
-    """All expressions of modules and rules, and those that are written where they are applied."""
+    """All regular expressions of modules and rules, including inline ones."""
     sources = {module: Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules()}
     everywhere = "\n".join(sources.values())
     for module, source in sources.items():
@@ -81,7 +81,7 @@ _FAVOURITES = "a10 \n#\\'\".,([{=-:_x\t\r"
 
 
 class Writer:
-    """Writes texts that parts of an expression match."""
+    """Generates texts that parts of an expression match."""
 
     def __init__(self, pattern: re.Pattern[Any]) -> None:
         self._chance = random.Random(0)
@@ -103,7 +103,7 @@ class Writer:
                 yield from self.sequences(one, [*before, *tree[:index]])
 
     def text(self, tree: Any) -> str:
-        """One text that the parts match, as far as what is around them allows."""
+        """A text that the parts match, as far as their surroundings allow."""
         return "".join(self._of(kind, value) for kind, value in tree)
 
     def _of(self, kind: Any, value: Any) -> str:
@@ -162,7 +162,7 @@ def pumps(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def seconds(used: Used, method: str, text: str) -> float:
-    """Processor time that a method takes for a text."""
+    """Processor time of a method for a text."""
     subject: Any = text
     if isinstance(used.pattern.pattern, bytes):
         subject = text.encode("utf-8", "surrogatepass")
@@ -177,7 +177,7 @@ def main() -> None:
         for method in sorted(used.methods):
             for before, repeated, end in pumps(used.pattern):
                 text = before + repeated * (SIZE // len(repeated)) + end
-                if all(seconds(used, method, text) > SUSPICIOUS for _ in range(2)):  # twice, as anything can interrupt
+                if all(seconds(used, method, text) > SUSPICIOUS for _ in range(2)):  # twice: anything can interrupt
                     print(f"{used.place}: {method} of {before!r} + {repeated!r} * n + {end!r}", flush=True)
                     seconds(used, method, before + repeated * (LONG // len(repeated)) + end)
     print("done")

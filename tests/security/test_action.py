@@ -1,4 +1,4 @@
-"""Nothing of a checked-out pull request is imported: by the action, the hook, the command or its worker processes."""
+"""The action, the hook, the command and its worker processes import nothing from a pull request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DEPENDENCIES = (
 SCRIPT = (
     "import sys\n{prepare}\nfrom gpulint.cli.main import main\n\nif __name__ == '__main__':\n    sys.exit(main())\n"
 )
-"""What pip installs as `gpulint`."""
+"""The command that pip installs as `gpulint`."""
 
 SPAWNING = "import gpulint.linting.workers as workers\nworkers.FORKS, workers.SMALL_RUN = False, 0"
 """Worker processes as on macOS and Windows."""
@@ -49,7 +49,7 @@ SPAWNING = "import gpulint.linting.workers as workers\nworkers.FORKS, workers.SM
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A pull request in which every module that Python or gpulint could look for leaves a line in `home/ran`."""
+    """A pull request in which every module that Python or gpulint could import writes a line to `home/ran`."""
     home = tmp_path / "home"
     home.mkdir()
     checkout = tmp_path / "checkout"

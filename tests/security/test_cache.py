@@ -1,4 +1,4 @@
-"""A repository cannot make the cache delete, overwrite or believe anything that gpulint did not write itself."""
+"""A repository cannot make the cache delete, overwrite or trust anything that gpulint did not write."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory, a project beside a home directory in which everything is old."""
+    """The working directory: a project beside a home directory whose files are all old."""
     home = tmp_path / "home"
     (home / ".ssh").mkdir(parents=True)
     (home / "empty").mkdir()
@@ -151,7 +151,7 @@ def test_cleaning_leaves_what_is_not_a_record(project: Path) -> None:
 def test_a_cache_that_was_committed_is_not_believed_by_another_user(
     project: Path, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The attacker has a real gpulint, the same paths, and a program without the finding."""
+    """The attacker has the same gpulint, the same paths, and a program without the finding."""
     arguments = ["check", *(["--cache-dir", str(project.parent / "cache")] if where == "elsewhere" else [])]
     monkeypatch.setenv("XDG_CACHE_HOME", str(project.parent / "attacker"))
     (project / "train.py").write_text(PROGRAM.replace('"/gpu:0"', "DEVICE"))
@@ -164,7 +164,7 @@ def test_a_cache_that_was_committed_is_not_believed_by_another_user(
     honest = {path: path.read_bytes() for path in cache.rglob("*.z")}
     (project / "train.py").write_text(PROGRAM)
     assert run(*arguments).returncode == 1
-    for path in cache.rglob("*.z"):  # the answer for the honest program in place of the one for this program
+    for path in cache.rglob("*.z"):  # the record of the harmless program in place of this program's
         data = honest.get(path) or next(iter(honest.values()))
         path.write_bytes(data)
     monkeypatch.setenv("XDG_CACHE_HOME", str(project.parent / "victim"))
@@ -216,7 +216,7 @@ def test_a_cache_directory_without_a_key_is_not_used(project: Path, monkeypatch:
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], object, list[tuple[set[str], object]]]:
-    """Records of a project as lists: (files, that of the run, those of the files with what each was made from)."""
+    """Records of a project as lists: (files, record of the run, records of the files with their provenance)."""
     root = tmp_path_factory.mktemp("project")
     make(root, MAIN)
     files = sorted(str(path) for path in root.rglob("*.py"))
@@ -257,7 +257,7 @@ def test_a_record_with_a_fault_is_malformed_and_nothing_else(
 
 
 def _normal(plain: Any) -> Any:
-    """A record whose lists are in one order: some of them are sets."""
+    """A record with sorted lists, since some of them are sets."""
     if isinstance(plain, dict):
         return sorted((key, _normal(value)) for key, value in plain.items())
     return sorted(map(_normal, plain), key=repr) if isinstance(plain, list) else plain

@@ -1,4 +1,4 @@
-"""Files that change while they are checked: findings, rows and fixes come from one content, and no edit is lost."""
+"""Files that change during a check: findings, rows and fixes come from one content, and no edit is lost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def disturbed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Has something happen whenever the processes of a run have examined its files, the first time only."""
+    """Run some code once the processes of a run have examined its files, the first time only."""
 
     def disturb(event: Callable[[], object]) -> None:
         examine = Workers.__call__

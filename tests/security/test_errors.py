@@ -1,4 +1,4 @@
-"""Whatever settings, arguments and files hold, a command ends with status 0, 1 or 2 and no traceback."""
+"""For any settings, arguments and files, a command ends with status 0, 1 or 2 and without a traceback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpulint.settings import OPTIONS
 PROGRAM = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
 
 HUGE = "0x" + "f" * 9000
-"""A number that Python reads, and does not write in decimal."""
+"""A number that Python can parse, but refuses to print in decimal."""
 
 VALUES = [
     '""', '"\\u0000x"', f'"{"x" * 5000}"', '"../../.."', '"/dev/zero"', '"~"', '"\\u001b[31m\\n::error::x"',
@@ -38,7 +38,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, stdin: bytes | None = None) -> Result:
-    """What a command does; it must not end with an exception, nor with one that was not foreseen."""
+    """The result of a command, which must not raise or report an internal error."""
     done = CliRunner().invoke(main, arguments, input=stdin)
     assert done.exit_code in (0, 1, 2) and isinstance(done.exception, (SystemExit, type(None))), done.output[-2000:]
     assert "internal error" not in done.stderr and "Traceback" not in done.output, done.stderr

@@ -1,4 +1,4 @@
-"""Each hostile repository by each command: nothing of it runs, nothing outside it changes, every command ends."""
+"""Each command on each hostile repository: none of its code runs, nothing outside it changes, and the command ends."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tests.security.test_git import git, make_repository
 from tests.server.editor import Editor, edit
 
 SECONDS = 90
-"""Time within which a command must end, on a machine that may be busy."""
+"""Seconds within which a command must end, even on a busy machine."""
 
 Hostile = Callable[[Path, str], None]
-"""Arms a repository, given its folder and a line of Python that leaves a mark."""
+"""Sets a trap in a repository, given its folder and a line of Python that leaves a mark."""
 
 
 def rules(repository: Path, mark: str) -> None:
@@ -142,7 +142,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def arm(hostile: Hostile, repository: Path) -> Path:
-    """The mark that code of the repository leaves."""
+    """The mark that code of the repository leaves if it runs."""
     marked = repository.parent / "marked"
     hostile(repository, f"open({str(marked)!r}, 'a').close()")
     assert not marked.exists()
@@ -196,3 +196,22 @@ def test_the_server(repository: Path, hostile: Hostile) -> None:
     edit(test, repository)
     assert not marked.exists(), "code of the repository ran"
     assert contents(repository.parent / "home") == before
+
+
+@pytest.mark.parametrize("command", [["doctor", "--no-compute"], ["check", "--python", sys.executable]], ids=" ".join)
+def test_the_doctors_questions(repository: Path, command: list[str]) -> None:
+    marked = arm(modules, repository)
+    mark = (repository / "json.py").read_text()
+    for name in ("tensorflow", "numpy", "pynvml", "ast", "csv", "email", "zipfile", "ctypes", "traceback"):
+        (repository / f"{name}.py").write_text(mark)
+    done = subprocess.run(
+        [sys.executable, "-I", "-m", "gpulint", *command],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr and done.returncode in (0, 1), done.stderr
+    assert ("error[tensorflow-shadowed]" in done.stdout) is (command[0] == "doctor")
+    assert not marked.exists(), "code of the repository ran"

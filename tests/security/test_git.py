@@ -1,4 +1,4 @@
-"""`--since` starts no program that a repository names, and a damaged repository costs one line."""
+"""`--since` starts no program that a repository names, and reports a damaged repository in one line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ SECONDS = 60
 
 
 class Trap(NamedTuple):
-    """Settings of a repository in which {trap} is a program, attributes of its files, and what sets it off."""
+    """Settings of a repository in which {trap} is a program, attributes of its files, and the git command that triggers
+    it."""
 
     settings: tuple[str, ...]
     attributes: str = ""
@@ -76,7 +77,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def fired(tmp_path: Path) -> Path:
-    """What a trap leaves where it was set off."""
+    """The mark of a triggered trap."""
     return tmp_path / "fired"
 
 
@@ -88,7 +89,7 @@ def trap(tmp_path: Path, fired: Path) -> Path:
 
 @pytest.fixture
 def repository(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file with a new finding, whose size and time say nothing."""
+    """A file with a new finding, but unchanged size and time."""
     repository = tmp_path / "repository"
     make_repository(repository)
     monkeypatch.chdir(repository)
@@ -121,7 +122,7 @@ def git(directory: Path, *arguments: str, given: str = "") -> str:
 
 
 def set_off(directory: Path, *command: str) -> None:
-    """Let git do what it does for a user at a terminal."""
+    """Run git as a user at a terminal would."""
     controller, terminal = os.openpty()
     environment = {**os.environ, "PAGER": "cat"}
     line = ["git", *command]
@@ -131,7 +132,7 @@ def set_off(directory: Path, *command: str) -> None:
 
 
 def check(*arguments: str) -> tuple[list[str], str]:
-    """Findings that are new since HEAD, and what was said on standard error."""
+    """Findings that are new since HEAD, and standard error."""
     line = ["check", "--since", "HEAD", "--no-cache", "--isolated", "--output-format", "concise", *arguments]
     result = CliRunner().invoke(main, line)
     assert result.exception is None or isinstance(result.exception, SystemExit)
@@ -139,7 +140,7 @@ def check(*arguments: str) -> tuple[list[str], str]:
 
 
 def outcome(limits: Limits) -> str:
-    """What asking for the changes of a file says, or `answered`."""
+    """The error of a query for the changes of a file, or `answered`."""
     try:
         changes_since("HEAD", limits=limits).has_rows("train.py", 6, 6)
     except NoChanges as error:

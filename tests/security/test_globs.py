@@ -1,4 +1,5 @@
-"""No pattern, tree or link of a repository makes the search for files slow, endless, or leave the repository."""
+"""No pattern, tree or link of a repository makes the search for files slow or endless, or lead out of the
+repository."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ PATTERNS = [
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A repository with a long name and with folders in folders, beside a home directory."""
+    """A repository with a long name and nested folders, beside a home directory."""
     (tmp_path / "home" / "work").mkdir(parents=True)
     (tmp_path / "home" / "work" / "private.py").write_text("")
     project = tmp_path / "project"
@@ -153,7 +154,7 @@ def test_a_thousand_folders_in_each_other(project: Path, path: str) -> None:
     try:
         assert "deepest.py" in files(check(project, "--show-files", path))
     finally:
-        subprocess.run(["rm", "-rf", project / "a"], check=True)  # shutil and pytest would come to the recursion limit
+        subprocess.run(["rm", "-rf", project / "a"], check=True)  # shutil and pytest would reach the recursion limit
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")

@@ -22,7 +22,7 @@ from tests.notebooks import notebook
 from tests.processes import run_within
 
 HANG = 75
-"""Seconds of processor time: a check takes a few if its cost is linear, and more than these if it is not."""
+"""Limit of processor time in seconds: a check with linear cost takes a few, any other more than this."""
 
 IMPORT = "import tensorflow as tf\n"
 

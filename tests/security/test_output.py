@@ -1,4 +1,4 @@
-"""Nothing that a command prints is obeyed by a terminal or a CI system, whatever a repository holds."""
+"""Terminals and CI systems obey nothing that a command prints, whatever a repository contains."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ OPTIONS = ("check", "--isolated", "--no-cache")
 
 
 def obeyed(text: str) -> list[str]:
-    """What of a text a terminal, GitHub, Azure Pipelines or TeamCity obeys."""
+    """The parts of a text that a terminal, GitHub, Azure Pipelines or TeamCity obeys."""
     found = re.findall("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", text)
     return found + re.findall(r"(?m)##\w*\[|^[ \t]*::(?! )", text)
 
@@ -236,7 +236,7 @@ def fixable(tmp_path: Path) -> Path:
 
 
 def difference(folder: Path, stdout: int, **environment: str) -> bytes:
-    """The diff, to a pipe or to what is open as `stdout`."""
+    """The diff, printed to a pipe or to `stdout`."""
     bare = {key: value for key, value in os.environ.items() if key not in ("CI", "GITHUB_ACTIONS", "TF_BUILD")}
     line = [sys.executable, "-m", "gpulint", *OPTIONS, "--diff"]
     done = subprocess.run(
@@ -270,7 +270,7 @@ def test_a_diff_on_a_terminal_is_not_obeyed(fixable: Path) -> None:
 
     ours, theirs = pty.openpty()
     (fixable / NAMES[0]).rename(fixable / "a.py")
-    for name in NAMES[1:]:  # what a terminal holds until it is read is little
+    for name in NAMES[1:]:  # a terminal buffers little until it is read
         (fixable / name).unlink()
     difference(fixable, theirs)
     os.close(theirs)

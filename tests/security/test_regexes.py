@@ -1,4 +1,4 @@
-"""Texts that a repository can hold to make reading them take hours: gpulint's time grows no faster than a text."""
+"""Texts that take hours to read if a regular expression backtracks: gpulint's time is linear in their length."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def notebook(*cells: str) -> str:
 
 
 def reexports() -> dict[str, str]:
-    """Modules that have a name from each other, twelve times each."""
+    """Modules that import a name from each other, twelve times each."""
     chain = {f"m{number}.py": f"from m{number + 1} import x\n" * 12 for number in range(8)}
     return {**chain, "m8.py": "def x(): return 1\n", "train.py": f"{IMPORT}from m0 import x\n{FINDING}x()\n"}
 
 
 def fallbacks() -> str:
-    """A `try` in a `try`, sixty deep, each with another import where it fails."""
+    """Sixty nested `try` statements, each with another import in its handler."""
     inside = "".join(f"{' ' * depth}try:\n" for depth in range(60)) + f"{' ' * 60}import version\n"
     return inside + "".join(
         f"{' ' * depth}except ImportError:\n{' ' * depth} import b\n" for depth in range(59, -1, -1)

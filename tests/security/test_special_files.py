@@ -1,4 +1,5 @@
-"""Pipes, devices and files without end: none is waited for or held in memory, and the other files are checked."""
+"""Pipes, devices and endless files: the check neither waits for them nor keeps them in memory, and checks the other
+files."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from gpulint.sources.reading import read_file
 
 PROGRAM = 'import tensorflow as tf\nimport helper\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
 MEMORY = 4 << 30
-"""Bytes of address space that a command may take."""
+"""Limit of a command's address space in bytes."""
 
 
 def pipe(path: Path) -> None:

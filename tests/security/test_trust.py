@@ -1,4 +1,4 @@
-"""A configuration file runs code and lifts limits only where the user trusts its folder."""
+"""A configuration file runs code and raises limits only if the user trusts its folder."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Repository:
 
     @property
     def ran(self) -> bool:
-        """Whether the code of the rules ran since this was asked last."""
+        """Whether the code of the rules has run since the last call."""
         ran = self.marker.exists()
         self.marker.unlink(missing_ok=True)
         return ran
@@ -64,7 +64,7 @@ class Repository:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    """A repository that the user has just cloned and works in, with a home directory beside it."""
+    """A freshly cloned repository as working directory, with a home directory beside it."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home" / ".config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / ".cache"))
     monkeypatch.delenv("GPULINT_TRUST", raising=False)

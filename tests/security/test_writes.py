@@ -1,4 +1,4 @@
-"""What `check` writes stays in the project: neither links nor settings of the repository lead out of it."""
+"""`check` writes only into the project: neither links nor settings of the repository lead out of it."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_linked_folder_is_outside_even_if_it_is_named_or_has_settings(
 def test_a_link_within_the_project_is_followed(project: Path) -> None:
     (project / "sub").mkdir()
     (project / "sub" / "linked.py").symlink_to("../own.py")
-    assert check("--fix", "sub").exit_code == 1  # without settings the folder that is named is the project
+    assert check("--fix", "sub").exit_code == 1  # without settings, the named folder is the project
     (project / "gpulint.toml").write_text("")
     assert check("--fix", "sub").exit_code == 0
     assert (project / "own.py").read_text() == TEXT and (project / "sub" / "linked.py").is_symlink()

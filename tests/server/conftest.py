@@ -1,4 +1,4 @@
-"""Tests of the server need its extra."""
+"""Tests of the server need the extra `server`."""
 
 import pytest
 

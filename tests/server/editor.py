@@ -1,4 +1,4 @@
-"""An editor for the tests: pygls' own client, speaking to `gpulint server` on its standard input and output."""
+"""An editor for tests: pygls' own client, connected to the standard input and output of `gpulint server`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pygls.lsp.client import LanguageClient
 from gpulint.server.positions import Ruler
 
 PATIENCE = 120
-"""Seconds after which an answer that does not come is a failure."""
+"""Seconds after which a missing answer is a failure."""
 
 
 class Editor:
-    """A client with open documents, and what the server told it."""
+    """A client with open documents and the server's messages."""
 
     def __init__(self) -> None:
         self.client = LanguageClient("editor", "1")
@@ -84,7 +84,7 @@ class Editor:
     # ------------------------------------------------------------------------ documents
 
     def open(self, path: Path | str, text: str | None = None) -> str:
-        """Open a file, with a text that may be another than on disk; its URI."""
+        """Open a file, perhaps with a text that differs from the disk; return its URI."""
         uri = path.as_uri() if isinstance(path, Path) else path
         self.texts[uri] = path.read_text("utf-8") if text is None and isinstance(path, Path) else text or ""
         self.versions[uri] = 1
@@ -93,7 +93,7 @@ class Editor:
         return uri
 
     def type(self, uri: str, text: str) -> int:
-        """Change a document's text; its new version."""
+        """Change a document's text; return its new version."""
         self.texts[uri] = text
         self.versions[uri] += 1
         self.client.text_document_did_change(
@@ -113,7 +113,8 @@ class Editor:
     # ------------------------------------------------------------------------ notebooks
 
     def open_notebook(self, uri: str, *cells: str) -> list[str]:
-        """Open a notebook with cells of these texts; their URIs. One that begins with `md:` is a Markdown cell."""
+        """Open a notebook with cells of these texts; return their URIs. A text that begins with `md:` is a Markdown
+        cell."""
         made = [self._cell(uri, text) for text in cells]
         self.client.notebook_document_did_open(
             types.DidOpenNotebookDocumentParams(
@@ -133,7 +134,7 @@ class Editor:
         return types.NotebookCell(kind, uri), item
 
     def type_in_cell(self, notebook: str, uri: str, old: str, new: str) -> int:
-        """Replace some words of a cell as editors do, which send what changed; the cell's new version."""
+        """Replace some words of a cell by an incremental change; return the cell's new version."""
         change = types.TextDocumentContentChangePartial(
             types.Range(self.place(uri, old), self.place(uri, old, len(old))), new
         )
@@ -145,7 +146,7 @@ class Editor:
         return self.versions[uri]
 
     def insert_cell(self, notebook: str, index: int, text: str) -> str:
-        """Put a cell before the one at an index; its URI."""
+        """Insert a cell at an index; return its URI."""
         cell, item = self._cell(notebook, text)
         change = types.NotebookCellArrayChange(index, 0, [cell])
         structure = types.NotebookDocumentCellChangeStructure(change, did_open=[item])
@@ -158,7 +159,7 @@ class Editor:
         self._change_notebook(notebook, types.NotebookDocumentCellChanges(structure=structure))
 
     def run_cell(self, notebook: str, uri: str) -> None:
-        """Tell that a cell was run, as editors do."""
+        """Notify the server that a cell was run."""
         cell = types.NotebookCell(types.NotebookCellKind.Code, uri, execution_summary=types.ExecutionSummary(1, True))
         self._change_notebook(notebook, types.NotebookDocumentCellChanges(data=[cell]))
 
@@ -178,7 +179,7 @@ class Editor:
     # ---------------------------------------------------------------------------- edits
 
     def applied(self, edit: types.WorkspaceEdit) -> dict[str, str]:
-        """The texts of the documents that an edit changes, as they are after it."""
+        """The texts of the documents that an edit changes, after the edit."""
         changes = dict(edit.changes or {})
         for change in edit.document_changes or ():
             assert isinstance(change, types.TextDocumentEdit)
@@ -209,13 +210,13 @@ class Editor:
     # -------------------------------------------------------------------------- waiting
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until the server has told something by which this holds."""
+        """Wait until a condition holds after a message from the server."""
         while not holds():
             self._news.clear()
             await self._news.wait()
 
     async def diagnostics(self, uri: str, version: int | None = None) -> list[types.Diagnostic]:
-        """What the server publishes of a version of a document, by default of the present one."""
+        """The diagnostics that the server publishes for a version of a document, by default the current one."""
         wanted = self.versions[uri] if version is None else version
         await self.until(lambda: uri in self.published and self.published[uri].version == wanted)
         return list(self.published[uri].diagnostics)
@@ -230,7 +231,7 @@ class Editor:
     # -------------------------------------------------------------------------- requests
 
     def place(self, uri: str, words: str, within: int = 0) -> types.Position:
-        """The position of the first occurrence of some words in a document, and `within` characters on."""
+        """The position `within` characters after the first occurrence of some words in a document."""
         text = self.texts[uri]
         at = text.index(words) + within
         row = text.count("\n", 0, at) + 1
@@ -270,7 +271,7 @@ def _with_command(misread: types.Command) -> types.CodeAction:
 
 
 def capabilities(**changes: Any) -> types.ClientCapabilities:
-    """Those of an ordinary editor."""
+    """The capabilities of an ordinary editor."""
     return types.ClientCapabilities(
         text_document=types.TextDocumentClientCapabilities(**changes.pop("text_document", {})),
         workspace=types.WorkspaceClientCapabilities(**changes.pop("workspace", {})),
@@ -285,7 +286,7 @@ def edit(
     client: types.ClientCapabilities | None = None,
     arguments: tuple[str, ...] = (),
 ) -> None:
-    """Run a test with an editor that has some folders open, and end the server as the protocol asks."""
+    """Run a test with an editor that has some folders open, and shut the server down as the protocol requires."""
 
     async def run() -> None:
         editor = Editor()

@@ -23,7 +23,7 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 with strategy.scope():
     model.compile(optimizer="adam", loss="mse")
 """
-"""GPU201, where `make_strategy` gives a MirroredStrategy."""
+"""GPU201, if `make_strategy` returns a MirroredStrategy."""
 
 MIRRORED = "import tensorflow as tf\n\n\ndef make_strategy():\n    return tf.distribute.MirroredStrategy()\n"
 
@@ -39,7 +39,7 @@ def written(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def environment_with_gpulint(folder: Path) -> dict[str, str]:
-    """The environment of an editor that has its home in a folder, and this gpulint on its path."""
+    """The environment of an editor with a folder as home directory and this gpulint on its path."""
     command = folder / "bin" / "gpulint"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpulint "$@"\n')

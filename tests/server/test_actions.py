@@ -21,7 +21,7 @@ TEXT = "x = '\U0001f600', old\n"
 
 
 def editing(text: str) -> Editing:
-    """Of one open document."""
+    """The actions of one open document."""
     buffer = Buffer("file:///a.py", "a.py", (Document("file:///a.py", 7, text),))
     folders = Folders(SettingsFinder(), False, (), Options())
     return Editing(View(SnapshotResult(Snapshot(1, {"a.py": buffer})), folders, PositionCodec()), True)

@@ -1,4 +1,4 @@
-"""What only a wider check knows stays at its rows while a text is edited."""
+"""Findings of a wider check stay at their rows while a text is edited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings in the editor, through a real client on the server's standard input and output."""
+"""Findings in the editor, with a real client."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_of_several_changes_at_once_the_last_one_counts(tmp_path: Path) -> None:
     edit(test, tmp_path, options={"debounce": 50})
 
 
-def test_a_change_in_a_helpers_buffer_changes_what_is_said_of_its_importer(tmp_path: Path) -> None:
+def test_a_change_in_a_helpers_buffer_changes_what_is_reported_of_its_importer(tmp_path: Path) -> None:
     written(tmp_path, {"train.py": TRAIN, "helper.py": DEFAULT})
 
     async def test(editor: Editor) -> None:

@@ -1,4 +1,4 @@
-"""Emacs with eglot, where both are."""
+"""Emacs with eglot, if both are installed."""
 
 from __future__ import annotations
 

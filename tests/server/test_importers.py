@@ -1,4 +1,4 @@
-"""Which files import which, found without parsing those that cannot."""
+"""Which files import which, found without parsing files that cannot import them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TF = "import tensorflow as tf\n"
 
 
 def importers(folder: Path, *names: str, typed: Mapping[str, str] | None = None) -> list[str]:
-    """The files that import some, by relative path; `typed` are texts of the editor."""
+    """The files that import others, by relative path; `typed`: texts of the editor."""
     finder = SettingsFinder()
     files = Files(finder)
     buffers = {

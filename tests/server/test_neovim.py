@@ -1,4 +1,4 @@
-"""Neovim, where there is one: any version as a client, 0.11 with the set-up that docs/editors.md gives."""
+"""Neovim, if it is installed: any version as a client, 0.11 with the setup of docs/editors.md."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ vim.cmd("quitall!")
 
 
 def version() -> tuple[int, ...]:
-    """That of the installed Neovim, () if there is none."""
+    """The version of the installed Neovim, () if there is none."""
     if shutil.which("nvim") is None:
         return ()
     done = subprocess.run(["nvim", "--version"], capture_output=True, text=True, check=True)

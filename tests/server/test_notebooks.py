@@ -1,4 +1,4 @@
-"""Notebooks in the editor, as the protocol's notebook messages bring them: through a real client."""
+"""Notebooks in the editor, by the protocol's notebook messages, with a real client."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_cells_come_go_and_are_run(tmp_path: Path) -> None:
     edit(test, tmp_path, client=CLIENT)
 
 
-def test_a_cell_that_is_no_python_is_said_there_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_cell_that_is_not_python_is_reported_there_and_the_others_go_on(tmp_path: Path) -> None:
     async def test(editor: Editor) -> None:
         cells = editor.open_notebook("untitled:Untitled-1.ipynb", SETUP, "x = (\n", STRATEGY, MODEL, COMPILE)
         assert codes(await editor.diagnostics(cells[1])) == ["GPU001"]
@@ -83,7 +83,7 @@ def test_hovers_and_hints_are_those_of_the_cell(tmp_path: Path) -> None:
     async def test(editor: Editor) -> None:
         setup, _, model, fit = editor.open_notebook(uri, SETUP, STRATEGY, scoped, FIT)
         said = await editor.hover(model, "Dense")
-        assert said is not None and "every replica of MirroredStrategy (2), made at cell 2, line 1" in said
+        assert said is not None and "every replica of MirroredStrategy (2), created at cell 2, line 1" in said
         assert await editor.hints(model) == [(2, "on every replica of MirroredStrategy (2)")]
         assert await editor.hints(fit) == [(1, "32 per replica")]
         assert await editor.hints(setup) == []
@@ -216,7 +216,7 @@ def test_a_client_that_asks_for_diagnostics_is_answered_cell_by_cell(tmp_path: P
 
 
 def test_a_notebook_that_comes_as_one_python_document_is_a_program(tmp_path: Path) -> None:
-    """JupyterLab's language server extension sends notebooks so, under the notebook's own name."""
+    """JupyterLab's language server extension sends notebooks this way, under the notebook's own name."""
 
     async def test(editor: Editor) -> None:
         uri = editor.open((tmp_path / "a.ipynb").as_uri(), SETUP + STRATEGY + MODEL + COMPILE)

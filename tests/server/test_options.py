@@ -1,4 +1,4 @@
-"""What editors may say of the server."""
+"""Options that editors may set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is predicted of the places of a program."""
+"""Predictions for the places of a program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def predicted(text: str, **others: str) -> Predictions:
 
 
 def at(text: str, words: str, within: int = 0, **others: str) -> list[str]:
-    """What is said at the last occurrence of some words."""
+    """The prediction at the last occurrence of some words."""
     whole = HEAD + text
     offset = whole.rindex(words) + within
     row, column = whole.count("\n", 0, offset) + 1, offset - whole.rfind("\n", 0, offset)
@@ -53,7 +53,7 @@ def test_a_name_tells_of_the_value_that_it_was_given() -> None:
     assert at(IN_DEVICE, "b =")[0].startswith("runs on TensorFlow's default device")
 
 
-def test_of_an_operation_outside_all_scopes_the_default_device_is_told() -> None:
+def test_of_an_operation_outside_all_scopes_the_default_device_is_reported() -> None:
     (said,) = at(IN_DEVICE, "matmul")
     assert said.startswith("runs on TensorFlow's default device: `/GPU:0` where there is one") and "eager" in said
 
@@ -69,13 +69,13 @@ def test_a_program_that_hides_its_gpus_runs_on_the_cpu() -> None:
     assert at(text, "normal")[0] == "runs on the CPU: the program hides the GPUs; eager"
 
 
-def test_of_a_function_that_nobody_calls_only_its_own_scopes_are_told() -> None:
+def test_of_a_function_that_nobody_calls_only_its_own_scopes_are_reported() -> None:
     text = 'def f(x):\n    y = tf.matmul(x, x)\n    with tf.device("/cpu:0"):\n        return tf.abs(y)\n'
     assert at(text, "matmul") == []
     assert at(text, "abs") == ["runs on `/CPU:0` (`tf.device` at line 5)"]
 
 
-def test_behind_a_decorator_that_is_not_known_neither_eager_nor_compiled_is_told() -> None:
+def test_behind_a_decorator_that_is_not_known_neither_eager_nor_compiled_is_reported() -> None:
     text = "import other\n@other.wrap\ndef f():\n    return tf.random.normal((2, 2))\nf()\n"
     said = at(text, "normal")
     assert said and not any("eager" in one or "compiled" in one for one in said)
@@ -96,7 +96,7 @@ strategy.run(step, args=(tf.ones(4),))
 
 def test_a_replica_function_runs_on_every_replica_and_is_compiled() -> None:
     assert at(REPLICATED, "reduce_sum") == [
-        "runs on every replica of MirroredStrategy (2), made at line 3; compiled by `tf.function` (line 6)"
+        "runs on every replica of MirroredStrategy (2), created at line 3; compiled by `tf.function` (line 6)"
     ]
     assert at(REPLICATED, "def step", 5) == ["replica function: every replica of MirroredStrategy (2) runs it"]
 
@@ -131,19 +131,19 @@ def test_a_call_of_the_programs_own_builder_tells_what_it_makes() -> None:
     assert at(text, "m =", other=other) == said
 
 
-def test_nothing_is_said_of_what_is_not_known() -> None:
+def test_nothing_is_reported_of_what_is_not_known() -> None:
     text = "def f(x, y):\n    z = x\n    for x in y:\n        print(x)\n    return 3\n"
     for words in ("print", "x)", "y:", "3", "z"):
         assert at(text, words) == []
 
 
-def test_nothing_is_said_of_a_name_that_a_loop_or_parameter_binds() -> None:
+def test_nothing_is_reported_of_a_name_that_a_loop_or_parameter_binds() -> None:
     text = "a = tf.random.normal((2, 2))\ndef f(a):\n    return [a]\nfor a in [1]:\n    print(a)\n"
     assert at(text, "[a]", 1) == []
     assert at(text, "print(a", 6) == []
 
 
-def test_the_condition_of_a_scope_is_told() -> None:
+def test_the_condition_of_a_scope_is_reported() -> None:
     text = 'import sys\nif len(sys.argv) > 1:\n    with tf.device("/gpu:1"):\n        a = tf.random.normal((2, 2))\n'
     (said,) = at(text, "normal")
     assert said.startswith("runs on `/GPU:1`") and ", when len(" in said

@@ -1,4 +1,4 @@
-"""The analysis is a process of its own: what a file does to it costs that file a finding, and the editor no wait."""
+"""The analysis runs in a separate process: a file that breaks it gets a finding, and the editor does not wait."""
 
 from __future__ import annotations
 

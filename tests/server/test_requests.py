@@ -1,4 +1,4 @@
-"""What the server answers, through a real client on its standard input and output."""
+"""Answers of the server, with a real client."""
 
 from __future__ import annotations
 
@@ -202,11 +202,11 @@ def test_without_its_extra_the_server_says_in_one_line_what_to_install() -> None
 
 
 @pytest.mark.parametrize("address", ["x", "host:", "0", "1:99999"])
-def test_a_port_that_is_none_is_said(address: str) -> None:
+def test_an_invalid_port_is_reported(address: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "gpulint", "server", "--tcp", address], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2 and "is no port" in done.stderr
+    assert done.returncode == 2 and "is not a port" in done.stderr
 
 
 SAFE_AND_UNSAFE = (

@@ -1,4 +1,4 @@
-"""The rules of a folder are loaded after the user said so, never because a file of it was opened."""
+"""The rules of a folder are loaded if the user agrees, never because a file of it was opened."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.security.test_trust import PROGRAM, Repository
 from tests.server.editor import Editor, capabilities, edit
 
 ASKING = capabilities(window=types.WindowClientCapabilities(show_message=types.ShowMessageRequestClientCapabilities()))
-"""Of an editor that shows questions."""
+"""The capabilities of an editor that can ask."""
 
 
 @pytest.fixture

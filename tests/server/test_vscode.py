@@ -1,4 +1,4 @@
-"""The extension for VS Code: its settings are those of the server, and it passes its type check where Node.js is."""
+"""The extension for VS Code: its settings match the server's, and it passes its type check if Node.js is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a claim about devices (`tests.claims.claim`) means on simulated GPUs, and what a rehearsal contradicts of it."""
+"""Claims about devices (`tests.claims.claim`) on simulated GPUs, and the parts of them that a rehearsal contradicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.programs import Program
 from tests.simulation.rehearsal import SECONDS, Rehearsed, Stage
 
 PATIENCE = 30
-"""How long a program may run that is said to hang, in seconds."""
+"""Seconds that a program may run whose claim is that it hangs."""
 
 
 AT_MOST = {
@@ -24,8 +24,8 @@ AT_MOST = {
 
 
 def is_about(program: Program, claim: Claim, gpus: int) -> bool:
-    """Whether a claim says what happens with so many GPUs: those about configuration (`gpus=`), and those of a program
-    that claims something else of other numbers, are about their own number; others about any that is as great."""
+    """Whether a claim applies to this number of GPUs. Claims about configuration (`gpus=`), and those of a program with
+    other claims for other numbers, apply to their own number; others also to greater ones."""
     given = _given(claim)
     numbers = {_given(parse_claim(line.text)) for line in program.claims}
     if claim.gpus or len(numbers - {0}) > 1:
@@ -34,10 +34,8 @@ def is_about(program: Program, claim: Claim, gpus: int) -> bool:
 
 
 def rehearsed(stage: Stage, program: Program, module: str, claim: Claim, gpus: int) -> list[str]:
-    """Runs a module with so many simulated GPUs: what does not hold, one sentence each.
-
-    What is said to end well runs without XLA, of which nothing can be seen, and which Keras uses where there is a GPU.
-    """
+    """Run a module on simulated GPUs; return the claims that do not hold, as sentences. Programs that are claimed to
+    end normally run without XLA, which Keras would use on a GPU and which hides all operations."""
     seconds = PATIENCE if claim.hangs else SECONDS
     run = stage.rehearse(program.root / module, gpus, claim.args.split(), seconds, no_jit=claim.ok)
     expectations = run.expectations((program.select,) if program.select else ())
@@ -67,7 +65,7 @@ def _given(claim: Claim) -> int:
 def _ending(claim: Claim, gpus: int, run: Rehearsed) -> Iterator[str]:
     error = run.capture.error
     if claim.hangs:
-        return  # on the GPUs that it asks for it need not
+        return  # not necessarily on the GPUs that it requests
     if run.status < 0:
         yield f"signal {-run.status}: {run.errors[-300:]}"
     elif claim.ok and (run.status or error):
@@ -80,7 +78,7 @@ def _ending(claim: Claim, gpus: int, run: Rehearsed) -> Iterator[str]:
 
 
 def _busy(claim: Claim, gpus: int) -> set[int]:
-    """On how many devices a program may compute: one that used all may name them, or take what is there."""
+    """Numbers of devices that a program may compute on: one that used all may name them, or take all there are."""
     assert claim.busy is not None
     return {claim.busy, gpus} if claim.busy == claim.devices and not claim.gpus else {claim.busy}
 
@@ -92,7 +90,7 @@ def _computing(run: Rehearsed) -> set[str]:
 
 
 def _verdicts(program: Program, is_as_claimed: bool, expectations: list[Expectation]) -> Iterator[str]:
-    """No finding is confirmed that no comment expects, none refuted that one does."""
+    """Only findings that a comment expects are confirmed, and none of these is refuted."""
     expected = {(one.module, one.row, one.code) for one in program.expectations}
     for one in expectations:
         if one.id != "prediction" or one.where is None or not Path(one.where.path).is_relative_to(program.root):

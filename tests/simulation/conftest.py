@@ -14,15 +14,15 @@ Rehearse = Callable[..., Rehearsed]
 
 @pytest.fixture(scope="session")
 def stages() -> Iterator[Stage]:
-    """A process that has TensorFlow."""
+    """A process with TensorFlow."""
     with stage() as made:
         yield made
 
 
 @pytest.fixture
 def rehearse(stages: Stage, tmp_path: Path) -> Rehearse:
-    """Runs the text of a program with so many simulated GPUs; it has to end well. `without`: something private of
-    TensorFlow that is not there for the agent."""
+    """Run the text of a program on simulated GPUs; it must end normally. `without`: a private API of TensorFlow that is
+    hidden from the agent."""
 
     def run(text: str, gpus: int, *, ends_well: bool = True, no_jit: bool = False, without: str = "") -> Rehearsed:
         script = tmp_path / "train.py"

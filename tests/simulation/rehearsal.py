@@ -1,4 +1,4 @@
-"""The parent side: gives programs to stages and says what their runs on simulated GPUs show."""
+"""The parent side: sends programs to stages, and returns the results of their runs on simulated GPUs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from gpulint.probe.expectations.findings import findings_of
 from gpulint.settings import LintSettings, Settings, SettingsFinder
 
 SECONDS = 240
-"""How long one program may run."""
+"""Seconds that a program may run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """How a program ended (the negative number of a signal, else its status), what was seen, and what it wrote."""
+    """How a program ended (the negative number of a signal, or its status), its capture, and its output."""
 
     status: int
     capture: Capture
@@ -35,7 +35,7 @@ class Rehearsed:
     errors: str
 
     def expectations(self, select: Sequence[str] = ()) -> list[Expectation]:
-        """What the probe makes of it, with the rules `select`, or the default ones."""
+        """The probe's expectations, with the rules `select` or the default ones."""
         settings = Settings(root=os.getcwd(), lint=LintSettings(select=tuple(select)))
         finder = SettingsFinder(fixed=settings)
         catalogue = Catalogue(pack.load([], installed=False))
@@ -43,7 +43,7 @@ class Rehearsed:
 
 
 class Stage:
-    """A process with TensorFlow in it."""
+    """A process with TensorFlow."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -57,7 +57,7 @@ class Stage:
         no_jit: bool = False,
         without: str = "",
     ) -> Rehearsed:
-        """Runs a program with so many simulated GPUs, in an empty directory."""
+        """Run a program on simulated GPUs, in an empty directory."""
         with tempfile.TemporaryDirectory() as directory:
             files = {name: os.path.join(directory, f".{name}") for name in ("stdout", "stderr", "capture")}
             job = {

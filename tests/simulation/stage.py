@@ -18,7 +18,7 @@ from gpulint.probe.agent.session import Options, Session
 
 
 def rehearse(job: dict[str, Any]) -> None:
-    """Runs one program to its end; ends the process by an exception where the program does."""
+    """Run a program to its end; an exception of the program ends the process."""
     import tensorflow
 
     _take_away(job["without"])
@@ -37,7 +37,7 @@ def rehearse(job: dict[str, Any]) -> None:
 
 
 def _take_away(name: str) -> None:
-    """Something private of TensorFlow is not there, by its name in the agent's table; or gradients have other names."""
+    """Hide a private API of TensorFlow, by its name in the agent's table, or rename gradients."""
     look_up = internals.look_up
 
     def found(private: internals.Private) -> Any:
@@ -69,7 +69,7 @@ def _child(job: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Answers jobs until standard input ends."""
+    """Answer jobs until standard input ends."""
     import tensorflow  # noqa: F401
 
     print("ready", flush=True)

@@ -17,7 +17,7 @@ from gpulint.probe.launch.command import Simulated
 
 
 def probe(directory: Path, *arguments: str, paths: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    """The command, run in a directory; `paths` come first on the module path."""
+    """Run the command in a directory, with `paths` first on the module path."""
     path = os.pathsep.join([*paths, *filter(None, sys.path)])
     return subprocess.run(
         [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments],
@@ -54,7 +54,7 @@ def test_options_that_do_not_go_together_are_wrong_usage(arguments: tuple[str, .
 
 @pytest.mark.parametrize("lacking", ["python/eager/context.py", "python/ops/nccl_ops.py"])
 def test_a_tensorflow_without_a_private_piece_is_refused_before_the_program_runs(lacking: str, tmp_path: Path) -> None:
-    """A TensorFlow whose files say nothing of what the façade replaces, or are gone."""
+    """A TensorFlow whose files lack what the simulation replaces, or are missing."""
     package = tmp_path / "site" / "tensorflow"
     (package / "python").mkdir(parents=True)
     (package / "__init__.py").write_text("raise SystemExit('imported')\n")
@@ -169,7 +169,7 @@ for ds in sets:
     for batch in ds:  # here
         pass
 """
-"""The iterator's copy of the data found no memory, which ended the process by SIGSEGV (2.21)."""
+"""The iterator's copy of the data did not fit, which killed the process by SIGSEGV (2.21)."""
 
 COMPILED = """
 import numpy as np
@@ -180,7 +180,7 @@ model.compile("sgd", "mse")
 assert model.jit_compile
 model.fit(np.zeros((256, 32, 32, 3), "float32"), np.zeros((256, 57600), "float32"), batch_size=128, verbose=0)  # here
 """
-"""What XLA compiled found no memory, which ended the process by SIGABRT after TensorFlow's error (2.21)."""
+"""A function compiled by XLA ran out of memory, which killed the process by SIGABRT after TensorFlow's error (2.21)."""
 
 
 @pytest.mark.tensorflow

@@ -1,4 +1,4 @@
-"""The devices of a simulation: what the program is told of them, and what TensorFlow lets it do with them."""
+"""The devices of a simulation, as the program sees them, and what TensorFlow lets it do with them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TAIL = "\nprint(json.dumps(said))\n"
 
 
 def said(rehearse: Rehearse, text: str, gpus: int) -> dict[str, Any]:
-    """What a program puts into `said`."""
+    """What a program stores in `said`."""
     answer: dict[str, Any] = json.loads(rehearse(HEAD + text + TAIL, gpus).output.splitlines()[-1])
     return answer
 
@@ -248,7 +248,7 @@ said["fits"] = full(lambda: kept.append(tf.ones([16, MIB])))
     assert answer["array"][:2] == ["InternalError", f"{text}Dst tensor is not initialized."]
     assert answer["copy"][0] == "InternalError"
     assert answer["fits"] is None
-    assert answer["labels"] == ["GPU:1", "CPU:0"]  # constants of int32 stay with the host
+    assert answer["labels"] == ["GPU:1", "CPU:0"]  # constants of int32 stay on the host
 
 
 def test_what_is_on_another_gpu_or_not_sure_to_be_here_fills_none(rehearse: Rehearse) -> None:

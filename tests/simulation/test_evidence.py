@@ -1,4 +1,4 @@
-"""What passes on simulated GPUs has evidence, and what goes wrong there is found."""
+"""Checks that pass on simulated GPUs have evidence, and mistakes are found."""
 
 from __future__ import annotations
 
@@ -116,11 +116,11 @@ def test_what_a_loop_over_a_dataset_inside_a_function_runs_is_not_taken_for_seen
     share, copies = stated.check(Run(inside.capture, requested=wanted))
     assert (share.status, copies.status) == (Status.INCONCLUSIVE, Status.INCONCLUSIVE)
     row = LOOP[: LOOP.index("# loop")].count("\n") + 1
-    assert share.observed == f"what the loop over a dataset in `epoch` on line {row} runs is not seen"
+    assert share.observed == f"the operations of the loop over a dataset in `epoch` on line {row} are not observed"
     block = the(inside, "expect-on")
     assert (block.status, block.observed) == (
         Status.INCONCLUSIVE,
-        "no graph was seen of the loop over a dataset in `epoch`",
+        "no graph was recorded for the loop over a dataset in `epoch`",
     )
     outside = rehearse(LOOP.format(body=ASSIGN, run="for x in data: compiled(x)"), 1)
     share, _ = stated.check(Run(outside.capture, requested=wanted))

@@ -1,4 +1,4 @@
-"""Fixture programs, rehearsed on simulated GPUs, do what they claim (all of them: `benchmarks.simulated_fixtures`)."""
+"""Fixture programs do what they claim on simulated GPUs (`benchmarks.simulated_fixtures` runs all)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forks of a program with TensorFlow's runtime up."""
+"""Forks of a program after TensorFlow's runtime was initialised."""
 
 from __future__ import annotations
 

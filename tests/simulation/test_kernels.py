@@ -1,4 +1,4 @@
-"""Which operations have a kernel for GPUs, by the table and by the registry of the TensorFlow that runs."""
+"""Which operations have a GPU kernel, by the table and by the registry of the installed TensorFlow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_an_operation_that_only_cpus_have_is_known_without_kernels(table: Kernel
     assert table.of("__inference_step_12") is None
 
 
-def test_arguments_that_stay_with_the_host_are_told(table: Kernels) -> None:
+def test_arguments_that_stay_with_the_host_are_reported(table: Kernels) -> None:
     on_host = table.find("AddV2", (("T", ("int32",)),))
     on_gpu = table.find("AddV2", FLOAT)
     assert on_host is not None and on_gpu is not None

@@ -1,4 +1,4 @@
-"""The estimate of memory counts what lives."""
+"""The memory estimate counts live objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gpulint.probe.agent.simulation.ledger import Ledger
 
 
 class Tensor:
-    """Stands for anything that can be referred to weakly."""
+    """Any object with weak references."""
 
 
 def test_a_tensor_counts_as_long_as_it_lives() -> None:

@@ -1,4 +1,4 @@
-"""Every private part of TensorFlow taken away by itself: what is lost is named, and no verdict stands on it."""
+"""Each private API of TensorFlow, hidden separately: the missing evidence is named, and no verdict relies on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of devices are turned into those of the runtime and back."""
+"""Device names are converted to those of the runtime and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where operations go on simulated GPUs, and what the program reads of it."""
+"""Where operations run on simulated GPUs, and what the program sees of it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ said["kept"] = short(made["range"].backing_device), short(made["product"].backin
     on_cpu = {"shuffled", "text", "counter"}
     assert {name for name, device in answer.items() if device == "GPU:0"} == on_gpu
     assert {name for name, device in answer.items() if device == "CPU:0"} == on_cpu
-    assert answer["kept"] == ["CPU:0", "GPU:0"]  # the kernel for int32 keeps its output with the host
+    assert answer["kept"] == ["CPU:0", "GPU:0"]  # the kernel for int32 keeps its output on the host
 
 
 def test_every_spelling_of_a_device_leads_to_it(rehearse: Rehearse) -> None:
@@ -164,7 +164,7 @@ said["gradient"] = short(tape.gradient(y, x).device)
     assert answer["data"] == ["CPU:0", "CPU:0"]
     assert answer["fetched"] == ["GPU:1", "GPU:1"]
     assert answer["copies"] == ["GPU:1", "CPU:0"]
-    assert answer["gradient"] == "GPU:0"  # it is taken outside the scope
+    assert answer["gradient"] == "GPU:0"  # the gradient is taken outside the scope
 
 
 def test_a_session_of_tensorflow_1_finds_the_gpus(rehearse: Rehearse) -> None:

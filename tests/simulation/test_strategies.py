@@ -1,4 +1,4 @@
-"""Strategies on simulated GPUs: they take all of them, and training runs on each."""
+"""Strategies on simulated GPUs use all of them, and training runs on each."""
 
 from __future__ import annotations
 

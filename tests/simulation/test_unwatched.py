@@ -1,4 +1,4 @@
-"""What is not watched, or cannot run on simulated GPUs, is named."""
+"""The report names what is not watched, and what cannot run on simulated GPUs."""
 
 from __future__ import annotations
 

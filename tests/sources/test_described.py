@@ -1,4 +1,4 @@
-"""The TensorFlow release that the images of a project name."""
+"""The TensorFlow release that a project's container images name."""
 
 from __future__ import annotations
 

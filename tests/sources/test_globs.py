@@ -1,4 +1,4 @@
-"""Glob patterns mean what they mean to git."""
+"""Glob patterns match as in git."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def is_known_difference(pattern: str) -> bool:
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twelve folders with the same tree in a repository."""
+    """A repository with the same tree in twelve folders."""
     root = tmp_path_factory.mktemp("repository")
     subprocess.run(["git", "init", "--quiet", root], check=True)
     for number in range(12):

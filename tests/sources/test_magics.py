@@ -1,4 +1,4 @@
-"""Magics, shell lines and questions are masked, and nothing else moves."""
+"""Magics, shell lines and help queries (`x?`) are masked, and nothing else moves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.programs import programs
 
 
 class Piece(NamedTuple):
-    """Lines of a cell; of those that are Python the masked cell has every character at its place."""
+    """Lines of a cell; the masked cell keeps every character of Python lines in place."""
 
     text: str
     is_python: bool
@@ -94,9 +94,9 @@ def test_python_stays_in_its_place_and_the_rest_becomes_python(pieces: list[Piec
 
 @given(st.lists(PIECES, min_size=1, max_size=8))
 def test_ipython_agrees(pieces: list[Piece]) -> None:
-    """The same cells are Python to it, and compiled rows are those of the cell."""
+    """IPython takes the same cells as Python, and compiled rows are those of the cell."""
     transformer = pytest.importorskip("IPython.core.inputtransformer2").TransformerManager()
-    # IPython takes all rows from a bracket that a shell line opens to a question for that question: none of them runs.
+    # IPython treats all rows from a bracket in a shell line to a `?` as a help query: none of them runs.
     is_open = any(piece.text.count("(") > piece.text.count(")") for piece in pieces if not piece.is_python)
     assume(not is_open or not any(piece.text.rstrip().endswith("?") for piece in pieces))
     text = "\n".join(piece.text for piece in pieces)
@@ -187,6 +187,8 @@ def test_a_line_becomes(line: str, becomes: str) -> None:
         ("%sql SELECT 1\nx = 1", "pass\nx = 1"),
         ("  # pasted\n  x = 1\n  if x:\n    y", "if 1:\n  # pasted\n  x = 1\n  if x:\n    y"),
         (">>> x = 1\n>>> for y in z:\n...     y", "if 1:\n    x = 1\n    for y in z:\n        y"),
+        ("...", "..."),
+        ("...\nx = 1", "...\nx = 1"),
     ],
 )
 def test_a_cell_becomes(cell: str, python: str) -> None:

@@ -1,4 +1,4 @@
-"""Which files imports lead to."""
+"""The files that imports resolve to."""
 
 from __future__ import annotations
 
@@ -95,3 +95,16 @@ def test_packages_whose_names_are_known_are_not_read(name: str, is_read: bool, t
     finder = ModuleFinder([str(tmp_path)])
     assert finder.find(f"{name}.helper", program) == (helper if is_read else None)
     assert finder.find_relative("helper", 1, program) == helper
+
+
+def test_the_names_in_a_package_are_its_modules_and_folders(tmp_path: Path) -> None:
+    program = _written(tmp_path / "train.py")
+    for name in ("__init__.py", "dense.py", "conv.py", "blocks/residual.py"):
+        _written(tmp_path / "layers" / name)
+    (tmp_path / "layers" / "README.md").write_text("")
+    beside = str(tmp_path / "layers" / "dense.py")
+    finder = ModuleFinder([str(tmp_path)])
+    assert {"dense", "conv", "blocks"} <= set(finder.names_in("layers", 0, program))
+    assert "README" not in finder.names_in("layers", 0, program)
+    assert sorted(finder.names_in("", 1, beside)) == sorted(finder.names_in("layers", 0, program))
+    assert finder.names_in("absent", 0, program) == []

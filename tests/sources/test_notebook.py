@@ -1,4 +1,4 @@
-"""Notebooks as files: what is read of them, where it stands, and what stays when a cell is rewritten."""
+"""Notebook files: their cells, the positions of cells, and what stays the same when a cell is rewritten."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def split(text: str) -> list[str]:
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[list[str], bytes]:
-    """Texts of cells, and a notebook with them in one of the layouts that tools write."""
+    """Texts of cells, and a notebook with them in a layout that tools write."""
     texts = draw(st.lists(TEXTS, min_size=1, max_size=4))
     cells: list[dict[str, Any]] = []
     for text in texts:
@@ -139,10 +139,12 @@ def test_escapes_stay_as_the_file_has_them() -> None:
         ('{"cells": [\n3]}', 2, 1, "cell 1 has no text"),
         ('{"cells": [\n{"source": [1]}]}', 2, 12, "cell 1 has no text"),
         ("<<<<<<< HEAD\n{}", 1, 1, "Expecting value"),
-        ("[" * 100_000, 1, 1, "recursion"),
+        ("[" * 100_000, 1, 1, "nested too deeply"),
     ],
 )
-def test_what_is_no_notebook_is_told_with_its_place(text: str, row: int, column: int, message: str) -> None:
+def test_a_file_that_is_not_a_notebook_is_reported_with_its_place(
+    text: str, row: int, column: int, message: str
+) -> None:
     with pytest.raises(Undecodable) as caught:
         read(text)
     assert (caught.value.row, caught.value.column) == (row, column)
@@ -150,7 +152,7 @@ def test_what_is_no_notebook_is_told_with_its_place(text: str, row: int, column:
 
 
 @pytest.mark.parametrize("document", ['{"nbformat": 3, "worksheets": [{"cells": []}]}', '{"nbformat": 2, "cells": []}'])
-def test_an_old_format_is_told_with_the_remedy(document: str) -> None:
+def test_an_old_format_is_reported_with_the_remedy(document: str) -> None:
     with pytest.raises(Undecodable, match=r"a notebook of format \d: convert it with `jupyter nbconvert"):
         read(document)
 

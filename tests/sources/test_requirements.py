@@ -1,4 +1,4 @@
-"""What projects say of the TensorFlow that they need, in the files and forms in which they say it."""
+"""Requirements of TensorFlow, in all files and forms that projects use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing over a file: whatever happens, the old text or the new one is there, and nothing else beside it."""
+"""Overwriting a file: whatever happens, it has the old or the new text, and no other file is left."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_file_that_changed_since_is_left_alone(file: Path) -> None:
     assert file.read_bytes() == b"somebody else's"
 
 
-def test_a_file_that_is_gone_is_not_made_again(file: Path) -> None:
+def test_a_file_that_is_missing_is_not_made_again(file: Path) -> None:
     file.unlink()
     with pytest.raises(NotWritten, match="No such file"):
         replace_file(str(file), OLD, NEW)
@@ -66,7 +66,7 @@ def test_a_file_that_is_gone_is_not_made_again(file: Path) -> None:
 
 def test_a_read_only_file_is_left_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.chmod(0o444)
-    # root may write anything: what the system would say to others is said here
+    # root may write anything, so the test raises the error that other users would get
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(NotWritten, match="read-only"):
         replace_file(str(file), OLD, NEW)

@@ -1,4 +1,4 @@
-"""Writing a file while the system fails, for real: the file is the old one or the new one, and nothing stays behind."""
+"""Writing a file while real system calls fail: the file is the old or the new one, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def in_child(work: Callable[[], object]) -> int:
-    """The status of a forked process that does some work: 0, or 9 where it raises NotWritten; or minus a signal."""
+    """The status of a forked process: 0, 9 if it raises NotWritten, or the negative number of a signal."""
     child = os.fork()
     if not child:
         status = 1
@@ -46,7 +46,7 @@ def in_child(work: Callable[[], object]) -> int:
 
 
 def killed_at(number: int, path: str) -> Callable[[], None]:
-    """Writes, and dies at the start or the end of a call of the C library or the system: the `number`-th."""
+    """Write, and die at the start or the end of the `number`-th call of the C library or the system."""
 
     def work() -> None:
         left = number

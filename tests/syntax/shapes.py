@@ -1,4 +1,4 @@
-"""One shape for programs, made from CPython's `ast` and from our `ir`, so that the two can be compared."""
+"""A common form of programs, from CPython's `ast` and from gpulint's `ir`, to compare the two."""
 
 from __future__ import annotations
 

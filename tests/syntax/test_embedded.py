@@ -18,7 +18,7 @@ def of(*cells: str, **metadata: object) -> Programs:
 
 
 def row_of(programs: Programs, text: str) -> Span:
-    """Where in its cell the row of the main program stands that has this text."""
+    """The cell and the row of the line of the main program that has this text."""
     main = programs.main
     assert main.cells is not None
     row = main.text.split("\n").index(text) + 1
@@ -61,7 +61,7 @@ def test_every_row_of_a_program_is_known_by_its_cell(cells: list[str]) -> None:
             assert rows[at - 1] == ("" if index in bad else line) or line.lstrip().startswith(("%", "!"))
 
 
-def test_a_cell_that_is_no_python_counts_as_empty() -> None:
+def test_a_cell_that_is_not_python_counts_as_empty() -> None:
     programs = of("x = 1", "a = (\n", "def f(:\n    pass", "y = 2")
     assert [line for line in programs.main.text.split("\n") if line] == ["x = 1", "y = 2"]
     assert broken(programs) == [(1, 1, "'(' was never closed"), (2, 1, "invalid syntax")]
@@ -110,7 +110,7 @@ def test_cells_in_r_are_no_python_that_is_broken() -> None:
     assert [line for line in programs.main.text.splitlines() if line] == ["x = 1", "y = 2"]
 
 
-def test_a_notebook_for_python_2_is_told_of_once() -> None:
+def test_a_notebook_for_python_2_is_reported_once() -> None:
     cells = ("print 'a'", "x = 1", "print 'b'")
     programs = of(*cells, kernelspec={"name": "python2"})
     assert [(cell, row) for cell, row, _ in broken(programs)] == [(0, 1)]

@@ -1,4 +1,4 @@
-"""Literals have the values that Python gives them."""
+"""Literals have the same values as in Python."""
 
 from __future__ import annotations
 

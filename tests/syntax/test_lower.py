@@ -1,4 +1,4 @@
-"""Lowering: what each construct becomes, and that CPython's own parser sees the same program."""
+"""Lowering: the result for each construct, and that CPython's own parser yields the same program."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _by_libcst(text: Source) -> ir.Module:
 
 
 def _assert_parsers_agree(text: Source) -> None:
-    """That both trees of a file give the same nodes with the same numbers, so that the one places the other's."""
+    """Check that both trees of a file yield the same nodes with the same numbers."""
     read = by_python(unix_text(text), text.path)
     assert read is not None
     quick, slow = read.module, _by_libcst(text)
@@ -149,7 +149,7 @@ def _assert_parsers_agree(text: Source) -> None:
 
 
 def _whole(value: object) -> object:
-    """A node with its number and all that it has, as something that can be compared."""
+    """A node with its number and fields, in a form that can be compared."""
     if isinstance(value, ir.Node):
         return (type(value).__name__, value.number, *(_whole(getattr(value, name)) for name in ir.fields(value)))
     if isinstance(value, tuple):
@@ -342,7 +342,7 @@ def test_docstrings_are_the_first_string_of_a_body() -> None:
 
 
 def _kinds(*bases: str) -> set[object]:
-    """LibCST's public classes that derive from one of `bases` and stand for syntax of their own."""
+    """LibCST's public classes that derive from one of `bases` and represent their own syntax."""
     above = tuple(getattr(cst, base) for base in bases)
     classes = [each for each in vars(cst).values() if isinstance(each, type) and issubclass(each, above)]
     return {each for each in classes if not each.__name__.startswith("Base")}

@@ -1,4 +1,4 @@
-"""The first look at a file: imports, words of definitions, what importing it calls."""
+"""The outline of a file: imports, words of definitions, calls that run on import."""
 
 from __future__ import annotations
 

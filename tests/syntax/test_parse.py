@@ -1,4 +1,4 @@
-"""Whatever a file holds, parsing soon gives a module or one clear error and leaves the process as it was."""
+"""For any file, parsing quickly returns a module or raises one clear error, and leaves the process unchanged."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def test_columns_of_syntax_errors_are_code_points() -> None:
     assert _error(text).column == caught.value.offset == 11
 
 
-def test_python_2_is_told_in_pythons_own_words() -> None:
+def test_python_2_is_reported_in_pythons_own_words() -> None:
     assert "print" in _error("print 'a'\n").message
 
 
 NESTED = "(" * 60 + ")" * 60 + "\n"
-"""Nests so deeply that only LibCST reads the file."""
+"""Nesting so deep that only LibCST can read the file."""
 
 
 def test_syntax_that_only_libcst_refuses_is_said_to_be_libcsts() -> None:

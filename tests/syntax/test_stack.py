@@ -20,7 +20,7 @@ def settings() -> Settings:
 
 
 def deep(levels: int) -> int:
-    """Recurses through C, too, which takes room on the stack."""
+    """Recurse through C, too, which needs stack space."""
     return 1 + max([deep(levels - 1)], key=lambda each: each) if levels else 0
 
 

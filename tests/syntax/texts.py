@@ -1,4 +1,4 @@
-"""Ways to get at sources and lowered nodes in tests."""
+"""Access to sources and lowered nodes for tests."""
 
 from __future__ import annotations
 

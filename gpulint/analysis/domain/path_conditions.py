@@ -33,7 +33,7 @@ class Condition(NamedTuple):
 class Literal:
     """A condition and whether it holds. Literals are interned by `literal_of`: paths are compared by identity."""
 
-    __slots__ = ("choices", "compounds", "condition", "group", "holds", "negation", "ways")
+    __slots__ = ("choices", "condition", "group", "holds", "interval", "members", "negation", "ways")
 
     def __init__(self, condition: Condition, holds: bool, group: _Group) -> None:
         self.condition = condition
@@ -41,10 +41,12 @@ class Literal:
         self.negation = self
         self.group = group
         """All literals about the same subject."""
-        self.compounds: list[Literal] = []
-        """Literals that contain this one and state that none of several paths holds."""
+        self.interval = _interval(condition, holds)
+        """Bounds that the literal sets on a number: (subject, least, greatest), or None."""
         self.ways: tuple[Path, ...] = ()
         """The paths of which this literal states that none holds."""
+        self.members: Path = EVERYWHERE
+        """All literals of these paths."""
         self.choices: tuple[Path, ...] = ()
         """The paths of which this literal states that at least one holds."""
 
@@ -104,8 +106,7 @@ def _made(condition: Condition, holds: bool) -> Literal:
     group.literals += (yes, no)
     if condition.operator == "any" and isinstance(condition.operand, frozenset):
         yes.choices = no.ways = tuple(condition.operand)
-        for part in frozenset().union(*condition.operand):
-            part.compounds.append(no)
+        no.members = frozenset().union(*condition.operand)
     return yes if holds else no
 
 
@@ -121,9 +122,9 @@ def length_of(name: Hashable) -> Symbol:
     return symbol(("len", name))
 
 
-def _interval(literal: Literal) -> tuple[Hashable, float, float] | None:
-    """Bounds that a literal sets on a number: (subject, least, greatest), or None. Assumes integers."""
-    (operator, subject, operand), holds = literal.condition, literal.holds
+def _interval(condition: Condition, holds: bool) -> tuple[Hashable, float, float] | None:
+    """Bounds that a condition sets on a number: (subject, least, greatest), or None. Assumes integers."""
+    operator, subject, operand = condition
     if operator == "truth":
         return length_of(subject), 1 if holds else 0, math.inf if holds else 0
     if isinstance(operand, bool) or not isinstance(operand, (int, float)):
@@ -153,7 +154,7 @@ def _contradict(a: Literal, b: Literal) -> bool:
     }:
         truth, identity = (a, b) if a.condition.operator == "truth" else (b, a)
         return truth.holds and identity.holds and identity.condition.operand is None
-    first, second = _interval(a), _interval(b)
+    first, second = a.interval, b.interval
     if first is None or second is None or first[0] != second[0]:
         return False
     return first[1] > second[2] or second[1] > first[2]
@@ -163,7 +164,7 @@ def _has_room(literals: tuple[Literal, ...]) -> bool:
     """Whether an integer can satisfy all these literals about it."""
     least, greatest = _WHOLE
     for literal in literals:
-        if (said := _interval(literal)) is not None:
+        if (said := literal.interval) is not None:
             least, greatest = max(least, said[1]), min(greatest, said[2])
     only = least if least == greatest else None
     excluded = {one.condition.operand for one in literals if one.condition.operator == "==" and not one.holds}
@@ -177,35 +178,62 @@ def compatible(a: Path, b: Path) -> bool:
     return _agree(a, b) if len(a) <= len(b) else _agree(b, a)
 
 
+class _Profile:
+    """What decides whether a path is compatible with others, computed once for each path."""
+
+    __slots__ = ("choices", "exclusions", "groups")
+
+    def __init__(self, path: Path) -> None:
+        self.groups = frozenset([literal.group for literal in path])
+        self.choices = [literal for literal in path if literal.choices]
+        """Literals that state that at least one of several paths holds."""
+        self.exclusions = [literal for literal in path if literal.ways]
+        """Literals that state that none of several paths holds."""
+
+
+_profile = lru_cache(maxsize=16384)(_Profile)
+
+
 @lru_cache(maxsize=32768)
 def _agree(a: Path, b: Path) -> bool:
-    both: Path | None = None
-    for literal in a - b:
-        if literal.negation in b or (len(literal.group.literals) > 2 and not _fits(literal, a, b)):
+    of_a, of_b = _profile(a), _profile(b)
+    only = a - b
+    groups = of_b.groups
+    for literal in only:
+        group = literal.group
+        if group in groups and (literal.negation in b or (len(group.literals) > 2 and not _fits(literal, a, b))):
             return False
-        for compound in (literal, *literal.compounds) if literal.compounds or literal.ways else ():
-            if compound.ways and (compound in a or compound in b):
-                both = both or a | b
-                for way in compound.ways:
+    if of_a.exclusions or of_b.exclusions:
+        both = a | b
+        for one in (*of_a.exclusions, *of_b.exclusions):
+            if one in only or not only.isdisjoint(one.members):
+                for way in one.ways:
                     if way <= both:
                         return False
-    for path in (a, b):
-        for literal in path:
-            if literal.choices and not _leaves_one(literal, a, b):
-                return False
+    for literal in of_a.choices:
+        if not _leaves_one(literal, a, b, of_a.groups, groups):
+            return False
+    for literal in of_b.choices:
+        if literal not in a and not _leaves_one(literal, a, b, of_a.groups, groups):
+            return False
     return True
 
 
-def _leaves_one(literal: Literal, a: Path, b: Path) -> bool:
+def _leaves_one(literal: Literal, a: Path, b: Path, groups_a: frozenset[_Group], groups_b: frozenset[_Group]) -> bool:
     """Whether one of the paths of an "any" condition is compatible with each of two other paths, each part being
-    checked by itself."""
+    checked by itself. `groups_a` and `groups_b` are those of the two paths."""
     for choice in literal.choices:
         for part in choice:
             if part in a or part in b:
                 continue
-            if part.negation in a or part.negation in b:
+            group = part.group
+            if group in groups_a and (
+                part.negation in a or (len(group.literals) > 2 and not _fits(part, EVERYWHERE, a))
+            ):
                 break
-            if len(part.group.literals) > 2 and not (_fits(part, EVERYWHERE, a) and _fits(part, EVERYWHERE, b)):
+            if group in groups_b and (
+                part.negation in b or (len(group.literals) > 2 and not _fits(part, EVERYWHERE, b))
+            ):
                 break
             if part.choices and not (_leaves_any(part, a) and _leaves_any(part, b)):
                 break
@@ -217,23 +245,24 @@ def _leaves_one(literal: Literal, a: Path, b: Path) -> bool:
 @lru_cache(maxsize=32768)
 def _leaves_any(literal: Literal, path: Path) -> bool:
     """The same for one path."""
-    return _leaves_one(literal, path, EVERYWHERE)
+    return _leaves_one(literal, path, EVERYWHERE, _profile(path).groups, frozenset())
 
 
 def _fits(literal: Literal, own: Path, other: Path) -> bool:
-    """Whether a literal of `own` is consistent with the other literals about its subject."""
-    about = literal.group.literals
+    """Whether a literal of `own` is consistent with the literals of `other` about the same subject."""
+    group = literal.group
+    about = group.literals
     there = (
         [one for one in about if one in other]
         if len(about) < len(other)
-        else [one for one in other if one.group is literal.group]
+        else [one for one in other if one.group is group]
     )
     if not there:
         return True
     for one in there:
         if _contradict(literal, one):
             return False
-    here = [one for one in own if one.group is literal.group]
+    here = [one for one in own if one.group is group]
     return len(there) + len(here) < 3 or _has_room((*there, *here))
 
 
@@ -242,7 +271,7 @@ def has_one_replica(path: Path) -> bool:
     """Whether a condition of the path implies that a strategy has one replica, or that the machine has at most one
     GPU."""
     for literal in path:
-        said = _interval(literal)
+        said = literal.interval
         if said is not None and said[2] <= 1 and isinstance(said[0], Symbol):
             head, *rest = said[0].parts
             if head == "replicas" or (head == "len" and isinstance(rest[0], Symbol) and rest[0].parts[0] == "devices"):
@@ -254,7 +283,7 @@ def has_one_replica(path: Path) -> bool:
 def has_no_gpu(path: Path) -> bool:
     """Whether a condition of the path implies that the machine has no GPU."""
     for literal in path:
-        said = _interval(literal)
+        said = literal.interval
         if said is not None and said[2] <= 0 and isinstance(said[0], Symbol) and said[0].parts[0] == "len":
             counted = said[0].parts[1]
             if isinstance(counted, Symbol) and counted.parts[:2] == ("devices", "GPU") and counted.parts[2] is None:
@@ -272,6 +301,7 @@ def forget() -> None:
     has_one_replica.cache_clear()
     has_no_gpu.cache_clear()
     _leaves_any.cache_clear()
+    _profile.cache_clear()
     words_of.cache_clear()
     _LOCAL.table = _Table()
 

@@ -211,10 +211,12 @@ def _add(flat: list[tuple[Path, Any]], path: Path, value: Any) -> None:
 
 def _is_exact(a: Path, b: Path) -> bool:
     """Whether the common part of two paths covers exactly their union."""
-    if a <= b or b <= a:
-        return True
-    only = tuple(a ^ b)
-    return len(only) == 2 and only[0].negation is only[1]
+    if len(a) != len(b):
+        return a <= b if len(a) < len(b) else b <= a
+    only = a - b
+    if len(only) > 1:
+        return False
+    return all(literal.negation in b and literal.negation not in a for literal in only)
 
 
 def _fewer(flat: list[tuple[Path, Any]]) -> list[tuple[Path, Any]]:

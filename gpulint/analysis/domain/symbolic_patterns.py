@@ -79,8 +79,8 @@ MAX_PART = 512
 
 
 def is_next_batch(value: Value, loop: Loop) -> bool:
-    """Whether a value is the next batch of a generator: of `next`, of a Keras loader, or what a loop over one calls its
-    batch."""
+    """Whether a value is the next batch of a generator: of `next`, of a Keras loader, or of what a loop or its own name
+    calls batches."""
     if type(value) is not Unknown:
         return False
     name = value.symbol
@@ -88,14 +88,56 @@ def is_next_batch(value: Value, loop: Loop) -> bool:
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
         if name.parts[0] == "next" or not name.words.isdisjoint(_FLOWS):
             return True
-    is_own = any(isinstance(one, Value) and name == symbol_of(one) for one in iterated_sources(loop.iterable))
-    return is_own and any(words(one) & _BATCHES for one in loop.names)
+    return name in _batched(loop)
+
+
+def is_of_batch(value: Value, loop: Loop) -> bool:
+    """Whether a value is, or is computed from, a batch that a loop iterates over."""
+    if type(value) is not Unknown:
+        return False
+    return _is_element_of(value.symbol, _batched(loop)) or value.symbol in _yielded(loop)
+
+
+def _batched(loop: Loop) -> frozenset[Symbol]:
+    """What a loop iterates over, if its elements are batches: the loop or a loader says so."""
+    sources = [symbol_of(one) for one in iterated_sources(loop.iterable) if isinstance(one, Value)]
+    if any(words(one) & _BATCHES for one in loop.names):
+        return frozenset(sources)
+    return frozenset(one for one in sources if words(_name_of(one)) & _LOADERS)
+
+
+def _yielded(loop: Loop) -> frozenset[Symbol]:
+    """What a generator of the program yields to a loop that calls it a batch."""
+    if not any(words(one) & _BATCHES for one in loop.names):
+        return frozenset()
+    elements = (one.element for one in iterated_sources(loop.iterable) if isinstance(one, Items))
+    return frozenset(symbol_of(leaf) for element in elements if element is not None for leaf in leaves(element))
+
+
+def _name_of(name: Symbol) -> str:
+    """Identifier of what a symbol stands for: a parameter, an attribute, the class or function that was called."""
+    last = (symbol(name.parts[1]) if name.parts[0] == "call" else name).parts[-1]
+    return last.rpartition(".")[2] if isinstance(last, str) else ""
+
+
+def _is_element_of(name: Any, sources: frozenset[Symbol]) -> bool:
+    """Whether a symbol contains an element of one of these collections."""
+    if not isinstance(name, Symbol):
+        return type(name) is tuple and any(_is_element_of(part, sources) for part in name)
+    if name.words.isdisjoint(_ROUND):
+        return False
+    return (name.parts[0] == "item" and name.parts[1] in sources) or any(
+        _is_element_of(part, sources) for part in name.parts[1:]
+    )
 
 
 _FLOWS = frozenset({"flow", "flow_from_dataframe", "flow_from_directory"})
 """Methods of `ImageDataGenerator` that create batches."""
 
 _BATCHES = frozenset({"batch", "batches"})
+
+_LOADERS = frozenset({"dataloader", "generator", "loader"})
+"""Words in the names of what yields batches."""
 
 
 def is_given(value: Value) -> bool:
@@ -121,6 +163,15 @@ def _flat(parts: tuple[Any, ...]) -> Iterator[Any]:
             yield part
 
 
+def is_iterated(name: Symbol) -> bool:
+    """Whether a symbol is an element of what a loop iterates over, or a part of one, as in a loop over `zip`."""
+    while name.parts[0] in ("item", "turn"):
+        if name.parts[0] == "item" and isinstance(name.parts[-1], Site):
+            return True
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    return False
+
+
 def is_single(value: Value) -> bool:
     """Whether a value is a batch of one example."""
     if isinstance(value, Tensor):
@@ -143,7 +194,7 @@ def _is_single(name: Symbol) -> bool:
     if called in _ADDS_AXIS:
         return all(axis in (_ZERO, ()) or not _is_constant(axis) for axis in given[1:2])
     first = given[0] if given else None
-    if called in _GATHERS and isinstance(first, Symbol) and first.parts[0] == "list":
+    if called in _GATHERS | _OF_TEXTS and isinstance(first, Symbol) and first.parts[0] == "list":
         return len(first.parts) == 2 and isinstance(first.parts[1], tuple) and len(first.parts[1]) == 1
     if called == "reshape":
         return any(_starts_with_one(part) for part in (*given[:1], *(one for one in given[1:2] if one != _ONE)))
@@ -154,7 +205,14 @@ def _is_single(name: Symbol) -> bool:
     if called in ("astype", "copy") and isinstance(rest[0], (Symbol, tuple)):
         owner = symbol(rest[0]).parts[1]
         return isinstance(owner, Symbol) and _is_single(owner)
-    return called in ("preprocess_input", "asarray", "float32") and isinstance(first, Symbol) and _is_single(first)
+    return called in _KEEPS_ROWS and isinstance(first, Symbol) and _is_single(first)
+
+
+_OF_TEXTS = frozenset({"pad_sequences", "texts_to_matrix", "texts_to_sequences"})
+"""Functions with a row in their result for each text or sequence in a list."""
+
+_KEEPS_ROWS = frozenset({"asarray", "array", "float32", "pad_sequences", "preprocess_input"})
+"""Functions whose result has as many rows as their first argument."""
 
 
 def is_drawn(value: Value) -> bool:

@@ -26,7 +26,6 @@ from gpulint.analysis.project.import_failures import missing_names
 from gpulint.analysis.project.modules import ModuleRun, Project
 from gpulint.analysis.project.slicing import Relevance, Relevant, Subject, texts
 from gpulint.places import Site
-from gpulint.sources.comments import without_comments
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
 from gpulint.syntax.enclosing import body_of, within
@@ -59,7 +58,7 @@ def analyse(
             return Plan(source.path, target, graph_mode=True)
     plan = Plan(syntax.path, target, graph_mode=scope.graph_mode, referenced=syntax.words)
     plan.texts = cache(lambda: tuple(texts(project, source)))
-    plan.code = cache(lambda: tuple(map(without_comments, plan.texts())))
+    plan.code_of = project.code_of
     plan.has_unreached_with = lambda definition: _has_with_not_reached(project, plan, definition)
     machine = Interpreter(project, scope, plan, libraries, _run_module)
     plan.release = machine.release

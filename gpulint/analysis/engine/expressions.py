@@ -167,7 +167,7 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
             several = [one for _, one in value.alternatives] if isinstance(value, Union) else [value]
             able = [one for one in several if not isinstance(one, Constant) or isinstance(one.value, str)]
             items = able[0].items if len(able) == 1 and isinstance(able[0], Items) else None
-            if items is None:
+            if items is None or len(positional) + len(items) > sequences.MAX_ITEMS:
                 is_open = True
             else:
                 positional += items
@@ -417,8 +417,11 @@ def eval_sequence(machine: Machine, node: ir.Sequence_) -> Value:
         if isinstance(element, ir.Starred):
             value = machine.choose(machine.evaluate(element.value))
             known, part = elements(machine, value, machine.site(element))
-            complete = complete and known is not None
-            items += known if known is not None else [part] if part is not None else []
+            if known is not None and len(items) + len(known) <= sequences.MAX_ITEMS:
+                items += known
+            else:
+                complete = False
+                items += [part] if part is not None else known[:1] if known else []
         else:
             items.append(machine.choose(machine.evaluate(element)))
     symbol = (

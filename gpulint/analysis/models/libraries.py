@@ -109,7 +109,8 @@ class Libraries(LibrarySemantics):
         if isinstance(container, Tensor):
             return tensors.item(self._machine, container, key, node)
         if isinstance(container, PerReplica):
-            return PerReplica(container.site, container.strategy, Tensor(self._machine.site(node)))
+            part = Tensor(self._machine.site(node))
+            return PerReplica(container.site, container.strategy, part, from_data=container.from_data)
         if isinstance(container, LibraryName) and container.name == "os.environ":
             return environment_read(self._machine, key)
         return None
@@ -137,7 +138,7 @@ class Libraries(LibrarySemantics):
         if isinstance(value, Tensor):
             return tensors.unpacked(value, site)
         if isinstance(value, PerReplica):
-            return PerReplica(value.site, value.strategy, Tensor(site))
+            return PerReplica(value.site, value.strategy, Tensor(site), from_data=value.from_data)
         if isinstance(value, DeviceList):
             return ListedDevice(value, index)
         return value if tf_data.is_several(value) else None
@@ -166,10 +167,14 @@ class Libraries(LibrarySemantics):
         return tensors.as_data(element)
 
     def in_iteration(self, element: Value, turn: int) -> Value:
-        return ListedDevice(element.list, element.index, turn) if isinstance(element, ListedDevice) else element
+        if not isinstance(element, ListedDevice):
+            return element
+        return ListedDevice(element.list, element.index, turn, element.chosen)
 
     def comprehended(self, element: Value) -> Value | None:
-        return element.list if isinstance(element, ListedDevice) and element.index is None else None
+        if not isinstance(element, ListedDevice) or element.index is not None or element.chosen is not None:
+            return None
+        return element.list
 
     def operate(self, sign: str, operands: tuple[Value, ...], node: ir.Node) -> Value | None:
         machine = self._machine
@@ -262,7 +267,7 @@ class Libraries(LibrarySemantics):
         host_sync.pass_host_values(self._machine, name, arguments, site, owner)
 
     def method_called(self, receiver: Value, method: Value, arguments: Arguments, site: Site) -> None:
-        if isinstance(receiver, Model) and objects.is_first_call(receiver, method):
+        if isinstance(receiver, Model) and objects.is_own_call(self._machine, method):
             objects.model_used(self._machine, receiver, "call", arguments, site)
 
     def bound(self, value: Value) -> None:

@@ -409,6 +409,11 @@ def use_device_name(machine: Machine, value: Value, consumer: str, site: Site) -
         device = parse_device(template)
         if device is None and template.startswith("/physical_device:"):
             tell(template, None)
+        elif (
+            device is not None and device.is_gpu and (chosen := device_runtime.numbered_by(machine, value)) is not None
+        ):
+            text = "".join("…" if part is None else part for part in value.parts)
+            machine.emit(events.PhysicalNumberNamed(site, machine.where(), text, chosen))
         return replace(device, index=None) if device is not None else None, True
     if isinstance(value, ListedDevice):
         return DeviceName(value.list.type, value.index), True

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol, symbol
+from gpulint.analysis.domain.symbolic_patterns import is_iterated
 from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import function_of
@@ -24,7 +26,7 @@ from gpulint.analysis.models.tensorflow import (
     tf_data,
     tuners,
 )
-from gpulint.analysis.plan.events import MOVES, FunctionHandedOver, UnknownFitted
+from gpulint.analysis.plan.events import MOVES, FunctionHandedOver, UnknownFitted, WeightAssigned
 from gpulint.places import Site
 
 _OTHER_LEARNERS = frozenset(
@@ -65,6 +67,8 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         _applied(machine, called, arguments, site)
     elif method in MOVES:
         _moved(machine, method, arguments, site)
+    elif method == "assign" and _is_weight(symbol(called.parts[1])):
+        machine.emit(WeightAssigned(site, machine.where()))
     model = _compiled(machine, called, method, arguments, site)
     if model is not None:
         return library_methods.call_library_method(machine, model, method, arguments, site)
@@ -79,6 +83,14 @@ _OF_DISTRIBUTIONS = frozenset(
     | {"sample", "stddev", "variance"}
 )
 """Methods of TensorFlow Probability distributions that return tensors."""
+
+
+def _is_weight(name: Symbol) -> bool:
+    """Whether a symbol is an element of something that a loop iterates over and whose name says that it has weights."""
+    return is_iterated(name) and any(words(one) & _WEIGHTS for one in name.words)
+
+
+_WEIGHTS = frozenset({"parameters", "params", "variables", "vars", "weights"})
 
 
 def _applied(machine: Machine, called: Symbol, arguments: Arguments, site: Site) -> None:

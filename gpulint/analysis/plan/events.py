@@ -61,6 +61,15 @@ class DeviceNamed(Event):
 
 
 @dataclass(eq=False, repr=False)
+class PhysicalNumberNamed(Event):
+    """A device name is built with the number by which the visible GPUs are taken from the list of physical ones. The
+    visible ones are numbered from 0. `text` is the name; `chosen` is where they are made visible."""
+
+    text: str
+    chosen: Site
+
+
+@dataclass(eq=False, repr=False)
 class OpCalled(Event):
     """A tensor op is called. `name` is its canonical name (`operator.add` for `+`, …). `inputs` are flattened one
     level: a list argument counts as its elements. `result` is the output tensor."""
@@ -373,6 +382,11 @@ class WeightsUsed(Event):
     how: str
     arguments: Arguments
     are_got: bool = False
+
+
+@dataclass(eq=False, repr=False)
+class WeightAssigned(Event):
+    """`assign` is called on an unknown element of the weights that a loop iterates over."""
 
 
 MOVES = frozenset({"assign_add", "assign_sub", "scatter_add", "scatter_sub"})

@@ -251,11 +251,15 @@ def module_of(project: Project, path: str) -> _Module | None:
 
 
 class Reach:
-    """Everything that the program in a file reaches. `project` records the files that this depends on."""
+    """Everything that the program in a file reaches. `project` records the files that this depends on.
 
-    def __init__(self, project: Project, path: str) -> None:
+    With `alone` only the words of the file itself count.
+    """
+
+    def __init__(self, project: Project, path: str, alone: bool = False) -> None:
         self._project = project
         self._path = path
+        self._alone = alone
         self._depths = _depths(project, path)
         self._modules = {one: module for one in self._depths if (module := module_of(project, one)) is not None}
         self._parts: dict[str, dict[str, _Part]] = {}
@@ -275,13 +279,18 @@ class Reach:
         self._find()
 
     def words(self) -> Iterator[frozenset[str]]:
-        """Words of each reached part."""
-        for part in self._seen.values():
+        """Words that count, of each reached part."""
+        for _, part in self._counting():
             yield part.words
+
+    def _counting(self) -> Iterator[tuple[Node, _Part]]:
+        for node, part in self._seen.items():
+            if not self._alone or node[0] == self._path:
+                yield node, part
 
     def leading_to(self, words: frozenset[str]) -> frozenset[Node]:
         """Parts that contain one of the words, and those that lead to them."""
-        return self._before(node for node, part in self._seen.items() if not part.words.isdisjoint(words))
+        return self._before(node for node, part in self._counting() if not part.words.isdisjoint(words))
 
     def leading_home(self, leading: frozenset[Node], words: frozenset[str]) -> frozenset[Node]:
         """Those of `leading` that reach the words through the file itself.

@@ -14,6 +14,7 @@ from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.values.functions import UserClass
 from gpulint.analysis.plan.import_effects import ImportEffects
 from gpulint.analysis.project.definition_uses import Uses, uses_of, words_in
+from gpulint.sources.comments import without_comments
 from gpulint.sources.modules import Lookup, ModuleFinder
 from gpulint.sources.source import Source
 from gpulint.syntax import ir
@@ -117,6 +118,7 @@ class Project:
         self._words: dict[ir.Node, frozenset[str]] = {}
         self._uses: dict[ir.Node, Uses] = {}
         self._formulas: dict[ir.Node, bool] = {}
+        self._code: dict[str, str] = {}
         self._memory: dict[Hashable, _Remembered] = {}
         self._computed: dict[Hashable, Any] = {}
         self.consulted: set[str] = set()
@@ -140,7 +142,7 @@ class Project:
         self.finder.asked.clear()
         if self._kept > KEPT_CHARACTERS:
             self._kept = 0
-            for of_syntax in (self._syntax, self._words, self._uses, self._formulas):
+            for of_syntax in (self._syntax, self._words, self._uses, self._formulas, self._code):
                 of_syntax.clear()
 
     def remembered(self, key: Hashable, find: Callable[[], T], beside: Hashable = None) -> T:
@@ -212,6 +214,13 @@ class Project:
         source = self._read(path)
         return source.text if source is not None else ""
 
+    def code_of(self, text: str) -> str:
+        """A text without comments and docstrings."""
+        code = self._code.get(text)
+        if code is None:
+            code = self._code[text] = without_comments(text)
+        return code
+
     def words_of(self, definition: ir.Statement | ir.Lambda) -> frozenset[str]:
         """Names and attribute names that the body of a definition, or another statement, reads."""
         words = self._words.get(definition)
@@ -239,14 +248,15 @@ class Project:
 
     def find(self, dotted: str, importer: str) -> str | None:
         """File of an absolute module name: searched beside the importer, then under the roots, then in the folders that
-        the importer adds to `sys.path`."""
+        the importer adds to `sys.path`, relative to its own or to one above it, from which the program is started."""
         if (found := self.finder.find(dotted, importer)) is not None:
             return found
-        outline = self.outline_of(importer)
+        outline, here = self.outline_of(importer), os.path.dirname(importer)
         for folder in outline.folders if outline is not None else ():
-            given = os.path.abspath(os.path.join(os.path.dirname(importer), folder))
-            if (place := self.finder.look(f".{dotted}", given)) is not None:
-                return place
+            for started in (here, *self.finder.around(os.path.abspath(here))):
+                given = os.path.abspath(os.path.join(started, folder))
+                if (place := self.finder.look(f".{dotted}", given)) is not None:
+                    return place
         return None
 
     def names_in(self, package: str, level: int, importer: str) -> list[str]:

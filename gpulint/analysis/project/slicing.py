@@ -2,7 +2,8 @@
 
 A rule names its subject (`Rule.any_of_names`, `Rule.source_pattern`). A program is neither parsed nor run if it
 contains none of a rule's words, neither in its own text nor in the imported definitions that it reaches. An entry point
-is not run if it neither contains such a word nor leads to a function that does.
+is not run if it neither contains such a word nor leads to a function that does. In a program that cannot have an object
+of TensorFlow, only the words of the file itself count: what it imports is about something else.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 from gpulint.analysis.project.call_graph import MAX_IMPORT_DEPTH, Node, Reach, imported_paths, registers
 from gpulint.analysis.project.modules import Project
+from gpulint.analysis.project.tensorflow_imports import may_have_tensorflow
 from gpulint.sources.source import Source
 from gpulint.syntax.outline import identifiers, in_any_form
 
@@ -67,7 +69,8 @@ class Relevance:
         self._text = source.text
         self._outline = outline = project.outline_of(source.path)
         is_list = outline is None or (os.path.basename(source.path) == "__init__.py" and outline.only_imports)
-        self._reach = Reach(project, source.path) if not is_list else None
+        alone = not is_list and not may_have_tensorflow(project, source.path)
+        self._reach = Reach(project, source.path, alone) if not is_list else None
         self._spoken = frozenset().union(*self._reach.words()) if self._reach is not None else frozenset()
 
     def of(self, graph_mode: bool = False) -> Relevant:

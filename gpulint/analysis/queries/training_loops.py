@@ -18,12 +18,15 @@ from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.plan.events import (
     Event,
     GradientsApplied,
+    GradientTaken,
     LoopEntered,
     ModelCalled,
     ModelFitted,
     StateUpdated,
     TensorRead,
     UnknownFitted,
+    WeightAssigned,
+    WeightsUsed,
 )
 from gpulint.analysis.plan.plan import Plan
 from gpulint.places import Site
@@ -42,11 +45,45 @@ def is_update(event: Event) -> bool:
     )
 
 
+def updates(plan: Plan) -> list[Event]:
+    """Training steps of a program: among them gradients with respect to weights for which no optimizer is known, if the
+    same loop assigns weights."""
+    found = [event for event in plan.events if is_update(event)]
+    taken = [event for event in plan.events if isinstance(event, GradientTaken) and _is_of_weights(event)]
+    if not taken:
+        return found
+    applied = {one.gradient.site for event in found for one in _gradients_of(event) if one.gradient is not None}
+    assigning = {
+        loop.site
+        for event in plan.events
+        if isinstance(event, WeightAssigned) or (isinstance(event, WeightsUsed) and event.how == "set_weights")
+        for loop in event.where.context.loops
+    }
+    return found + [
+        event
+        for event in taken
+        if event.site not in applied and not assigning.isdisjoint(loop.site for loop in event.where.context.loops)
+    ]
+
+
+def _gradients_of(event: Event) -> tuple[Tensor, ...]:
+    if isinstance(event, GradientsApplied):
+        return event.gradients
+    return (event.gradient,) if isinstance(event, StateUpdated) and event.gradient is not None else ()
+
+
+def _is_of_weights(event: GradientTaken) -> bool:
+    """Whether a tape takes a gradient with respect to the variables of a model."""
+    sources = leaves(event.by) if event.tape is not None and event.by is not None else ()
+    return any(not _WEIGHTS.isdisjoint(symbol_of(one).words) for one in sources)
+
+
+_WEIGHTS = frozenset({"trainable_variables", "trainable_weights"})
+
+
 def training_loops(plan: Plan) -> frozenset[Site]:
     """Loops that contain a training step, at any depth."""
-    return frozenset(
-        loop.site for event in plan.events if is_update(event) for loop in event.where.context.loops
-    ) | _batch_methods(plan)
+    return frozenset(loop.site for event in updates(plan) for loop in event.where.context.loops) | _batch_methods(plan)
 
 
 def step_loops(plan: Plan) -> frozenset[Site]:
@@ -60,19 +97,16 @@ def step_loops(plan: Plan) -> frozenset[Site]:
     taken: dict[Site, set[Site]] = defaultdict(set)
     inside: dict[Site, set[Site]] = defaultdict(set)
     chunked: set[Site] = set()
-    for event in plan.events:
-        if is_update(event):
-            loops = event.where.context.loops
-            inner = next(
-                (loop for loop in reversed(loops) if not loop.unrolled and not _goes_over_gradients(loop)), None
-            )
-            if inner is not None and (not is_over_epochs(inner) or _is_drawn(event)):
-                taken[inner.site].add(event.site)
-                for loop in loops[: loops.index(inner)]:
-                    inside[loop.site].add(event.site)
-            found.update([loop.site for loop in loops if goes_over_data(loop.iterable)][-1:])
-            if any(_is_of_steps(loop) for loop in loops):
-                chunked.update(loop.site for loop in loops if not loop.is_traced)
+    for event in updates(plan):
+        loops = event.where.context.loops
+        inner = next((loop for loop in reversed(loops) if not loop.unrolled and not _goes_over_gradients(loop)), None)
+        if inner is not None and (not is_over_epochs(inner) or _is_drawn(event)):
+            taken[inner.site].add(event.site)
+            for loop in loops[: loops.index(inner)]:
+                inside[loop.site].add(event.site)
+        found.update([loop.site for loop in loops if goes_over_data(loop.iterable)][-1:])
+        if any(_is_of_steps(loop) for loop in loops):
+            chunked.update(loop.site for loop in loops if not loop.is_traced)
     found.update(loop for loop, sites in taken.items() if not sites <= inside[loop])
     return frozenset(found - chunked - fitting_loops(plan))
 
@@ -200,7 +234,7 @@ def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
     return total <= limit
 
 
-def in_every_turn(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
+def in_every_iteration(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     """Whether an event happens in each analysed iteration of a loop, rather than only in the first or the last. It may
     be missing from the first iteration if it happens there at another site."""
     arrivals = _arrivals_by_all_ways(event, loop, others)
@@ -233,11 +267,6 @@ def _is_equality(literal: Literal) -> bool:
     if isinstance(condition.operand, frozenset):
         return all(any(map(_is_equality, way)) for way in condition.operand)
     return condition.operator == "=="
-
-
-def updates(plan: Plan) -> list[Event]:
-    """Training steps of a program."""
-    return [event for event in plan.events if is_update(event)]
 
 
 def every_step(event: Event, loops: frozenset[Site], steps: Iterable[Event], others: Iterable[Event]) -> Loop | None:
@@ -385,8 +414,15 @@ def _deciding(where: Where, loop: Loop) -> Path:
         for literal in where.path - loop.start - where.assumed
         if literal.condition.operator != "completes"
         and not _is_about_worker(literal)
+        and not _is_against_debugging(literal)
         and not _is_element(literal.condition.subject, collections)
     )
+
+
+def _is_against_debugging(literal: Literal) -> bool:
+    """Whether a literal states that the program is not being debugged."""
+    is_off = literal.condition.operator == "truth" and not literal.holds
+    return is_off and any("debug" in words(name) for name in words_of(frozenset({literal})))
 
 
 def _is_element(name: object, collections: set[Symbol]) -> bool:

@@ -22,7 +22,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 @dataclass(frozen=True)
 class Step:
-    """A candidate for the training step: a Python function, and what it is called with."""
+    """A candidate for the training step: a Python function with its arguments."""
 
     name: str
     python: Callable[..., Any]
@@ -121,7 +121,7 @@ def _statements(frame: FrameType, needs_tape: bool) -> Iterator[Step]:
 
 
 class _Given(ast.NodeTransformer):
-    """Gives names to the data that statements read from outside, such as `images` or `self.states[chosen]`."""
+    """Name the data that statements read from outside, such as `images` or `self.states[chosen]`."""
 
     def __init__(self, scope: Mapping[str, Any], assigned: Collection[str]) -> None:
         self._scope, self._assigned = scope, assigned

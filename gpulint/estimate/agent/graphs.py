@@ -40,7 +40,7 @@ class Captured:
 
 @dataclass(frozen=True)
 class Read:
-    """A function as it was read out of TensorFlow."""
+    """A function, as read from TensorFlow."""
 
     body: Function
     functions: dict[str, Function]
@@ -369,7 +369,7 @@ def _tensor_of(dtype: Any, shape: Any) -> Tensor:
 
 
 def _common(first: Tensor, second: Tensor) -> Tensor:
-    """What two types agree on."""
+    """The most specific type that covers two types."""
     if first.shape is None or second.shape is None or len(first.shape) != len(second.shape):
         return Tensor(first.dtype, None)
     return Tensor(first.dtype, tuple(a if a == b else None for a, b in zip(first.shape, second.shape, strict=True)))

@@ -1,5 +1,5 @@
 """Replaces calls of functions in a graph by their bodies, as the runtime does before it optimizes the graph, and loops
-of training steps by one of them."""
+of training steps by one step."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class Inlined:
             self._enter(definition)
 
     def result(self, tensor: str) -> str:
-        """The tensor `NODE:OUTPUT` that stands for another of that form."""
+        """The tensor `NODE:OUTPUT` that replaces another one of that form."""
         while tensor in self._tensors:
             tensor = self._tensors[tensor]
         return tensor
 
     def control(self, operation: str) -> str:
-        """The operation after which another had run."""
+        """The operation after which a replaced one has run."""
         while operation in self._ends:
             operation = self._ends[operation]
         return operation
 
     def _enter(self, definition: Any) -> None:
-        """Makes loops and conditions that train calls of what trains."""
+        """Replace loops and conditions that train by a call of the function that trains."""
         for node in definition.node:
             if node.op in LOOPS and self._trains(node.attr["body"].func.name):
                 self._call(node, "body", "T", "T", skipped=0)
@@ -60,7 +60,7 @@ class Inlined:
                     self._call(node, branches[0], "Tin", "Tout", skipped=1)
 
     def _call(self, node: Any, role: str, taken: str, given: str, skipped: int) -> None:
-        """Makes a node a call of the function in a role, without the first of its inputs."""
+        """Turn a node into a call of its function in a role, without its first inputs."""
         made = self._pieces.node_proto.NodeDef(name=node.name, op="StatefulPartitionedCall", device=node.device)
         made.input.extend(node.input[skipped:])
         made.attr["f"].func.CopyFrom(node.attr[role].func)

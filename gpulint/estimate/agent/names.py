@@ -1,4 +1,4 @@
-"""How operations, and functions of the program, that matter to a training step are called."""
+"""Names of operations, and of functions of the program, that matter to a training step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of a training step with the batch left open: what a function is traced for once, for all batch sizes."""
+"""Arguments of a training step with an open batch dimension, so that one trace serves all batch sizes."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _product(shape: tuple[int | None, ...]) -> int:
 
 
 def _first(pieces: Pieces, iterator: Any) -> Any:
-    """An element of an iterator that the step would have read: no step is run, so nothing misses it."""
+    """An element of an iterator that the step would have read; no step runs, so it is not missed."""
     try:
         return next(iter(iterator))
     except (StopIteration, pieces.tensorflow.errors.OutOfRangeError):

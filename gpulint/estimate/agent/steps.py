@@ -31,8 +31,8 @@ _GENERATED = "__autograph_generated_file"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the parent asks for: `output` is the file to write, `batch` a batch size per replica in place of the
-    program's, `shapes` dimensions that the program leaves open, `gpus` how many there are."""
+    """Options from the parent: `output`, the file to write; `batch`, a batch size per replica in place of the
+    program's; `shapes`, dimensions that the program leaves open; `gpus`, the number of GPUs."""
 
     output: str
     batch: int | None = None
@@ -48,7 +48,7 @@ class Trace(NamedTuple):
 
 
 class StepWatch:
-    """Looks at each function that Python calls, before its first run."""
+    """Examines each function that Python calls, before its first run."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class StepWatch:
     # ------------------------------------------------------------------ finding the step
 
     def _look(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Exception | None:
-        """Traces a function before it is called. Returns the error if that fails: the call may do without."""
+        """Trace a function before it is called. Returns the error if that fails: the call may not need the trace."""
         self._is_busy = True
         try:
             with self._tracing(), self.layers.noted(), self._unobserved():

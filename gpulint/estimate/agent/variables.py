@@ -1,4 +1,4 @@
-"""The program's variables: what each belongs to, a layer, an optimizer or neither."""
+"""The program's variables, each with its owner: a layer, an optimizer or neither."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpulint.estimate.graph import Group
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """A variable of TensorFlow with what it belongs to."""
+    """A variable of TensorFlow with its owner."""
 
     variable: Any
     group: Group
@@ -74,7 +74,7 @@ def _kinds_of(value: object) -> frozenset[str]:
 
 @cache
 def _kinds(kind: Hashable) -> frozenset[str]:
-    """What a class is, by the libraries' own classes among its bases."""
+    """The kind of a class, from the library classes among its bases."""
     found = set()
     for base in getattr(kind, "__mro__", ()):
         if str(base.__module__).partition(".")[0] in ("keras", "tf_keras", "tensorflow"):

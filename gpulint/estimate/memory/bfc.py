@@ -56,7 +56,7 @@ class Bfc:
         self._next_region = _FIRST_REGION if grows or limit is None else limit
         self._end = 0
         self.regions = 0
-        """Bytes of all regions: what the process has taken of the GPU."""
+        """Bytes of all regions: the part of the GPU's memory that the process has reserved."""
         self.in_use = 0
         """Bytes of the chunks in use."""
 
@@ -76,7 +76,7 @@ class Bfc:
         return found
 
     def free(self, chunk: Chunk) -> None:
-        """Gives a chunk back; free neighbours become one."""
+        """Free a chunk, and merge it with free neighbours."""
         self.in_use -= chunk.size
         chunk.is_free = True
         if (after := chunk.following) is not None and after.is_free:

@@ -1,4 +1,4 @@
-"""The three figures that users meet, and who holds memory at the peak."""
+"""The three figures that users see, and what holds memory at the peak."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Buffer:
 
     chunk: Chunk
     owner: Operation | Variable | None
-    """What it was allocated for; None for an argument."""
+    """The operation that it was allocated for; None for an argument."""
     users: int = 0
     """Operations that are still to read it, a variable whose value it is, and the function's caller."""
     is_own: bool = False
@@ -54,7 +54,7 @@ class Held:
 
 @dataclass(slots=True)
 class Run:
-    """What the operations needed on the GPU."""
+    """Memory that the operations needed on the GPU."""
 
     peak: int = 0
     at: int = 0
@@ -67,7 +67,7 @@ class Run:
 
 
 def play(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = None) -> Run:
-    """The step as it runs again and again. Raises Exhausted if something does not fit into the allocator's limit."""
+    """A step after the first. Raises Exhausted if something does not fit into the allocator's limit."""
     return play_steps(graph, device, allocator)[-1]
 
 
@@ -195,7 +195,7 @@ class _Player:
                 self._release(buffer)
 
     def _put(self, one: Operation, index: int, output: int, kept: int = 0) -> None:
-        """Gives an output its buffer."""
+        """Allocate the buffer of an output."""
         edge, tensor = Edge(index, output), one.outputs[output]
         users = self._readers[index][output] + kept
         if one.type in VIEWS and output < len(one.inputs):
@@ -296,7 +296,7 @@ class _Player:
         return one.device in ("", self._device)
 
     def _scratch(self, one: Operation, size: int) -> None:
-        """Notes the launch of an operation that needs some memory for itself."""
+        """Record the launch of an operation that needs memory of its own."""
         if not size:
             self._note(one)
             return

@@ -59,7 +59,7 @@ def _summary(estimate: Estimate) -> Iterator[Child]:
         yield tag("ul", (tag("li", f"{text[0].upper()}{text[1:]}.") for text in (one.active, *one.remarks)))
     memory = _known(estimate.cards)
     if memory is not None and memory.changes:
-        yield tag("h3", "What gives memory back")
+        yield tag("h3", "What saves memory")
         yield tag("ol", (tag("li", prose(f"{text[0].upper()}{text[1:]}.")) for text in memory.changes))
 
 
@@ -95,7 +95,7 @@ def _known(cards: Sequence[OnCard]) -> Memory | None:
 
 
 def _memory(estimate: Estimate) -> Iterator[Child]:
-    """The memory over the step, and who holds it at the peak."""
+    """The memory over the step, and what holds it at the peak."""
     memory = _known(estimate.cards)
     if memory is None or not memory.steady_peak:
         yield tag("p", "The memory is unknown.", class_="empty")

@@ -1,11 +1,9 @@
-"""The estimate for a terminal: a row for each GPU, who holds the memory, and what bounds the time."""
+"""The estimate for a terminal: a row for each GPU, what holds the memory, and what bounds the time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from io import StringIO
 
-from rich.console import Console
 from rich.text import Text
 
 from gpulint.estimate.report.words import fits, headline, place, size, title
@@ -14,7 +12,7 @@ from gpulint.estimate.time.bounds import lines_of
 from gpulint.probe.measures.holders import GROUP_NAMES
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import duration, percent
-from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns
+from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns, printed
 
 BAR = 40
 """Columns of a bar."""
@@ -29,19 +27,18 @@ _FITS = {"yes": "green", "no": "bold red", "unknown": "yellow"}
 
 
 def render(estimate: Estimate, color: bool = False, width: int = DEFAULT) -> str:
-    written = StringIO()
-    console = Console(
-        file=written, width=width, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
-    )
+    return printed(_lines(estimate, width), color, width)
+
+
+def _lines(estimate: Estimate, width: int) -> Iterator[Text]:
+    """The sections, with a blank line between two."""
     is_first = True
     for section in (_answer, _table, _memory, _time, _closing):
         lines = list(section(estimate, width))
         if lines and not is_first:
-            console.print()
-        for line in lines:
-            console.print(line, soft_wrap=True)
+            yield Text()
+        yield from lines
         is_first = is_first and not lines
-    return written.getvalue()
 
 
 def _answer(estimate: Estimate, width: int) -> Iterator[Text]:
@@ -77,7 +74,7 @@ def _table(estimate: Estimate, width: int) -> Iterator[Text]:
 
 
 def _memory(estimate: Estimate, width: int) -> Iterator[Text]:
-    """Who holds the memory at the peak: the same on every card."""
+    """What holds the memory at the peak: the same on every card."""
     memory = next((one.memory for one in estimate.cards if one.memory and one.memory.steady_peak), None)
     if memory is None or not memory.steady_peak:
         return
@@ -101,14 +98,14 @@ def _changes(cards: Sequence[OnCard], width: int) -> Iterator[Text]:
     memory = tight or cards[0].memory
     if memory is None or not memory.changes:
         return
-    yield Text("What gives memory back", style="bold")
+    yield Text("What saves memory", style="bold")
     for number, sentence in enumerate(memory.changes, 1):
         yield from _plain(f"{sentence[0].upper()}{sentence[1:]}.", width, "", f"  {number}  ")
 
 
 def _time(estimate: Estimate, width: int) -> Iterator[Text]:
     """What bounds the time of a step on each card, and where."""
-    yield Text("Time of a step: lower bounds, no prediction (compute and memory add up)", style="bold")
+    yield Text("Time of a step: lower bounds, not predictions (compute and memory add up)", style="bold")
     for one in estimate.cards:
         yield from _card(one, width)
     lines = [

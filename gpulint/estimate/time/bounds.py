@@ -38,7 +38,7 @@ CACHE_SPEED = 8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the program that operations come from; "" and 0 for those that no line is known of."""
+    """A line of the program that operations come from; "" and 0 if it is unknown."""
 
     filename: str
     row: int
@@ -128,7 +128,7 @@ class Bounds:
 
     @property
     def active(self) -> Bound:
-        """What the greatest lower bound comes from."""
+        """The name of the greatest lower bound."""
         ordered: tuple[tuple[float, Bound], ...] = (
             (self.launch, "launch"),
             (self.copy, "copy"),

@@ -10,7 +10,7 @@ from gpulint.estimate.time.kinds import KINDS
 from gpulint.estimate.trips import trips
 
 MOST_DEPTH = 50
-"""Functions within functions that are followed: recursion in TensorFlow has no end that the graph tells."""
+"""Maximum depth of nested functions that is followed: the graph does not show where recursion ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Execution:
     is_compiled: bool
     """Whether XLA may have fused it with others."""
     is_counted: bool = True
-    """False for a loop whose number of iterations the graph does not tell: its body is counted once."""
+    """False for a loop whose number of iterations is not in the graph: its body counts once."""
 
 
 def executed(graph: StepGraph) -> Iterator[Execution]:

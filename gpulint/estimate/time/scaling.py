@@ -1,4 +1,4 @@
-"""What more GPUs can bring at most, and up to which batch more examples cost nothing."""
+"""Upper bounds on the gain of more GPUs, and the batch up to which more examples cost nothing."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def exchange_of(steps: Steps, card: Card, gpus: int) -> float:
 
 
 def scaling(steps: Steps, one: Bounds, card: Card, gpus: int) -> Scaling:
-    """What `gpus` can bring. The strategies exchange all gradients in one pack by default (`bytes_per_pack=0`), and so
-    after the last of them is computed."""
+    """The gain of `gpus`. By default strategies exchange all gradients in one pack (`bytes_per_pack=0`), and thus after
+    the last is computed."""
     exchange = exchange_of(steps, card, gpus)
     together = one.alone + exchange
     share = exchange / together if together else 0.0

@@ -11,7 +11,7 @@ from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import duration, percent
 
 MATTERS = 1.05
-"""Factor from which a gain is told."""
+"""Factor from which a gain is reported."""
 
 
 CLEARLY = 2
@@ -25,20 +25,20 @@ def active(steps: Steps, found: Bounds, card: Card) -> str:
             return f"bound by the call of the compiled step, {duration(found.launch)}; kernels {duration(found.device)}"
         text = f"launch-bound: the host needs {duration(found.launch)} for {steps.launches:,} operations"
         if not card.float32 or not card.bandwidth:
-            return f"{text}; how fast the card is, is unknown (tflops=…, bandwidth=…)"
+            return f"{text}; the card's speed is unknown (tflops=…, bandwidth=…)"
         return f"{text}, their kernels {duration(found.device)}"
     if found.active == "collective":
         gradients = f"{in_words(steps.gradient_bytes)} of gradients over {card.link_kind}"
         return f"bound by the all-reduce of {gradients}: {duration(found.collective)}"
     if found.active == "copy":
-        return f"bound by the input: {in_words(steps.input_bytes)} a step take {duration(found.copy)} to copy"
+        return f"bound by the input: {in_words(steps.input_bytes)} per step take {duration(found.copy)} to copy"
     if found.active == "compute":
         return f"compute-bound: {duration(found.compute)} of matrix products at the card's peak"
-    return f"memory-bound: kernels move {in_words(steps.bytes)} a step, which takes at least {duration(found.memory)}"
+    return f"memory-bound: kernels move {in_words(steps.bytes)} per step, which takes at least {duration(found.memory)}"
 
 
 def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | None, found: Bounds) -> Iterator[str]:
-    """What would cost nothing, and what would bring nothing. Of a step that XLA compiles the bounds say too little."""
+    """Changes that would cost or gain nothing. For a step that XLA compiles, the bounds are too loose to tell."""
     is_telling = not steps.is_compiled or found.active in ("compute", "memory")
     if free is not None and batch is not None and free > batch and is_telling:
         yield f"a larger batch is free up to about {free:,} (now {batch:,})"
@@ -53,9 +53,9 @@ def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | Non
 
 
 def more_gpus(one: Scaling, steps: Steps, card: Card) -> str:
-    """What N GPUs can bring."""
+    """The gain of N GPUs."""
     if not card.link:
-        return f"{one.gpus} GPUs: unknown, since the link between them is (link=… in GB/s)"
+        return f"{one.gpus} GPUs: unknown: the speed of the link is not given (link=… in GB/s)"
     exchange = f"all-reduce of {in_words(steps.gradient_bytes)} over {card.link_kind} is {percent(one.exchange_share)}"
     return f"{one.gpus} GPUs: at most {one.speedup_at_most:.1f} × as fast; {exchange} of the step"
 

@@ -23,7 +23,7 @@ def render(result: CheckResult, view: View) -> str:
             {
                 "version": VERSION,
                 "files": result.files,
-                "files_with_tensorflow": result.analysed,
+                "files_with_tensorflow": result.using,
                 "targets": [
                     {"release": target.release, "origin": encodable(target.origin) or None, "files": files}
                     for target, files in sorted(result.targets.items())

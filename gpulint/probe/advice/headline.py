@@ -17,6 +17,9 @@ from gpulint.probe.measures.time_words import percent
 BUSY = 0.9
 """Share of the time in steps from which nothing is said to be in the way."""
 
+MUCH = 0.2
+"""Share of the time from which a run on the CPU waits for something: TensorFlow's profiler calls it a bottleneck."""
+
 _CAUSES = {
     "input-bound": "training waits for its input",
     "launch-bound": "training waits for operations to be launched",
@@ -27,10 +30,10 @@ _CAUSES = {
     "slow-python": "training waits for Python between its steps",
     "checkpoints": "training waits for files to be written",
     "copies": "training waits for copies between devices",
-    "straggler": "workers wait for one of them",
+    "straggler": "workers wait for the slowest one",
     "idle-device": "not every GPU has work",
     "out-of-memory": "it ran out of memory",
-    "precision": "its numbers are more precise than they need to be",
+    "precision": "it computes in a higher precision than it needs",
 }
 """What stands in the way, by the cause of the first advice."""
 
@@ -72,7 +75,7 @@ def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
     if capture.end.get("reason") in ("timeout", "hang"):
         return f"{who} was stopped ({capture.end['reason']})."
     if capture.end.get("signal"):
-        return f"{who} was ended by signal {signal_name(capture.end['signal'])}."
+        return f"{who} was killed by signal {signal_name(capture.end['signal'])}."
     if capture.error:
         kind = capture.error.partition(":")[0]
         return f"{who} failed with {kind}." if kind.isidentifier() else f"{who} failed."
@@ -120,9 +123,11 @@ def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
     useful = ("gpu",) if is_known else ("gpu", "collective", "launch")
     rest = [part for part in time.parts if part.name not in useful]
     most = max(rest, key=lambda part: part.seconds, default=None)
-    if advice and (most is None or not advice[0].seconds or advice[0].seconds >= most.seconds / 2):
+    is_little = most is None or sum(part.share for part in rest) <= 1 - BUSY
+    needed = 0.0 if most is None else max(most.seconds / 2, 0.0 if is_known or is_little else MUCH * time.seconds)
+    if advice and (not advice[0].seconds or advice[0].seconds >= needed):
         return _CAUSES[advice[0].cause]
-    if most is None or sum(part.share for part in rest) <= 1 - BUSY:
+    if most is None or is_little:
         return "nothing stands in its way"
     if is_known:
         return f"most of the rest is {_PARTS[most.name]} ({percent(most.share)})"

@@ -65,7 +65,7 @@ def _loop(name: str, loops: Collection[str]) -> list[str]:
 
 def missing(functions: list[str]) -> str:
     """The text about functions whose graph was not seen."""
-    return f"no graph was seen of {', '.join(sorted(functions))}" if functions else ""
+    return f"no graph was recorded for {', '.join(sorted(functions))}" if functions else ""
 
 
 def _moved(one: Copied) -> Moved:

@@ -14,7 +14,7 @@ _REASON = "the program forks, and only its first process is watched"
 
 
 class Forks:
-    """Tells the watched process from its forks."""
+    """Distinguishes the watched process from its forks."""
 
     def __init__(self, capture: str) -> None:
         self._capture = capture

@@ -16,7 +16,7 @@ GARBAGE = "garbage collection"
 
 
 class Garbage:
-    """Tells the states of the training thread when a collection begins and ends."""
+    """Notifies the states of the training thread when a collection begins and ends."""
 
     def __init__(self, states: States, inputs: Inputs) -> None:
         self._states, self._inputs = states, inputs

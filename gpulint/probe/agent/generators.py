@@ -13,11 +13,11 @@ from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.tally import Tally
 
 RECENT = 1_000
-"""Elements of which is remembered when they were made."""
+"""Number of elements whose times are remembered."""
 
 
 class Generators:
-    """Wraps the generators given to `Dataset.from_generator`, to which Keras also gives a `PyDataset`."""
+    """Wraps the generators passed to `Dataset.from_generator`, which Keras also uses for a `PyDataset`."""
 
     def __init__(self, places: Places, hooks: Hooks) -> None:
         self._places, self._hooks = places, hooks
@@ -48,7 +48,7 @@ class Generators:
         self.seen.add(place, numbers=(1, ended - began))
 
     def between(self, began: float, ended: float) -> float:
-        """Seconds between two moments in which an element was being made."""
+        """Seconds between two moments during which an element was produced."""
         return sum(max(0.0, min(last, ended) - max(first, began)) for first, last in list(self._recent))
 
 

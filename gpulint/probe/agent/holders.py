@@ -17,7 +17,7 @@ from gpulint.probe.agent.places import Place
 from gpulint.probe.agent.writer import Writer
 
 LARGE = 1 << 18
-"""Elements from which a tensor is looked at; smaller ones fill no GPU."""
+"""Number of elements from which a tensor is examined; smaller ones do not fill a GPU."""
 
 GROWTH = 1.02
 """Factor by which a sum exceeds the recorded one before it is recorded again."""

@@ -184,7 +184,7 @@ class Inline:
         with self._lock:
             stated.ops.update(ops)
             stated.copies.update(moved)
-            stated.missing = lacks or ("" if stated.ops else "nothing ran in it")
+            stated.missing = lacks or ("" if stated.ops else "no operation ran in it")
             stated.is_fresh = True
 
     def _seen(self, value: Any) -> Seen:

@@ -41,7 +41,7 @@ HOST = "CPU:0"
 """Where tf.data keeps its buffers."""
 
 SAMPLED = frozenset({8, 64, 512, 4096})
-"""Elements of a loop in Python after which the buffers are looked at."""
+"""Number of elements of a loop in Python after which the buffers are examined."""
 
 NEXT, OPEN, CLOSE = "next", "iter", "end of a pipeline"
 """Details of waits: for an element, for an iterator, and for what its pipeline is still doing."""
@@ -71,7 +71,7 @@ class Inputs:
         self._inside: dict[int, _Inside] = {}
         """Iterators read inside functions, by identity."""
         self._idle: weakref.WeakSet[Any] = weakref.WeakSet()
-        """Iterators that nobody has read."""
+        """Iterators that have not been read."""
         self._owners: dict[int, Place | None] = {}
         """The line that reads or opened an iterator, by identity: it may be deleted anywhere."""
         self.ended = 0
@@ -230,7 +230,7 @@ class Inputs:
         return one
 
     def _look_for_captured(self, name: str, place: Place | None) -> None:
-        """A function has run that got no iterator: it may have captured one that nobody has read before."""
+        """A function without an iterator argument has run: it may have captured one that was not read before."""
         self._tried[name] += 1
         assert self._internals is not None
         for iterator in list(self._idle):
@@ -242,8 +242,8 @@ class Inputs:
                     self._read_inside(owned, place).begin(model)
 
     def traced(self, is_first_run: bool) -> None:
-        """The running function was traced, and asks for its element only now; or its first run has ended, of which
-        nobody knows when it did."""
+        """The running function was traced and requests its element only now, or its first run has ended at an unknown
+        time."""
         for one in self._calling:
             if is_first_run:
                 one.calls[-1].is_first = True
@@ -440,7 +440,7 @@ class _Inside:
 
 
 def _added(before: list[int], after: list[int]) -> int:
-    """How many gaps were added to those remembered, of which the oldest are forgotten."""
+    """Number of gaps that were added to the remembered ones; the oldest are dropped."""
     for kept in range(min(len(before), len(after)), 0, -1):
         if before[-kept:] == after[:kept]:
             return len(after) - kept

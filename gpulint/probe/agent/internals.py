@@ -47,8 +47,8 @@ class Private(NamedTuple):
 
 
 class IteratorModel(NamedTuple):
-    """What an iterator tells of itself: number of elements that it has produced, the last gaps between requests in µs,
-    and the `ModelProto` with its stages."""
+    """What an iterator reports: the number of elements produced, the last gaps between requests in µs, and the
+    `ModelProto` with its stages."""
 
     elements: int
     gaps: list[int]
@@ -302,14 +302,14 @@ class Internals:
         self._follows_requests = True
 
     def requested_in(self, thread: int) -> str:
-        """The device requested in this thread, given its number, which `requested` does not have."""
+        """The device requested in this thread, whose number `requested` does not contain."""
         name = self.requested_device
         if self._follows_requests:
             self.requested[thread] = name
         return name
 
     def elements_of(self, tensor: Any) -> int:
-        """Number of elements of an eager tensor, 0 for other values and if that is not told."""
+        """Number of elements of an eager tensor, 0 for other values or if unknown."""
         return int(tensor._num_elements()) if self._has_elements and hasattr(tensor, "_num_elements") else 0
 
     def value_of(self, tensor: Any) -> Any:
@@ -356,7 +356,7 @@ class Internals:
 
     @staticmethod
     def is_synchronous(iterator: Any) -> bool:
-        """Whether a pipeline makes an element only when it is asked for one."""
+        """Whether a pipeline produces elements on request only."""
         left = [getattr(iterator, "_dataset", None)]
         while left:
             dataset = left.pop()
@@ -391,8 +391,8 @@ class Internals:
                 delattr(iterator, name)
 
     def owned_iterators(self, value: Any) -> list[Any]:
-        """The iterators of datasets that an argument of a function stands for: itself, or those of the replicas. Each
-        device of a strategy has a buffer of its own, which a step reads."""
+        """The dataset iterators in an argument of a function: itself, or those of the replicas. Each device of a
+        strategy has its own buffer, which a step reads."""
         if self.owned_iterator is None:
             return []
         if isinstance(value, self.owned_iterator):
@@ -406,8 +406,8 @@ class Internals:
         return [one for one in found if isinstance(one, self.owned_iterator)]
 
     def iterator_model(self, iterator: Any) -> IteratorModel | None:
-        """What an iterator tells of itself (`ModelProto`), None if it does not. Runs an operation, so not while a graph
-        is built, to which it would belong."""
+        """What an iterator reports (`ModelProto`), None if nothing. Runs an operation, so not while a graph is built,
+        which would get it."""
         if self._model_of is None:
             return None
         get, form = self._model_of

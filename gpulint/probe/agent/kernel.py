@@ -17,15 +17,14 @@ from gpulint.sources.notebook import read_notebook
 def run_kernel(
     notebook: str, connection: str, places: Places, fault: Callable[[str, BaseException], None]
 ) -> str | None:
-    """Serves the cells of a notebook, given by path, until the kernel is shut down. Returns the last cell's
-    exception."""
+    """Run the cells of the notebook at a path until the kernel is shut down. Returns the last cell's exception."""
     from ipykernel.kernelapp import IPKernelApp
 
     launcher = importlib.util.find_spec("ipykernel_launcher")
     sys.argv[:] = [launcher.origin if launcher is not None and launcher.origin else "ipykernel", "-f", connection]
     application: Any = IPKernelApp.instance()
     application.log_level = logging.ERROR
-    application.capture_fd_output = False  # output that bypasses Python goes where a script's would
+    application.capture_fd_output = False  # output that bypasses Python goes to the streams of a script
     application.initialize(["-f", connection])
     shell = application.shell
     raised: list[str | None] = [None]

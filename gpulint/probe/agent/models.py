@@ -1,4 +1,4 @@
-"""Keras, once the program has imported it: calls of its models, and what `fit` is given."""
+"""Keras, once the program has imported it: calls of its models, and the data passed to `fit`."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ NAMES = ("keras", "tf_keras")
 TRAINING = "fit"
 
 ARRAYS, DATASET, GENERATOR, LOADER, OTHER = "arrays", "dataset", "generator", "PyDataset", "other"
-"""Kinds of data that `fit` is given."""
+"""Kinds of data that are passed to `fit`."""
 
 _KINDS = {"PyDataset": LOADER, "Sequence": LOADER, "DatasetV2": DATASET, "DistributedDatasetInterface": DATASET}
 """By the name of a class among the bases; `Sequence` is Keras 2's `PyDataset`."""
 
 
 class Models:
-    """Counts calls of models by method and line, with their seconds, and what `fit` is given."""
+    """Counts calls of models by method and line, with their seconds, and the data passed to `fit`."""
 
     def __init__(
         self, writer: Writer, places: Places, hooks: Hooks, fault: Guard, holders: Holders, states: States

@@ -37,7 +37,7 @@ _LOOP = "ReduceDataset"
 """The operation of a loop over a dataset inside a `tf.function`, and of `Dataset.reduce`."""
 
 _LOOKED_AT = frozenset({"VarHandleOp", "ComputeBatchSize"})
-"""Operations that tell more each time."""
+"""Operations that are examined on every run."""
 
 QUESTION = "IteratorGetModelProto"
 """The operation by which the agent queries iterators; programs do not run it."""
@@ -402,7 +402,7 @@ class Operations:
             self._loops(graph, here)
         self.created[own, name] = Created(op_type, place, _size(outputs) if self.several_devices else None, part)
         if own in self.compiled and outputs and (device := outputs[0].device) and not device.startswith("/job:"):
-            # Handles of variables have full device names; `tf.device` gives partial ones.
+            # Handles of variables have full device names; `tf.device` sets partial ones.
             self.inner_devices.add((own, place, short(device)))
 
     def _contains(self, graph: Any) -> None:

@@ -21,7 +21,7 @@ MOST = 200
 
 
 class Pipelines:
-    """Remembers where each dataset was made; once it is read, writes it with the datasets that it is made of."""
+    """Remembers where each dataset was created; when it is read, records it with the datasets that it is built from."""
 
     def __init__(self, writer: Writer, places: Places, hooks: Hooks, fault: Guard) -> None:
         self._writer, self._places, self._hooks = writer, places, hooks

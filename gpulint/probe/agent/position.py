@@ -1,4 +1,4 @@
-"""Where the main thread is: of a program that is killed, nothing else tells."""
+"""Where the main thread is: the only record of where a program was when it was killed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class Position:
         self._written: list[tuple[Place, str]] = []
 
     def write(self, writer: Writer) -> None:
-        frame = sys._current_frames().get(self._thread) if self._thread is not None else None
-        frames = self._places.frames_from(frame)
+        if self._thread is None:
+            return
+        frames = self._places.frames_from(sys._current_frames().get(self._thread))
         if frames and frames != self._written:
             self._written = frames
             writer.write("position", frames=frames)

@@ -97,7 +97,8 @@ class Profile:
         self._marks.watch(profiler.Trace, hooks)
 
     def stepped(self, taken: int, now: float) -> Again:
-        """Training step number `taken` has ended. Called at the steps that it asks for, perhaps at others too."""
+        """Training step number `taken` has ended. Called at the steps that this object requests, perhaps at others,
+        too."""
         if self._is_due and taken < self._first:
             return Again(step=self._first)
         if self._is_due:
@@ -133,7 +134,7 @@ class Profile:
             self._writing.join()
 
     def _finish(self) -> None:
-        """Ends the window now. The profile is written by a thread of its own, while the program goes on."""
+        """End the window now. A separate thread writes the profile while the program continues."""
         with self._lock:
             if not self.is_running:
                 return

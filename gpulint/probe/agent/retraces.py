@@ -48,8 +48,8 @@ class Retraces:
     def __init__(self, places: Places, fault: Guard) -> None:
         self._places = places
         self.note = guarded("retraces", fault, self._count)
-        """To be called with the type and the options of each trace that is about to be made. Returns whether it is
-        traced again, None if that failed."""
+        """Call with the type and the options of each trace before it runs. Returns whether the function is traced
+        again, None if that failed."""
         self.seen = Tally("retraces")
         self._types: weakref.WeakKeyDictionary[Any, dict[Any, list[Leaves]]] = weakref.WeakKeyDictionary()
         """Lock of a function object → scope of its traces → their types. A function that creates variables is traced

@@ -22,11 +22,11 @@ MOST = 20_000
 """Samples kept until the next step."""
 
 TRAINING, OUTSIDE, LOOKED = "training", "outside", "looked"
-"""Threads of samples: the training thread, another one, and none: how often the others were looked at."""
+"""Threads of samples: the training thread, another one, and none, which counts how often the others were sampled."""
 
 
 class Samples:
-    """Looks at the stacks of all threads from a thread of its own, once training has begun.
+    """Samples the stacks of all threads from a separate thread, once training has begun.
 
     Rows of [file, row, state of the training thread, its kind of work, thread, samples]: the line of a thread outside
     is one of the program's that runs in a pipeline, in the workers of a `PyDataset` or the like.
@@ -36,7 +36,7 @@ class Samples:
         self._places, self._states = places, states
         self._seen = Tally("samples")
         self._fresh: deque[tuple[float, Place | None, tuple[str, str, str]]] = deque(maxlen=MOST)
-        """Samples since the last step: what follows the last one is no part of the training."""
+        """Samples since the last step: those after the last one are not part of the training."""
         self._stopped = threading.Event()
         self._look = guarded("samples", fault, self._sample)
         self._thread: threading.Thread | None = None
@@ -57,14 +57,15 @@ class Samples:
 
     def _sample(self) -> None:
         (state, detail), training = self._states.now, self._states.thread
-        frames = sys._current_frames()
-        if state == PYTHON and training in frames:
-            self._add(self._places.of_frame(frames[training]), state, detail, TRAINING)
+        if state == PYTHON:
+            if (frame := sys._current_frames().get(training)) is not None:
+                self._add(self._places.of_frame(frame), state, detail, TRAINING)
         elif state in (INPUT, LAUNCH):
-            own = threading.get_ident()
+            aside = {training, threading.get_ident()}
             self._add(None, state, detail, LOOKED)
-            for thread, frame in frames.items():
-                if thread not in (training, own) and (place := self._working(frame)) is not None:
+            # A variable with this thread's own frame would be a cycle that keeps what all threads work on.
+            for frame in [one for thread, one in sys._current_frames().items() if thread not in aside]:
+                if (place := self._working(frame)) is not None:
                     self._add(place, state, detail, OUTSIDE)
 
     def _add(self, place: Place | None, state: int, detail: str, thread: str) -> None:

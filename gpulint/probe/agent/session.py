@@ -107,7 +107,7 @@ class Session:
         self._options = options
         self._writer = Writer(options.capture)
         self.fault = Guard(self._note_fault)
-        """Takes a failure of the agent: it is recorded once, and the program goes on."""
+        """Receives a failure of the agent: it is recorded once, and the program continues."""
         self._costs = Costs(self.fault)
         self._places = Places()
         self._hooks = Hooks()
@@ -319,7 +319,7 @@ class Session:
         stop once the runtime is up."""
         assert self._internals is not None
         if self._internals.is_live:
-            self._lose((BEFORE, "TensorFlow was in use when the watching began"))
+            self._lose((BEFORE, "TensorFlow was already in use when watching began"))
         elif self._options.log and self._simulation is None:
             if instead := LOGGED.intersection(evidence for evidence, _ in self._lost):
                 self._writer.write("logging", instead_of=sorted(instead))  # before TensorFlow prints the first line
@@ -353,7 +353,7 @@ class Session:
         self._launches.on_first = None
         is_known = any(evidence == FUNCTIONS for evidence, _ in self._lost)
         if not (is_known or self._operations.traces or self._tensorflow.config.functions_run_eagerly()):
-            self._lose((FUNCTIONS, "one was called and not seen"))
+            self._lose((FUNCTIONS, "a call of one was not seen"))
 
     def _became_live(self) -> None:
         assert self._internals is not None and self._operations is not None
@@ -410,12 +410,10 @@ class Session:
                 self._states.leave()
 
     def _refuses_profile(self) -> str:
-        """TensorFlow's profiler crashes workers that exchange tensors over gRPC now and then (2.21: 3 of 17 runs with
-        it, none of 6 without). Without GPUs its trace tells little."""
+        """TensorFlow's profiler crashes workers that exchange tensors over gRPC now and then (2.21 on CPUs: 3 of 17
+        runs with it, none of 6 without). It traces the host of a worker with GPUs in the same way."""
         assert self._internals is not None
-        is_remote = self._internals.may_wait is REMOTE
-        has_gpu = self._simulation is None and self._tensorflow.config.list_physical_devices("GPU")
-        return "workers without GPUs are not traced" if is_remote and not has_gpu else ""
+        return "workers of a cluster are not traced" if self._internals.may_wait is REMOTE else ""
 
     def _begin_spans(self) -> None:
         self._states.on_span = lambda state, began, ended: self._profile.spent(STATES[state], began, ended)

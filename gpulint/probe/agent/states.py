@@ -26,7 +26,7 @@ PERIOD = 1.0
 """Seconds between two records of the same stage."""
 
 SLOWEST = 5
-"""Slow steps of which is recorded what they did."""
+"""Number of slow steps whose work is recorded."""
 
 SHOWN = 4
 """Kinds of work recorded of a slow step."""

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
@@ -44,9 +44,9 @@ Shapes = tuple[tuple[Any, ...], ...]
 class Tracings:
     """Times traces, the first run of each, and calls in which XLA compiles.
 
-    XLA compiles a function anew for each shape, and TensorFlow does not tell. Of a compiled function that Python calls
-    the shapes of the arguments show it; of one inside another function, as in Keras's `fit`, a call that takes several
-    times as long as usual while the process computes.
+    XLA compiles a function again for each shape, and TensorFlow does not report it. For a compiled function that Python
+    calls, the shapes of its arguments show it. For one inside another function, as in Keras's `fit`, it shows in a call
+    that takes several times as long as usual while the process computes.
     """
 
     def __init__(self, places: Places, states: States, fault: Guard, compiled: Collection[str]) -> None:
@@ -61,9 +61,11 @@ class Tracings:
         """Function → the line of its last trace."""
         self._usual: dict[str, deque[float]] = {}
         self._shapes: dict[str, set[Shapes]] = {}
+        self._early: dict[str, deque[_Call]] = {}
+        """Long calls of a function from when its usual time was not known, or was that of compilations."""
         self._traced = 0
         self._inner = 0.0
-        """Seconds of traces inside the one that is being made."""
+        """Seconds of traces inside the current one."""
         self._again = False
         """Whether a function is being traced that has been traced before."""
         self._traced_again: dict[str, bool] = {}
@@ -168,14 +170,31 @@ class Tracings:
         recent = self._usual.setdefault(name, deque(maxlen=RECENT))
         if name in self.containing:
             usual = median(recent) if len(recent) >= NEEDED else None
-            beyond = seconds - (usual or 0.0)
-            computed = time.process_time() - cpu
-            is_long = usual is not None and beyond > LONG and seconds > LONGER * usual and computed > BUSY * beyond
-            if is_new or is_long:
-                self._states.moves(place, TRACE, name, began, began + beyond, beyond)
-                self._add(name, self._made_at.get(name, place), XLA, beyond, _text(shapes or _open(arguments)))
+            text = _text(shapes or _open(arguments))
+            call = _Call(place, began, seconds, time.process_time() - cpu, text)
+            if is_new or (usual is not None and call.has_compiled(usual)):
+                self._compiles(name, call, usual or 0.0)
                 return
+            early = self._early.setdefault(name, deque(maxlen=RECENT))
+            if call.has_compiled(0.0):
+                early.append(call)
         recent.append(seconds)
+        if self._early.get(name):
+            self._look_back(name, recent)
+
+    def _look_back(self, name: str, recent: deque[float]) -> None:
+        """The usual time, once it is known, shows which calls before it compiled: batches of new shapes come first."""
+        usual = median(recent) if len(recent) >= NEEDED else float("inf")
+        for call in [one for one in self._early[name] if one.has_compiled(usual)]:
+            self._early[name].remove(call)
+            if call.seconds in recent:
+                recent.remove(call.seconds)
+            self._compiles(name, call, usual)
+
+    def _compiles(self, name: str, call: _Call, usual: float) -> None:
+        beyond = call.seconds - usual
+        self._states.moves(call.place, TRACE, name, call.began, call.began + beyond, beyond)
+        self._add(name, self._made_at.get(name, call.place), XLA, beyond, call.causes)
 
     # ----------------------------------------------------------------------------- writing
 
@@ -194,8 +213,24 @@ class Tracings:
             writer.write("traced", rows=rows)
 
 
+class _Call(NamedTuple):
+    """A call of a function that XLA compiles, or that contains one. `computed`: seconds of all processors; `causes`:
+    its shapes, in words."""
+
+    place: Place | None
+    began: float
+    seconds: float
+    computed: float
+    causes: list[str]
+
+    def has_compiled(self, usual: float) -> bool:
+        """Whether it took so much longer than usual, computing, that it must have compiled."""
+        beyond = self.seconds - usual
+        return beyond > LONG and self.seconds > LONGER * usual and self.computed > BUSY * beyond
+
+
 class _Known:
-    """Traces or compilations of a function; `again`: those that only a change of its arguments made necessary."""
+    """Traces or compilations of a function; `again`: those caused only by a change of its arguments."""
 
     __slots__ = ("again", "again_seconds", "causes", "count", "is_fresh", "seconds")
 

@@ -43,7 +43,7 @@ class Unwatched:
         if place is not None:
             self._is_told = True
             at = f"{os.path.basename(place[0])}:{place[1]}"
-            self._lose(SESSIONS, f"{at} runs a graph of TensorFlow 1, in which no operation and no step is seen")
+            self._lose(SESSIONS, f"{at} runs a TensorFlow 1 graph, whose operations and steps are not observed")
 
     def keras_imported(self, keras: Any) -> None:
         """Keras has just been imported."""

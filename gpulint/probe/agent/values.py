@@ -60,7 +60,7 @@ def look_at(
         return _all(value, place_of, place_at)
     if callable(value) and (lines := lines_of(value, place_at)) is not None:
         return Seen(f"function `{name_of(value)}`", lines=lines)
-    return Seen(f"a value of type {type(value).__name__}", missing="it says nothing about devices")
+    return Seen(f"a value of type {type(value).__name__}", missing="it has no device")
 
 
 def is_function(value: Any) -> bool:

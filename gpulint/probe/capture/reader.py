@@ -58,6 +58,7 @@ from gpulint.probe.capture.records import (
     Worker,
 )
 from gpulint.probe.capture.windows import Window
+from gpulint.sources.reading import open_stream
 
 VERSION = 1
 """Version of the format; increases when a field is removed or changes its meaning."""
@@ -73,7 +74,7 @@ class CaptureError(Exception):
 def read(path: str) -> Capture:
     """The capture in a file. Own devices of a cluster's worker get short names, others keep job and task. Raises
     CaptureError for other files, OSError."""
-    with open(path, encoding="utf-8", errors="replace") as lines:
+    with open(open_stream(path), encoding="utf-8", errors="replace") as lines:
         return localised(_read(lines, path))
 
 
@@ -84,14 +85,14 @@ def _read(lines: Iterable[str], path: str) -> Capture:
         try:
             record = json.loads(line)
             kind = record["kind"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             if number == 0:
-                raise CaptureError(f"{path}: not a capture of gpulint") from None
+                raise CaptureError(f"{path}: not a gpulint capture") from None
             capture.torn += 1
             continue
         try:
             if kind == "start" and record.get("version", 0) > VERSION:
-                raise CaptureError(f"{path}: made by a later gpulint (version {record['version']})")
+                raise CaptureError(f"{path}: written by a newer gpulint (capture version {record['version']})")
             if kind == "file":
                 files[record["id"]] = (record["path"], record.get("cell"))
             elif (handle := _HANDLERS.get(kind)) is not None:
@@ -99,7 +100,7 @@ def _read(lines: Iterable[str], path: str) -> Capture:
         except (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError):
             capture.torn += 1
     if not capture.start and not capture.process:
-        raise CaptureError(f"{path}: not a capture of gpulint")
+        raise CaptureError(f"{path}: not a gpulint capture")
     return capture
 
 

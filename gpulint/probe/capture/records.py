@@ -347,7 +347,7 @@ class Loop(NamedTuple):
     @property
     def text(self) -> str:
         at = f" on line {self.where.row}" if self.where is not None else ""
-        return f"what the loop over a dataset in `{self.function}`{at} runs is not seen"
+        return f"the operations of the loop over a dataset in `{self.function}`{at} are not observed"
 
 
 class Split(NamedTuple):

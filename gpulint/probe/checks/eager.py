@@ -10,6 +10,7 @@ from gpulint.probe.agent.steps import FEW
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Steps, Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures.eager_operations import eager_per_step
 from gpulint.probe.measures.reasons import is_bookkeeping
 
 _ID = "eager-hot-loop"
@@ -41,6 +42,12 @@ def check(run: Run) -> Iterator[Expectation]:
         if one.busy <= MOST * one.taken:
             yield held(_ID, _SUBJECT, _EXPECTED, f"limit exceeded in {one.busy} of {one.taken} steps", where=one.where)
             continue
+        if capture.eager and (ran := eager_per_step(capture)) <= FEW:
+            observed = (
+                f"{ran:.0f} that compute, and {one.operations / one.busy - ran:.0f} that read variables or do no work"
+            )
+            yield held(_ID, _SUBJECT, _EXPECTED, observed, where=one.where)
+            continue
         if one.taken < NEEDED:
             reason = f"limit exceeded in {one.busy} of {one.taken} steps; {NEEDED} steps are needed"
             yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, _EXPECTED, reason, _code(capture, one))
@@ -53,7 +60,7 @@ def check(run: Run) -> Iterator[Expectation]:
             f"{one.operations / one.busy:.0f} in {one.busy} of {one.taken} steps",
             code=_code(capture, one),
             where=one.where,
-            evidence=tuple(f"{op}, {count} times" for op, count in hot.most_common(SHOWN)),
+            evidence=tuple(f"{count:,} × {op}" for op, count in hot.most_common(SHOWN)),
             fix="decorate the step with `tf.function`" if one.name == EAGER_STEP else _BETWEEN,
             level=Level.WARN,
         )

@@ -46,7 +46,7 @@ def check(run: Run) -> Iterator[Expectation]:
             else "look for what keeps it there: a variable or a table on the host, or soft placement",
         )
     if on_gpu and not lost:
-        yield held(_ID, "heavy operations", _EXPECTED, f"{on_gpu} there, none on the host without a reason")
+        yield held(_ID, "heavy operations", _EXPECTED, f"{on_gpu} on a GPU, none on the host without a reason")
 
 
 def _named(one: Execution | Node) -> str:

@@ -38,7 +38,7 @@ def check(run: Run) -> Iterator[Expectation]:
             _ID,
             subject,
             expected,
-            "set, but not in force: TensorFlow drops it for a device that is split into logical ones",
+            "set, but not in effect: TensorFlow drops it for a device that is split into logical ones",
             code="GPU306" if any(device_of(call) in on for call in split) else "",
             where=split[0].where if split else calls[0].where,
             fix="keep one of the two",

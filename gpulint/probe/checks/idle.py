@@ -26,7 +26,7 @@ def check(run: Run) -> Iterator[Expectation]:
         yield held(_ID, subject, expected, ", ".join(busy))
         return
     if done.unseen:
-        reason = f"no graph was seen of {', '.join(done.unseen)}"
+        reason = f"no graph was recorded for {', '.join(done.unseen)}"
         yield undecided(_ID, Status.INCONCLUSIVE, subject, expected, reason)
         return
     told = f"{', '.join(idle)} idle in {done.steps} steps" + (f"; {', '.join(busy)}" if busy else "")

@@ -31,7 +31,7 @@ def _on(run: Run, stated: Stated) -> Expectation:
     device = parse_device(stated.expected)
     expected = f"on {stated.expected}"
     if device is None or not device.type:
-        reason = f"`{stated.expected}` is no device; write `GPU`, `GPU:0` or `CPU`"
+        reason = f"`{stated.expected}` is not a device; write `GPU`, `GPU:0` or `CPU`"
         return violated(_ON, stated.subject, expected, reason, where=stated.where)
     without_gpu = device.is_gpu and lacks_gpu(run.capture)
     if without_gpu and run.settings.probe.without_gpu == "skip":
@@ -76,11 +76,11 @@ def _traces(stated: Stated) -> Expectation:
     try:
         limit = float(stated.expected)
     except ValueError:
-        return violated(_TRACES, subject, expected, f"`{stated.expected}` is no number", where=stated.where)
+        return violated(_TRACES, subject, expected, f"`{stated.expected}` is not a number", where=stated.where)
     if stated.traces is None:
-        return _unknown(_TRACES, stated, subject, expected, stated.missing or "it is no `tf.function`")
+        return _unknown(_TRACES, stated, subject, expected, stated.missing or "it is not a `tf.function`")
     if stated.traces > limit:
-        fix = "pass tensors instead of Python values, and make the function once"
+        fix = "pass tensors instead of Python values, and create the function once"
         return violated(_TRACES, subject, expected, str(stated.traces), where=stated.where, fix=fix)
     if not stated.traces:
         return _unknown(_TRACES, stated, subject, expected, "it was not called")
@@ -91,7 +91,7 @@ def _copies(stated: Stated) -> Expectation:
     subject, expected = f"copies between devices in {stated.subject}", "none"
     if stated.copies:
         shown = stated.copies.most_common(SHOWN)
-        evidence = tuple(f"{copy.op} from {copy.source} to {copy.target}, {count} times" for copy, count in shown)
+        evidence = tuple(f"{count:,} × {copy.op} from {copy.source} to {copy.target}" for copy, count in shown)
         total = str(stated.copies.total())
         return violated(_COPIES, subject, expected, total, where=stated.where, evidence=evidence)
     if stated.missing:

@@ -36,5 +36,5 @@ def check(run: Run) -> Iterator[Expectation]:
         else:
             yield held(_ID, _SUBJECT, _EXPECTED, one.text, where=where)
     if steps and not any(one.enough for one in judged.values()):
-        reason = f"no loop over a dataset was seen with {NEEDED} elements and steps"
+        reason = f"no loop over a dataset had {NEEDED} elements and steps"
         yield undecided(_ID, Status.INCONCLUSIVE, _SUBJECT, _EXPECTED, reason)

@@ -118,9 +118,9 @@ def _out_of_memory(capture: Capture) -> Iterator[Expectation]:
     """The error that ended the program. TensorFlow also logs failed allocations that it retries or does without."""
     expected = "every allocation succeeds"
     if (failed := out_of_memory.refused(capture)) is not None:
-        told = f"{in_words(failed.size)} were refused" if failed.size is not None else "a tensor was refused"
+        told = f"{in_words(failed.size)} could not be allocated" if failed.size is not None else "an allocation failed"
         peak = max((max(one.devices.get(failed.device, (0, 0))) for one in capture.memory), default=0)
-        in_use = f", with {in_words(peak)} in use at most before" if peak else ""
+        in_use = f"; at most {in_words(peak)} was in use before" if peak else ""
         all_of_them = "the simulated GPUs together" if capture.simulated else "the device"
         subject = f"memory of {failed.device or all_of_them}"
         fix = "use a smaller batch or model, or spread it over more GPUs"
@@ -136,8 +136,8 @@ def _balances(run: Run) -> Iterator[Expectation]:
         balance = memory.balance(strategy, run.capture.memory, uneven=run.settings.probe.imbalance, total=total)
         if balance is None or balance.verdict == "inconclusive":
             continue
-        subject = f"peaks of memory under {strategy.cls}"
-        expected = f"within {balance.threshold} times of each other, or {memory.UNEVEN_SHARE:.0%} of the card"
+        subject = f"peak memory of the GPUs under {strategy.cls}"
+        expected = f"within a factor of {balance.threshold}, or {memory.UNEVEN_SHARE:.0%} of the card"
         observed = ", ".join(f"{device}: {peak / 2**20:.0f} MiB" for device, peak in balance.peaks.items())
         if balance.verdict == "fail":
             yield violated(_BALANCE, subject, expected, observed, where=strategy.where, level=Level.WARN)
@@ -146,7 +146,7 @@ def _balances(run: Run) -> Iterator[Expectation]:
 
 
 def _of_headroom(room: memory.Headroom) -> Expectation:
-    subject, expected = f"peak of memory on {room.device}", f"at most {room.threshold:.0%} of its limit, and used"
+    subject, expected = f"peak memory on {room.device}", f"at most {room.threshold:.0%} of its limit, and used"
     observed = f"{room.share:.0%} of {room.limit / 2**30:.1f} GiB"
     if room.utilisation is not None:
         observed += f", {room.utilisation:.0%} busy"
@@ -172,12 +172,12 @@ def _of_held(idle: memory.Held) -> Expectation:
 
 def _of_preallocation(taken: memory.Preallocation) -> Expectation:
     """Reported, never a violation: TensorFlow's default without memory growth or a limit."""
-    subject, expected = f"memory of its card taken for {taken.device}", "for information"
+    subject, expected = f"memory reserved for {taken.device} on its card", "for information"
     if taken.verdict == "inconclusive":
         return undecided(_TAKEN, Status.SKIP, subject, expected, taken.reason)
-    observed = f"{taken.taken / 2**20:.0f} MiB, {taken.peak / 2**20:.0f} MiB of it in use at most"
+    observed = f"{taken.taken / 2**20:.0f} MiB, of which at most {taken.peak / 2**20:.0f} MiB was in use"
     if taken.verdict == "info":
-        observed += ": taken beforehand; with memory growth it takes what it needs"
+        observed += ": reserved in advance; with memory growth TensorFlow takes only what it needs"
     return held(_TAKEN, subject, expected, observed)
 
 

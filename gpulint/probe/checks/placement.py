@@ -49,7 +49,7 @@ def check(run: Run) -> Iterator[Expectation]:
             ", ".join(f"{count} on {device}" for device, count in devices.most_common()),
             code="GPU107" if missing else "",
             where=where,
-            evidence=tuple(f"{op} on {device}, {count} times" for (op, device), count in elsewhere.most_common(3)),
+            evidence=tuple(f"{count:,} × {op} on {device}" for (op, device), count in elsewhere.most_common(3)),
             fix=f"this run has no {requested}: name a device that exists" if missing else "",
             level=Level.ERROR if missing else Level.WARN,
         )

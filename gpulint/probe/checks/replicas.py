@@ -43,7 +43,7 @@ def check(run: Run) -> Iterator[Expectation]:
                 f"every replica gets {batch}",
                 code="GPU205",
                 where=where,
-                fix="divide the dataset with `strategy.experimental_distribute_dataset`",
+                fix="distribute the dataset with `strategy.experimental_distribute_dataset`",
                 level=Level.WARN,
             )
     if (strategy := _only(capture)) is not None:

@@ -68,4 +68,4 @@ def _compared(verb: str, agent: Mapping[str, Counter[str]], log: Mapping[str, Co
 
 
 def _told(devices: Counter[str], counted: bool = False) -> str:
-    return ", ".join(f"{device} {count} times" if counted else device for device, count in devices.most_common())
+    return ", ".join(f"{count:,} × {device}" if counted else device for device, count in devices.most_common())

@@ -50,7 +50,7 @@ def _spread(capture: Capture, strategy: Strategy, devices: tuple[str, ...], subj
     observed = ", ".join(f"{device}: {done.by_device[device]} operations" for device in devices)
     observed += " in training steps" if done.steps else ""
     if idle and (done.unseen or not (done.steps or done.by_device)):
-        reason = f"no graph was seen of {', '.join(done.unseen)}" if done.unseen else "no training step was seen"
+        reason = f"no graph was recorded for {', '.join(done.unseen)}" if done.unseen else "no training step was seen"
         yield undecided(_SPREAD, Status.INCONCLUSIVE, subject, expected, reason)
     elif idle:
         code = "GPU203" if len(idle) == len(devices) else "GPU201"
@@ -119,5 +119,5 @@ def _reached(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
             if node.assigned != strategy.devices[node.replica % len(strategy.devices)]:
                 counts[node.replica, node.assigned] += count
     return tuple(
-        f"replica {replica} uses variables of {device}, {count} times" for (replica, device), count in counts.items()
+        f"replica {replica} uses variables of {device} ({count:,} ×)" for (replica, device), count in counts.items()
     )

@@ -51,7 +51,7 @@ def _all_stated(run: Run) -> Iterator[UserExpectation]:
 
 def _told_otherwise(first: UserExpectation) -> str:
     by = "the program" if first.source == "program" else first.source
-    return f"{by} {'say' if by == 'settings' else 'says'} `{first.text}`, which counts first"
+    return f"{by} {'say' if by == 'settings' else 'says'} `{first.text}`, which takes precedence"
 
 
 def _measured(run: Run, expression: Expression, where: Where | None) -> Expectation:

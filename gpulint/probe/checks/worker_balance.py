@@ -26,11 +26,11 @@ def check(run: Run) -> Iterator[Expectation]:
             fix = "give every worker as many batches: shards of one size, or `repeat()` and a number of steps"
             yield _alike(counts, subject, expected, fix)
         else:
-            reason = f"{by_value(counts)}; not every worker came to its end"
+            reason = f"{by_value(counts)}; not every worker finished"
             yield undecided(_ID, Status.INCONCLUSIVE, subject, expected, reason)
     batches = {task: batch for task, capture in trainers if (batch := _batches(capture))}
     if len(batches) > 1:
-        fix = "batch the dataset alike on every worker: gradients are averaged as if every replica had the same share"
+        fix = "use the same batch size on every worker: gradients are averaged as if every replica had the same share"
         yield _alike(batches, "elements of a batch for each replica", "as many on each worker", fix)
 
 

@@ -42,10 +42,12 @@ def read_members(directory: str) -> list[Member]:
         capture = read(path) if os.path.getsize(path) else None  # killed before it wrote anything
         task = (_task_of(capture) if capture is not None else None) or Task(match[1], int(match[2]))
         if task in found:
-            raise CaptureError(f"{path}: of {task.name}, as {files[task]} is: keep each run in a directory of its own")
+            raise CaptureError(
+                f"{path} and {files[task]} are both of {task.name}: use a separate directory for each run"
+            )
         found[task], files[task] = capture, path
     if not found:
-        raise CaptureError(f"{directory}: no capture-*.jsonl is there")
+        raise CaptureError(f"{directory}: contains no capture-*.jsonl")
     named = [task for capture in found.values() for task in tasks_of(capture)]
     return in_order([Member(task, found.get(task)) for task in dict.fromkeys([*found, *named])])
 

@@ -96,9 +96,9 @@ def run(
 def startup_warnings(count: int, gpus: int, environment: Mapping[str, str]) -> Iterator[str]:
     """Warnings before the start, one per line."""
     if TF_CONFIG in environment:
-        yield "the workers have a TF_CONFIG of their own; that of the environment is left out"
+        yield "TF_CONFIG of the environment is ignored: each worker gets its own"
     if 0 < gpus < count:
-        yield f"{gpus} GPU{'s' * (gpus > 1)} for {count} workers: none of them gets one, they run on the CPU"
+        yield f"{gpus} GPU{'s' * (gpus > 1)} cannot be divided among {count} workers: all workers run on the CPU"
 
 
 def tf_config(ports: Sequence[int], index: int) -> str:

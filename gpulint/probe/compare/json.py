@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
+from gpulint.output.escapes import json_text
 from gpulint.probe.compare.comparison import Change, Comparison, Verdict
 from gpulint.probe.compare.words import headline
 from gpulint.probe.report import RunReport
@@ -16,7 +16,7 @@ VERSION = 1
 
 def render(comparison: Comparison) -> str:
     """The object as text."""
-    return json.dumps(content(comparison), indent=2, ensure_ascii=False) + "\n"
+    return json_text(content(comparison)) + "\n"
 
 
 def content(comparison: Comparison) -> dict[str, Any]:

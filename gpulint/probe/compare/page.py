@@ -23,7 +23,7 @@ def render(comparison: Comparison) -> str:
 
 def _banner(comparison: Comparison) -> Element:
     runs = (f"before: {title(comparison.before)}", f"after: {title(comparison.after)}")
-    lines = [*runs, *(f"not the same: {one}" for one in comparison.differences)]
+    lines = [*runs, *(f"different: {one}" for one in comparison.differences)]
     return tag(
         "header",
         tag("ul", (tag("li", line) for line in lines), class_="lines"),

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from io import StringIO
 
-from rich.console import Console
 from rich.text import Text
 
 from gpulint.probe.compare.comparison import Comparison
 from gpulint.probe.compare.words import change, headline, value, verdict
 from gpulint.probe.report import located
-from gpulint.probe.report.layout import DEFAULT, beside, block, columns
+from gpulint.probe.report.layout import DEFAULT, beside, block, columns, printed
 from gpulint.probe.report.title import title
 
 _STYLES = {"better": "green", "worse": "bold red", "same": "dim", "unknown": "dim"}
@@ -19,13 +17,7 @@ _STYLES = {"better": "green", "worse": "bold red", "same": "dim", "unknown": "di
 
 def render(comparison: Comparison, color: bool, width: int = DEFAULT) -> str:
     """Both runs, the headline, the measures, and the checks that changed."""
-    written = StringIO()
-    console = Console(
-        file=written, width=width, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
-    )
-    for line in _lines(comparison, width):
-        console.print(line, soft_wrap=True)
-    return written.getvalue()
+    return printed(_lines(comparison, width), color, width)
 
 
 def _lines(comparison: Comparison, width: int) -> Iterator[Text]:
@@ -34,7 +26,7 @@ def _lines(comparison: Comparison, width: int) -> Iterator[Text]:
     yield Text()
     yield from (Text(line, style="bold") for line in block(headline(comparison), width))
     for difference in comparison.differences:
-        yield from (Text(line, style="yellow") for line in block(difference, width, "not the same: "))
+        yield from (Text(line, style="yellow") for line in block(difference, width, "different: "))
     if comparison.changes:
         yield Text()
         yield from _table(comparison, width)

@@ -96,7 +96,7 @@ def parse(text: str) -> Expression:
     found = _FORM.fullmatch(text)
     if found is None:
         raise ExpressionError(
-            f"`{text}` is no expectation: write METRIC OP VALUE, such as `ops.on_gpu >= 90%`{_hint(text)}"
+            f"`{text}` is not an expectation: write METRIC OP VALUE, such as `ops.on_gpu >= 90%`{_hint(text)}"
         )
     name, argument, op, number, unit = found.group("name", "argument", "op", "number", "unit")
     metric = BY_NAME.get(name)
@@ -106,7 +106,7 @@ def parse(text: str) -> Expression:
         raise ExpressionError(f"`{text}`: there is no metric `{name}`{hint}")
     if op not in _OPERATORS:
         hint = " write `==`" if op == "=" else f" there are {' '.join(_OPERATORS)}"
-        raise ExpressionError(f"`{text}`: `{op}` is no comparison;{hint}")
+        raise ExpressionError(f"`{text}`: `{op}` is not a comparison;{hint}")
     units = UNITS[metric.kind]
     if unit not in units:
         raise ExpressionError(f"`{text}`: {_wrong_unit(metric, unit)}")
@@ -136,7 +136,7 @@ def _argument(text: str, metric: Metric, argument: str | None) -> str:
     if metric.argument == "DEVICE" and given:
         device = parse_device(given)
         if device is None or not device.type:
-            raise ExpressionError(f"`{text}`: `{given}` is no device; write `GPU`, `GPU:0` or `CPU`")
+            raise ExpressionError(f"`{text}`: `{given}` is not a device; write `GPU`, `GPU:0` or `CPU`")
     return given
 
 
@@ -148,7 +148,7 @@ def _wrong_unit(metric: Metric, unit: str) -> str:
         return f"`{metric.name}` is a number and has no unit `{unit}`"
     near = _nearest(units, unit) or next((one for one in units if one.lower() == unit.lower()), "")
     hint = f"; did you mean `{near}`?" if near else f"; there are {', '.join(units)}"
-    return f"`{unit}` is no unit of `{metric.name}`{hint}"
+    return f"`{unit}` is not a unit of `{metric.name}`{hint}"
 
 
 def _hint(text: str) -> str:

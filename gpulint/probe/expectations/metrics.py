@@ -83,7 +83,7 @@ def is_on(device: str, argument: str) -> bool:
 
 def most_frequent(counts: Counter[tuple[str, str]]) -> tuple[str, ...]:
     """The most frequent (what, device) pairs, as evidence."""
-    return tuple(f"{what} on {device}, {count} times" for (what, device), count in counts.most_common(SHOWN))
+    return tuple(f"{count:,} × {what} on {device}" for (what, device), count in counts.most_common(SHOWN))
 
 
 def _operations(capture: Capture, argument: str) -> Measured | Unknown:
@@ -133,7 +133,7 @@ def _placed(capture: Capture) -> Counter[_Put] | Unknown:
 
 
 def _no_graph(functions: list[str]) -> str:
-    return f"no graph was seen of `{'`, `'.join(sorted(functions)[:SHOWN])}`"
+    return f"no graph was recorded for `{'`, `'.join(sorted(functions)[:SHOWN])}`"
 
 
 def _logged(capture: Capture) -> Counter[_Put]:
@@ -161,9 +161,9 @@ def _peak(capture: Capture, argument: str) -> Measured | Unknown:
             if not argument or is_on(device, argument):
                 peaks[device] = max(peaks.get(device, 0), *sizes)
     if not peaks:
-        return Unknown(f"no memory is known of {argument}" if argument else "no memory of a device is known")
+        return Unknown(f"memory is unknown for {argument}" if argument else "the memory of no device is known")
     if not any(peaks.values()):
-        return Unknown("nothing was counted: oneDNN's allocator leaves tensors below 256 KiB out")
+        return Unknown("nothing was counted: oneDNN's allocator does not count tensors below 256 KiB")
     return Measured(max(peaks.values()), tuple(f"{device}: {size:,} bytes" for device, size in sorted(peaks.items())))
 
 
@@ -191,7 +191,7 @@ def _traces(capture: Capture, argument: str) -> Measured | Unknown:
         return Unknown("no `tf.function` was run")
     if not found:
         return Unknown(
-            f"no function `{argument}` was run, but `{'`, `'.join(one.name for one in capture.functions.values())}`"
+            f"`{argument}` was not run; these were: `{'`, `'.join(one.name for one in capture.functions.values())}`"
         )
     most = sorted(found, key=lambda one: -one.traces)
     return Measured(most[0].traces, tuple(f"`{one.name}`: {one.traces}" for one in most[:SHOWN]))
@@ -215,7 +215,7 @@ def _copies_per_step(capture: Capture, _: str) -> Measured | Unknown:
     if (loop := _looping(capture)) is not None:
         return loop
     if EAGER_STEP in names:
-        return Unknown("steps that run eagerly do not say which copies are theirs")
+        return Unknown("copies cannot be attributed to steps that run eagerly")
     functions = [one for one in capture.functions.values() if one.name in names]
     if not functions:
         return Unknown("no training step was seen")
@@ -262,16 +262,16 @@ def _eager_per_step(capture: Capture, _: str) -> Measured | Unknown:
 
 
 def _often(ran: Counter[str]) -> tuple[str, ...]:
-    return tuple(f"{op}, {count} times" for op, count in ran.most_common(SHOWN))
+    return tuple(f"{count:,} × {op}" for op, count in ran.most_common(SHOWN))
 
 
 def _replicas(capture: Capture, _: str) -> Measured | Unknown:
     if not capture.tensorflow:
         return Unknown("TensorFlow was not seen")
     if not capture.strategies and _began_late(capture):
-        return Unknown("strategies that were made before the watching began are not seen")
+        return Unknown("strategies created before watching began are unknown")
     if not capture.strategies:
-        return Measured(1, ("no strategy was made",))
+        return Measured(1, ("no strategy was created",))
     most = max(capture.strategies, key=lambda one: one.replicas)
     return Measured(most.replicas, (f"{most.cls} on {', '.join(most.devices)}",))
 
@@ -280,7 +280,7 @@ def _steps(capture: Capture, _: str) -> Measured | Unknown:
     if not capture.tensorflow:
         return Unknown("TensorFlow was not seen")
     if _began_late(capture) and not all(function.graph for function in capture.functions.values()):
-        return Unknown("a function that was traced before the watching began may be a training step")
+        return Unknown("a function traced before watching began may be a training step")
     return _looping(capture) or Measured(capture.taken.total())
 
 
@@ -306,7 +306,7 @@ def _step_mean(capture: Capture, _: str) -> Measured | Unknown:
 
 
 def _seconds(capture: Capture, _: str) -> Measured | Unknown:
-    return Measured(capture.seconds) if "seconds" in capture.end else Unknown("nobody saw its end")
+    return Measured(capture.seconds) if "seconds" in capture.end else Unknown("its end was not recorded")
 
 
 def _devices(kind: str) -> Callable[[Capture, str], Measured | Unknown]:

@@ -13,7 +13,7 @@ def lost_evidence(tail: CaptureTail, tree: ProcessTree, *, by_itself: bool) -> I
     """Lost evidence, each with the reason. `by_itself`: the program was not stopped from outside."""
     tail.look()
     if by_itself and tail.watches and not tail.is_whole:
-        yield "the end", "the program was cut short: what it did within the last second was not written down"
+        yield "the end", "the program was cut short: its last second was not recorded"
     if not tail.watches and not tail.is_whole and tail.pid in tree.with_tensorflow:
         yield "tensorflow", "the program replaced itself (exec) or was ended before TensorFlow could be watched"
     others = tree.with_tensorflow - {tail.pid}

@@ -332,7 +332,7 @@ class _Run:
             log.write_last()
         faults = [stream.fault for stream in self._streams if stream.fault]
         if code is None:
-            faults.append("the program does not end, not even by SIGKILL")
+            faults.append("the program did not end, even after SIGKILL")
         for fault in faults:
             self._recorder.write("fault", where="launch", error=fault)
         status = code if code is not None and code >= 0 else None

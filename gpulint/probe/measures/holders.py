@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gpulint.probe.capture.contents import Capture
@@ -54,22 +54,24 @@ class Held(NamedTuple):
 def held(capture: Capture) -> tuple[Held, ...]:
     """The memory of each device that anything is known of, GPUs first."""
     devices = sorted(capture.own_devices, key=lambda device: (not device.startswith("GPU"), device))
-    return tuple(one for device in devices if (one := _held(capture, device)) is not None)
+    gpus = [device for device in capture.own_devices if device.startswith("GPU")]
+    return tuple(one for device in devices if (one := _held(capture, device, gpus)) is not None)
 
 
-def _held(capture: Capture, device: str) -> Held | None:
+def _held(capture: Capture, device: str, gpus: Sequence[str]) -> Held | None:
     window = next((one for one in capture.window_peaks if one.device == device), None)
     allocator, first = _peak(capture, device, steps=True), _peak(capture, device, steps=False)
     if allocator is None:
         allocator, first = first, None
     if allocator is not None and window is not None:
         allocator = max(allocator, window.in_use)
-    process = _process(capture, device)
+    process = _process(capture, device, gpus)
     name = device
     if device == CPU and window is None and process is not None:
         # The usual allocator of the CPU counts neither small tensors nor what is not TensorFlow's.
         name, allocator, first = HOST, process, None
-    fixed, loose = _held_by_python(capture, device, with_arrays=device != CPU or window is None)
+    takes_arrays = (device != CPU or window is None) and device == (gpus[0] if gpus else device)
+    fixed, loose = _held_by_python(capture, device, takes_arrays)
     traced = [Holder(device, row.group, row.where, row.bytes) for row in window.rows] if window is not None else []
     eager = [one for one in traced if _is_eager(one)]
     room = window.before if window is not None else allocator
@@ -97,10 +99,9 @@ def _total(holders: Iterable[Holder]) -> int:
     return sum(one.bytes for one in holders)
 
 
-def _held_by_python(capture: Capture, device: str, with_arrays: bool) -> tuple[list[Holder], list[Holder]]:
+def _held_by_python(capture: Capture, device: str, takes_arrays: bool) -> tuple[list[Holder], list[Holder]]:
     """Variables, and large tensors and arrays. Arrays are counted on the first GPU, where TensorFlow puts those that
     `fit` is given as they are, or on the host; TensorFlow's allocator for the CPU has none of them."""
-    takes_arrays = with_arrays and device == next((one for one in capture.own_devices if one.startswith("GPU")), device)
     fixed: list[Holder] = []
     loose: list[Holder] = []
     for one in capture.holdings:
@@ -139,11 +140,10 @@ def _peak(capture: Capture, device: str, steps: bool) -> int | None:
     return max(peaks, default=None)
 
 
-def _process(capture: Capture, device: str) -> int | None:
+def _process(capture: Capture, device: str, gpus: Sequence[str]) -> int | None:
     """Bytes that the process holds on a GPU as the driver reports it, if there is one card; on the host, its memory."""
     if not device.startswith("GPU"):
         return max((size for _, size in capture.resident), default=None)
-    gpus = [one for one in capture.own_devices if one.startswith("GPU")]
     if capture.simulated or len(gpus) > 1 or len({one.bus for one in capture.cards}) > 1:
         return None
     return max((one.by_program for one in capture.cards), default=0) or None

@@ -20,8 +20,8 @@ _OUT = "out-of-memory"
 
 KNOWN = (
     Known("OOM when allocating", "The device is full. Use a smaller batch or model, or more GPUs.", _OUT),
-    Known("Dst tensor is not initialized", "The GPU is full: what the host copied to it found no room.", _OUT),
-    Known("CUDA_ERROR_OUT_OF_MEMORY", "The card is full, with other programs on it perhaps.", "mem-foreign"),
+    Known("Dst tensor is not initialized", "The GPU is full: a copy from the host did not fit.", _OUT),
+    Known("CUDA_ERROR_OUT_OF_MEMORY", "The card is full; other programs may be using it.", "mem-foreign"),
     Known("Out of memory", "An allocation was refused. Use a smaller batch or model, or more GPUs.", _OUT),
     Known("Memory growth cannot differ", "Set memory growth for all GPUs or for none.", "GPU303"),
     Known(
@@ -53,13 +53,13 @@ KNOWN = (
         "Create MultiWorkerMirroredStrategy before anything else of TensorFlow.",
         "GPU702",
     ),
-    Known("merge_call called while defining a new graph", "The replicas meet inside a branch or a loop.", "GPU212"),
-    Known("`merge_call` called while", "The replicas meet inside a branch or a loop.", "GPU212"),
-    Known("gradient_accumulation_steps", "Keras cannot accumulate gradients under this strategy.", "GPU212"),
-    Known("Could not satisfy device specification", "The device that is asked for is not there.", "GPU107"),
-    Known("Could not satisfy explicit device specification", "The device that is asked for is not there.", "GPU107"),
-    Known("unknown device", "The device that is asked for is not there.", "GPU107"),
-    Known("Cannot assign a device for operation", "No such device, or no kernel of the operation there.", "GPU105"),
+    Known("merge_call called while defining a new graph", "Replicas cannot merge inside a branch or a loop.", "GPU215"),
+    Known("`merge_call` called while", "Replicas cannot merge inside a branch or a loop.", "GPU215"),
+    Known("gradient_accumulation_steps", "Keras cannot accumulate gradients under this strategy.", "GPU215"),
+    Known("Could not satisfy device specification", "The requested device does not exist.", "GPU107"),
+    Known("Could not satisfy explicit device specification", "The requested device does not exist.", "GPU107"),
+    Known("unknown device", "The requested device does not exist.", "GPU107"),
+    Known("Cannot assign a device for operation", "The device, or its kernel for the operation, is missing.", "GPU105"),
     Known("tried to create variables on non-first call", "A `tf.function` creates variables again on each call."),
     Known(
         "Trying to access resource",
@@ -73,7 +73,7 @@ KNOWN = (
     ),
     Known("Failed to get convolution algorithm", "cuDNN did not start, usually for lack of memory.", "growth-set"),
     Known("could not create cudnn handle", "cuDNN did not start, usually for lack of memory.", "growth-set"),
-    Known("No algorithm worked", "cuDNN found no room for a convolution. Use a smaller batch.", _OUT),
+    Known("No algorithm worked", "cuDNN had too little memory for a convolution. Use a smaller batch.", _OUT),
     Known("DNN library is not found", "cuDNN is missing, or another version: ask `gpulint doctor`."),
     Known("libdevice not found", "XLA needs CUDA's libdevice: ask `gpulint doctor`."),
     Known("no kernel image is available", "TensorFlow was not built for this card: ask `gpulint doctor`."),
@@ -84,10 +84,14 @@ KNOWN = (
     Known("unhandled cuda error", "NCCL failed: set NCCL_DEBUG=WARN to see why."),
     Known("Socket closed", "A worker of the cluster has ended: look at its own output.", "worker-joined"),
     Known("heartbeat timeout", "A worker of the cluster has ended: look at its own output.", "worker-joined"),
-    Known("PerReplica", "A value of each replica is used as if it were one: reduce it.", "GPU214"),
+    Known("PerReplica", "A per-replica value is used as one tensor: reduce it first.", "GPU214"),
 )  # fmt: skip
 
-_NOISE = re.compile(r"^( +File |Detected at node|Graph execution error:$|\s*$|\t \[\[|Hint: )")
+_NOISE = re.compile(
+    r"^( +File |Detected at node|Graph execution error:$|\s*$|\t \[\[|Hint: |\d+ root error\(s\) found)"
+)
+_ROOT = re.compile(r"^\(\d+\) [A-Z_]+: +")
+"""How TensorFlow numbers the errors of several devices."""
 
 
 def known(error: str) -> Known | None:
@@ -100,4 +104,4 @@ def headline(error: str) -> str:
     """Type and relevant line of an error: for an error in a graph that is not the first line."""
     kind, _, rest = error.partition(": ")
     lines = [line for line in rest.split("\n") if not _NOISE.match(line)]
-    return f"{kind}: {lines[0].strip()}" if lines else error.split("\n")[0]
+    return f"{kind}: {_ROOT.sub('', lines[0].strip())}" if lines else error.split("\n")[0]

@@ -86,7 +86,7 @@ def balance(
     if joint:
         return Balance(strategy, "inconclusive", f"{', '.join(joint)}: devices of one allocator", peaks, uneven)
     if missing:
-        return Balance(strategy, "inconclusive", f"no memory is known of {', '.join(missing)}", peaks, uneven)
+        return Balance(strategy, "inconclusive", f"memory is unknown for {', '.join(missing)}", peaks, uneven)
     least, greatest = min(peaks.values()), max(peaks.values())
     broken = greatest > uneven * least and greatest - least >= max(UNEVEN_BYTES, UNEVEN_SHARE * total)
     return Balance(strategy, "fail" if broken else "pass", "", peaks, uneven)
@@ -166,7 +166,9 @@ def preallocation(device: str, samples: Iterable[Sample], cards: Iterable[Card])
         return None
     taken = max(card.by_program for card in rows)
     if taken < 0:
-        return Preallocation(device, "inconclusive", "the driver does not say whose the memory is", taken, peak)
+        return Preallocation(
+            device, "inconclusive", "the driver does not report which processes hold the memory", taken, peak
+        )
     return Preallocation(device, "info" if taken > PREALLOCATED * peak else "pass", "", taken, peak)
 
 
@@ -191,7 +193,7 @@ def held(device: str, operations: Mapping[str, int], samples: Iterable[Sample], 
     rows, in_use = list(cards), [_of(sample, device) for sample in samples if device in sample.devices]
     taken = max([*in_use, *(card.by_program for card in rows)], default=-1)
     if not any(operations.values()):
-        return Held(device, "inconclusive", "no operation was seen anywhere", taken)
+        return Held(device, "inconclusive", "no operation was observed", taken)
     if taken > HELD:
         return Held(device, "warn", "", taken)
     if not rows or min(card.by_program for card in rows) < 0:
@@ -224,7 +226,7 @@ def foreign(cards: Iterable[Card], uses_gpu: bool = False) -> list[Foreign]:
         verdict: Outcome = "warn" if taken > FOREIGN else "pass"
         reason = ""
         if taken < 0 or is_unseen:
-            verdict, reason = "inconclusive", "the driver does not say whose the memory is"
+            verdict, reason = "inconclusive", "the driver does not report which processes hold the memory"
         found.append(Foreign(bus, rows[-1].name, verdict, reason, taken, rows[-1].total))
     return found
 

@@ -95,7 +95,7 @@ def is_bookkeeping(op: str) -> bool:
 
 def is_of_pipeline(op: str) -> bool:
     """Whether an operation belongs to tf.data, which always runs on the host."""
-    return op.startswith(_OF_PIPELINES) or op.endswith(("Dataset", "DatasetV2", "DatasetV3"))
+    return op.startswith(_OF_PIPELINES) or op.endswith(_OF_PIPELINES_TOO)
 
 
 def is_free(op: str) -> bool:
@@ -115,3 +115,4 @@ _BOOKKEEPING = frozenset(
     }
 )
 _OF_PIPELINES = ("Dataset", "Iterator", "Optional", "Anonymous", "MakeIterator", "DeleteIterator", "MultiDevice")
+_OF_PIPELINES_TOO = ("Dataset", "DatasetV2", "DatasetV3", "MemoryCache", "SeedGenerator")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -9,6 +10,10 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Function, Retrace
 
 MOST_FIXES = 2
+MOST_ARGUMENTS = 3
+
+_LAST = re.compile(r"\(\d+(,.*)\) → \(\d+\1\)")
+"""An example of a shape whose first dimension changed."""
 
 _TEXTS = {
     "shape": "the shape of `{argument}` changed, first {example}",
@@ -21,11 +26,11 @@ _TEXTS = {
 }
 
 _FIXES = {
-    "shape": "give it `input_signature` with None where the shape of `{argument}` changes, or `reduce_retracing=True`",
-    "dtype": "cast `{argument}` to one dtype before the call",
-    "value": "pass `{argument}` as a tensor",
-    "object": "pass the same object as `{argument}` each time, or the tensors in it",
-    "structure": "pass `{argument}` in one form",
+    "shape": "give it `input_signature` with None where the shape of {argument} changes, or `reduce_retracing=True`",
+    "dtype": "cast {argument} to one dtype before the call",
+    "value": "pass {argument} as a tensor",
+    "object": "pass the same object as {argument} each time, or the tensors in it",
+    "structure": "pass {argument} in one form",
     "function": "create the function once, outside the loop",
     "context": "call it under one device and strategy",
 }
@@ -56,15 +61,20 @@ def in_words(causes: Counter[Retrace]) -> list[str]:
 
 def fixes(causes: Counter[Retrace]) -> str:
     """What helps against the most frequent causes, "" if none is known."""
-    return "; ".join(list(dict.fromkeys(_fixes(one for one, _ in causes.most_common())))[:MOST_FIXES])
+    found: dict[str, list[Retrace]] = {}
+    for one, _ in causes.most_common():
+        fix = _OF_LIBRARY if not one.own and one.cause in ("shape", "dtype") else _FIXES.get(one.cause, "")
+        found.setdefault(fix, []).append(one)
+    return "; ".join(_fix(fix, ones) for fix, ones in [*found.items()][:MOST_FIXES] if fix)
 
 
-def _fixes(causes: Iterable[Retrace]) -> Iterable[str]:
-    for one in causes:
-        if not one.own and one.cause in ("shape", "dtype"):
-            yield _OF_LIBRARY
-        elif one.cause in _FIXES:
-            yield _FIXES[one.cause].format(argument=one.argument)
+def _fix(fix: str, causes: Iterable[Retrace]) -> str:
+    """A fix for all arguments with the same cause."""
+    arguments = list(dict.fromkeys(f"`{one.argument}`" for one in causes))
+    named = fix.format(argument=" and ".join(arguments[:MOST_ARGUMENTS]))
+    if fix == _FIXES["shape"] and all(_LAST.search(one.example) for one in causes):
+        return f"make all batches equally large (`batch(…, drop_remainder=True)`), or {named}"
+    return named
 
 
 def is_recreated(function: Function, capture: Capture, most: int) -> bool:

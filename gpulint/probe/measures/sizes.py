@@ -30,5 +30,5 @@ def in_bytes(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     worth = {unit.lower(): bytes_ for unit, bytes_ in BYTES.items()}
     if found is None or found[2].lower() not in worth:
-        raise ValueError(f"{text!r} is no size: write a number and a unit, such as 16GiB or 800MB")
+        raise ValueError(f"{text!r} is not a size: write a number and a unit, such as 16GiB or 800MB")
     return int(float(found[1]) * worth[found[2].lower()])

@@ -69,13 +69,15 @@ class StepTime(NamedTuple):
 
 
 class PhaseTime(NamedTuple):
-    """A stretch of the run: "epoch 2", "evaluation", "prediction"; `began` is seconds since the epoch."""
+    """A stretch of the run: "epoch 2", "evaluation", "prediction"; `began` is seconds since the epoch, `where` the line
+    that reads its elements."""
 
     name: str
     began: float
     seconds: float
     steps: int
     parts: tuple[Part, ...]
+    where: Where | None = None
 
 
 class DeviceTime(NamedTuple):
@@ -271,7 +273,7 @@ def _phases(capture: Capture, time: TrainingTime) -> Iterator[PhaseTime]:
                 name = f"{name} {passes[stage.where]}" if name == "epoch" else f"{name}, pass {passes[stage.where]}"
             one = spans[number]
             seconds = sum(span.lasted for span in one)
-            yield PhaseTime(name, one[0].began, seconds, _steps(one), parts_of(_sum(one), seconds))
+            yield PhaseTime(name, one[0].began, seconds, _steps(one), parts_of(_sum(one), seconds), stage.where)
 
 
 def _steps(spans: Iterable[Span]) -> int:

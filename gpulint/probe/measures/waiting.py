@@ -46,7 +46,7 @@ class WaitShare:
         degree = ", moderate" if MODERATE <= self.share < HIGH else ""
         share = int(self.share * 100 + 1e-6)  # rounding up could show the threshold it is below
         text = f"{share}% of the time{degree}, {self.each * 1e3:.1f} ms for each of {self.elements} elements"
-        return f"{text}: about what `next()` takes of itself, so steps are too short to tell" if self.is_noise else text
+        return f"{text}: about what `next()` itself takes, so steps are too short to tell" if self.is_noise else text
 
 
 def waits(capture: Capture) -> dict[Where | None, Wait]:

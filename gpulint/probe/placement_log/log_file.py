@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpulint.probe.capture.contents import Capture, Log
 from gpulint.probe.capture.reader import CaptureError
 from gpulint.probe.placement_log.summary import LogSummary
+from gpulint.sources.reading import open_stream
 
 _CHUNK = 1 << 20
 
@@ -13,12 +14,12 @@ def capture_of_log(path: str) -> Capture:
     """The capture of a placement log of any TensorFlow release. Raises CaptureError for a file without a line of
     one, OSError."""
     summary = LogSummary("log")
-    with open(path, "rb") as file:
+    with open(open_stream(path), "rb") as file:
         while chunk := file.read(_CHUNK):
             summary.feed(chunk)
     summary.close()
     if not summary.is_recognised:
-        raise CaptureError(f"{path}: no placement log: no line of it says where TensorFlow ran anything")
+        raise CaptureError(f"{path}: not a placement log: no line says where TensorFlow ran anything")
     (record,) = summary.records()
     log = Log(record["lines"], record["placements"], record["torn"], messages=list(record["messages"]))
     for op, device, count in record["placed"]:

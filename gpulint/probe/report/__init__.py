@@ -18,6 +18,7 @@ from gpulint.probe.measures.holders import Held, held
 from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import read_notebook
+from gpulint.sources.reading import read_file
 
 FORMATS = ("text", "json", "sarif", "junit", "github")
 """Format names; each is a module of this package."""
@@ -71,7 +72,6 @@ def row_in_file(where: Where) -> int:
     if where.cell is None:
         return where.row
     try:
-        with open(where.path, "rb") as file:
-            return read_notebook(where.path, file.read()).place(where.cell, where.row)[0]
+        return read_notebook(where.path, read_file(where.path)).place(where.cell, where.row)[0]
     except (OSError, Undecodable, IndexError):
         return 1

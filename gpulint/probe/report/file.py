@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 
-from gpulint.sources.writing import put
+from gpulint.sources.containment import is_below
+from gpulint.sources.writing import folder_of, put
 
 
 def check_writable(path: str) -> None:
     """Raises OSError if a file cannot be written, before the program runs. The file is unchanged."""
     directory = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
-        raise IsADirectoryError(21, os.strerror(21), path)
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if _is_stream(path):
         return
+    _require_own(path)
     with tempfile.TemporaryFile(dir=directory):
         pass
 
@@ -22,17 +25,27 @@ def check_writable(path: str) -> None:
 def write(path: str, text: str) -> None:
     """Replaces the file's content. Raises OSError, and then the old content is still there.
 
-    A lone surrogate, which stands for a byte of a name that is not UTF-8, is written as a backslash escape. Special
-    files such as /dev/stdout are written to directly.
+    A lone surrogate, which stands for a byte of a name that is not UTF-8, is written as a backslash escape. Devices
+    such as /dev/stdout are written to directly.
     """
     data = text.encode("utf-8", "backslashreplace")
     if _is_stream(path):
         with open(path, "wb") as file:
             file.write(data)
         return
+    _require_own(path)
     put(path, data)
 
 
+def _require_own(path: str) -> None:
+    """Refuse what the author of a project can have planted: a pipe or device, and a link that leads out of the working
+    directory or, for a path elsewhere, out of the file's folder."""
+    if not is_below(os.path.realpath(path), os.path.realpath(folder_of(path, "."))):
+        raise OSError(errno.EPERM, "is a link to a file outside the project; left as it is", path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(errno.EPERM, "is not a regular file; left as it is", path)
+
+
 def _is_stream(path: str) -> bool:
-    """Whether it is a pipe, a terminal or an open descriptor, which cannot be replaced by another file."""
-    return path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
+    """Whether it is a terminal or an open descriptor, which cannot be replaced by another file."""
+    return os.path.abspath(path).startswith(("/dev/", "/proc/"))

@@ -139,7 +139,7 @@ def ending(capture: Capture) -> str:
     if end.get("reason") in ("timeout", "hang"):
         return f"the program was stopped ({end['reason']})"
     if end.get("signal"):
-        return f"the program was ended by signal {signal_name(int(end['signal']))}"
+        return f"the program was killed by signal {signal_name(int(end['signal']))}"
     if end.get("status"):
         return f"the program ended with status {end['status']}"
     return ""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
+from gpulint.output.escapes import json_text
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Node, Where
@@ -23,7 +23,7 @@ VERSION = 2
 
 def render(report: RunReport, color: bool = False) -> str:
     """The object as text."""
-    return json.dumps(content(report), indent=2, ensure_ascii=False) + "\n"
+    return json_text(content(report)) + "\n"
 
 
 def content(report: RunReport) -> dict[str, Any]:

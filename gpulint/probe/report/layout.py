@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 
 from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
 
-from gpulint.output.escapes import printable
+from gpulint.output.escapes import printable, printable_block
 
 NARROWEST, DEFAULT, WIDEST = 80, 120, 200
 """Columns of a report: at least, where the terminal's are unknown, at most."""
@@ -74,6 +77,18 @@ def columns(rows: Sequence[Sequence[str]], width: int, numbers: frozenset[int] =
                 yield from block("  ".join(cell for cell in row[1:] if cell), width, "  ")
         else:
             yield "  ".join(cells).rstrip()
+
+
+def printed(lines: Iterable[Text], color: bool, width: int) -> str:
+    """Lines as a terminal shows them, with nothing that a CI system obeys: wrapping can put any word first."""
+    written = StringIO()
+    console = Console(
+        file=written, width=width, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
+    )
+    for line in lines:
+        line.plain = printable_block(line.plain)
+        console.print(line, soft_wrap=True)
+    return written.getvalue()
 
 
 def _padded(cell: str, width: int, is_number: bool) -> str:

@@ -20,7 +20,10 @@ class Matrix:
 
     def beyond(self, rows: int) -> Counter[str]:
         """Sum of the rows after the first `rows`."""
-        return sum((counts for _, counts in self.rows[rows:]), Counter[str]())
+        total = Counter[str]()
+        for _, counts in self.rows[rows:]:
+            total.update(counts)
+        return total
 
 
 def operations(capture: Capture) -> Matrix:

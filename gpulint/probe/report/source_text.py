@@ -8,7 +8,11 @@ from dataclasses import dataclass, replace
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.sources.decoding import Undecodable, decode
-from gpulint.sources.notebook import read_notebook
+from gpulint.sources.notebook import SUFFIX, read_notebook
+from gpulint.sources.reading import read_file
+
+MAX_BYTES = 50_000_000
+"""Largest file whose rows are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +45,33 @@ def _whole(path: str, capture: Capture) -> SourceFile:
     if kept is not None and kept.text is not None:
         note = "" if is_same else "These rows ran; the file has changed since."
         if data is None:
-            note = "These rows ran; the file is not there any more."
+            note = "These rows ran; the file no longer exists."
         if began and kept.modified > began:
             note = "The file was changed after the program had begun: these rows may be newer than those that ran."
         return SourceFile(path, _rows(kept.text), note)
     if data is None:
-        return SourceFile(path, None, "The file is not there, and the capture does not hold its text.")
+        return SourceFile(path, None, "The file does not exist, and the capture does not contain its text.")
     rows = _decoded(path, data)
     if rows is None:
-        return SourceFile(path, None, "The file is no text that Python reads.")
+        return SourceFile(path, None, "Python cannot read the file as text.")
     if is_same:
         return SourceFile(path, rows, "")
+    if not path.endswith((".py", SUFFIX)):
+        # A capture from elsewhere can name any file of this machine, and reports are passed on.
+        return SourceFile(path, None, "The capture does not hold its text, and its name is not that of a program.")
     if kept is not None:
         return SourceFile(path, rows, "The file has changed since the run: these rows may not be those that ran.")
     when = "last changed after the run began" if modified > began else "last changed before the run"
     if not began:
         when = "which may have changed since the run"
-    return SourceFile(path, rows, f"The capture does not hold the text that ran. This is the file of today, {when}.")
+    return SourceFile(path, rows, f"The capture does not contain the text that ran. This is the current file, {when}.")
 
 
 def _present(path: str) -> tuple[bytes | None, float]:
     """Content and modification time of the file now, (None, 0) if unreadable."""
     try:
-        with open(path, "rb") as file:
-            return file.read(), os.fstat(file.fileno()).st_mtime
-    except (OSError, ValueError):  # ValueError: an invalid file name
+        return read_file(path, MAX_BYTES), os.stat(path).st_mtime
+    except OSError:
         return None, 0.0
 
 

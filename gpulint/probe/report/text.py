@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from io import StringIO
 
-from rich.console import Console
 from rich.text import Text
 
 from gpulint.probe.advice.coverage import is_told
 from gpulint.probe.advice.words import gain, holders
+from gpulint.probe.agent.garbage import GARBAGE
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
@@ -32,7 +31,7 @@ from gpulint.probe.report.header import (
     unseen,
     unused_cards,
 )
-from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns
+from gpulint.probe.report.layout import DEFAULT, beside, block, clean, columns, printed
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
 from gpulint.probe.report.sparkline import sparkline
 from gpulint.probe.report.title import title
@@ -93,13 +92,7 @@ _GROWING = frozenset({"mem-leak", "host-growth", "mem-headroom", "simulated-memo
 
 def render(report: RunReport, color: bool, width: int = DEFAULT, verbose: bool = False) -> str:
     """The answer, what to change first, memory and checks; `verbose`: every check and table."""
-    written = StringIO()
-    console = Console(
-        file=written, width=width, force_terminal=color, no_color=not color, highlight=False, legacy_windows=False
-    )
-    for line in _lines(report, width, verbose, color):
-        console.print(line, soft_wrap=True)
-    return written.getvalue()
+    return printed(_lines(report, width, verbose, color), color, width)
 
 
 def _lines(report: RunReport, width: int, verbose: bool, color: bool) -> Iterator[Text]:
@@ -171,7 +164,7 @@ def _python_lines(time: TimeSpent) -> list[str]:
     if share < MUCH or not lines:
         return []
     return [
-        f"{located(one.where)} Python {duration(one.seconds / time.steps)}"
+        f"{located(one.where)} {GARBAGE if one.detail == GARBAGE else 'Python'} {duration(one.seconds / time.steps)}"
         for one in lines[:MOST_LINES]
         if one.seconds >= MUCH / 2 * time.seconds
     ]
@@ -318,7 +311,7 @@ def _log(capture: Capture, width: int) -> Iterator[Text]:
     if capture.executions or capture.nodes or (capture.process and not capture.tensorflow):
         return
     for name, log in capture.logs.items():
-        if log.lines:
+        if log.lines and (log.placements or not capture.process):
             torn = f", {log.torn} torn" if log.torn else ""
             yield from _plain(f"{name}: {log.lines} lines, {log.placements} of them placements{torn}", width)
         yield from _matrix(logged(log, capture), width)

@@ -54,8 +54,8 @@ def _dropped(finding: Finding, capture: Capture) -> Verdict | None:
     if in_force is None:
         return None
     if in_force:
-        return Verdict(False, f"the memory of {both} grows all the same")
-    return Verdict(True, f"growth was asked for on {both}, was dropped for the limit, and is not in force")
+        return Verdict(False, f"the memory of {both} grows nonetheless")
+    return Verdict(True, f"growth was requested on {both}, was dropped because of the limit, and is not in effect")
 
 
 def _late_variable(finding: Finding, capture: Capture) -> Verdict | None:
@@ -65,9 +65,13 @@ def _late_variable(finding: Finding, capture: Capture) -> Verdict | None:
         return None
     before, after = read.get(named[1]), end.get(named[1])
     if before == after:
-        return Verdict(False, f"it was {before!r} when the devices were asked for, and stayed so") if after else None
+        return (
+            Verdict(False, f"it was {before!r} when TensorFlow listed the devices, and did not change")
+            if after
+            else None
+        )
     text = "not set" if before is None else f"{before!r}"
-    return Verdict(True, f"when the devices were asked for it was {text}; {after!r} came later")
+    return Verdict(True, f"it was {text} when TensorFlow listed the devices, and was set to {after!r} later")
 
 
 def _piled_up(finding: Finding, capture: Capture) -> Verdict | None:
@@ -82,10 +86,10 @@ def _piled_up(finding: Finding, capture: Capture) -> Verdict | None:
     if rounds < BUILT:
         return None
     size = sum(one.bytes for one in made)
-    text = f"{rounds} models were made, {size:,} bytes of variables in all"
+    text = f"{rounds} models were created, {size:,} bytes of variables in all"
     if there >= BUILT and 2 * there > rounds:
-        return Verdict(True, f"{text}; those of {there} were there at once")
-    return Verdict(False, f"{text}; never were those of more than {there} there") if there < BUILT else None
+        return Verdict(True, f"{text}; {there} of them existed at once")
+    return Verdict(False, f"{text}; at most {there} existed at once") if there < BUILT else None
 
 
 def _rounds(made: list[Variable]) -> int:

@@ -114,9 +114,9 @@ def _whole_batches(finding: Finding, capture: Capture) -> Verdict | None:
         return None
     if (same := next((one for one in here if one.whole and not one.divided), None)) is not None:
         batch = f"a batch of {same.batch}" if same.batch else "the same batch"
-        return Verdict(True, f"each of the {same.replicas} replicas was given all of {batch}")
+        return Verdict(True, f"each of the {same.replicas} replicas got all of {batch}")
     if all(one.divided for one in here):
-        return Verdict(False, f"each of the {here[0].replicas} replicas was given a part of its own")
+        return Verdict(False, f"each of the {here[0].replicas} replicas got its own part")
     return None
 
 
@@ -132,7 +132,7 @@ def _eager_runs(finding: Finding, capture: Capture) -> Verdict | None:
     here = {one: count for one, count in capture.runs.items() if is_in(one.where, finding.span)}
     eager = sum(count for one, count in here.items() if one.eager and not one.traced)
     if eager:
-        return Verdict(True, f"{eager} calls outside a function, each operation sent to each replica by itself")
+        return Verdict(True, f"{eager} calls outside a function, each operation dispatched to each replica separately")
     return Verdict(False, "it was called inside a function") if here else None
 
 
@@ -164,7 +164,7 @@ def one_replica(finding: Finding, capture: Capture) -> Verdict | None:
     if strategy.replicas > 1:
         return Verdict(False, f"{strategy.replicas} replicas")
     others = peers(strategy.devices[0], capture) if strategy.devices else []
-    return Verdict(True, f"one replica, on {strategy.devices[0]}; {', '.join(others)} left alone") if others else None
+    return Verdict(True, f"one replica, on {strategy.devices[0]}; {', '.join(others)} unused") if others else None
 
 
 def _applied_each_time(finding: Finding, capture: Capture) -> Verdict | None:

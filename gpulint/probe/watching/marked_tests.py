@@ -46,12 +46,12 @@ def marked(item: pytest.Item) -> Marked | None:
     markers = list(item.iter_markers("gpulint"))
     for marker in markers:
         if marker.args:
-            raise MarkerError(f"the marker `gpulint` takes {', '.join(_WORDS)} by name")
+            raise MarkerError(f"the marker `gpulint` takes keyword arguments: {', '.join(_WORDS)}")
         for word, value in marker.kwargs.items():
             if word not in _WORDS:
                 near = difflib.get_close_matches(word, _WORDS, 1)
                 hint = f"did you mean `{near[0]}`?" if near else f"it takes {', '.join(_WORDS)}"
-                raise MarkerError(f"the marker `gpulint` knows no `{word}`; {hint}")
+                raise MarkerError(f"the marker `gpulint` has no argument `{word}`; {hint}")
             if word == "expect":
                 expressions += [value] if isinstance(value, str) else [str(one) for one in value]
             else:

@@ -103,7 +103,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         if self._began:
-            raise RuntimeError("this watch has been used: make another one with gpulint.watch()")
+            raise RuntimeError("this watch has been used: create another one with gpulint.watch()")
         self._began = time.monotonic()
         if not self._path:
             self._folder = tempfile.TemporaryDirectory(prefix="gpulint-")

@@ -166,7 +166,7 @@ def test_variables_and_scalars_are_no_data(tmp_path: Path) -> None:
     assert steps == []
 
 
-def test_source_that_is_gone_gives_no_statements() -> None:
+def test_missing_source_has_no_statements() -> None:
     steps: list[Step] = []
     code = "x = np.zeros((2, 2))\nwith GradientTape():\n    x\ngradient()\n"
     given: dict[str, Callable[..., Any] | Any] = {"np": numpy, "GradientTape": tape}

@@ -1,4 +1,4 @@
-"""An estimate made by hand."""
+"""A hand-written estimate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GIB = 1 << 30
 
 
 def memory(limit: int) -> Memory:
-    """9.5 GiB at the peak, which 8 GiB cannot hold."""
+    """9.5 GiB at the peak, which does not fit into 8 GiB."""
     return Memory(
         limit=limit,
         steady_peak=19 * GIB // 2,
@@ -30,7 +30,7 @@ def memory(limit: int) -> Memory:
             Holder("", 0, "slots", GIB // 2),
         ],
         curve=[Moment(number * GIB // 100, "MatMul", "train.py", 10) for number in range(951)],
-        changes=["mixed precision gives back 2 GiB (21 %)"],
+        changes=["mixed precision saves 2 GiB (21 %)"],
     )
 
 

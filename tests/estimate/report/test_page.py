@@ -35,7 +35,7 @@ def test_the_raw_data_can_be_downloaded() -> None:
     assert json.loads(base64.b64decode(found[1]))["gpus"][0]["name"] == "H200"
 
 
-def test_an_unknown_memory_is_told() -> None:
+def test_an_unknown_memory_is_reported() -> None:
     assert "The memory is unknown." in page.render(estimate(with_memory=False))
 
 

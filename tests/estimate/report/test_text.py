@@ -32,21 +32,21 @@ def test_who_holds_the_memory() -> None:
     assert "train.py:10 (dense) activations" in text
     assert "train.ipynb:cell 3:11 weights" in text
     assert "no line is known optimizer slots" in text
-    assert "  1  Mixed precision gives back 2 GiB (21 %)." in text
+    assert "  1  Mixed precision saves 2 GiB (21 %)." in text
 
 
 def test_what_bounds_the_time() -> None:
     text = "\n".join(shown())
-    assert "Time of a step: lower bounds, no prediction" in text
+    assert "Time of a step: lower bounds, not predictions" in text
     assert "    launch       64 µs  █" in text
-    assert "Memory-bound: kernels move 2 GiB a step, which takes at least 451 µs." in text
-    assert "Launch-bound: the host needs 64 µs for 2 operations; how fast the card is, is unknown" in text
+    assert "Memory-bound: kernels move 2 GiB per step, which takes at least 451 µs." in text
+    assert "Launch-bound: the host needs 64 µs for 2 operations; the card's speed is unknown" in text
     assert "8 GPUs: at most" in text
-    assert "8 GPUs: unknown, since the link between them is" in text
+    assert "8 GPUs: unknown: the speed of the link is not given" in text
     assert "Lines with the greatest bounds, on H200" in text
 
 
-def test_what_is_left_out_is_told() -> None:
+def test_what_is_left_out_is_reported() -> None:
     text = "\n".join(shown())
     assert "1 operation without a cost model counts nothing: FFT." in text
     assert "The program runs this step eagerly" in text

@@ -1,4 +1,4 @@
-"""Graphs of steps made by hand, for tests that need no TensorFlow."""
+"""Hand-built graphs of steps, for tests without TensorFlow."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def test_statements() -> None:
     )
 
 
-def test_nothing_is_said_of_what_the_bounds_do_not_decide() -> None:
+def test_nothing_is_reported_of_what_the_bounds_do_not_decide() -> None:
     steps = steps_of(dense(64, layers=100))
     found = bounds(steps, H200)
     near = replace(found, compute=found.launch * 0.6, memory=0.0)
@@ -164,7 +164,7 @@ def test_nothing_is_said_of_what_the_bounds_do_not_decide() -> None:
     assert list(unused(replace(steps, is_compiled=True), 256, 64, 1.0, found)) == []
 
 
-def test_what_the_bounds_leave_out_is_told() -> None:
+def test_what_the_bounds_leave_out_is_reported() -> None:
     graph = step([op("x", "_Arg", outputs=[tensor(4)]), op("y", "FFT", [0], [tensor(4)])], is_compiled=True)
     steps = steps_of(graph)
     assert steps.unknown == Counter({"FFT": 1})

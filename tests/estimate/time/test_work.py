@@ -100,7 +100,7 @@ def test_what_runs_on_the_host_needs_no_kernel() -> None:
     on_host = Operation("one", "Mul", outputs=(tensor(4),), device="CPU:0")
     assert work_of(on_host, [tensor(4), tensor(4)]) == NOTHING
     size = Operation("one", "Unique", outputs=(tensor(4),), host_outputs=(0,))
-    assert work_of(size, [tensor(4)]) is None  # no model, wherever its output is
+    assert work_of(size, [tensor(4)]) is None  # no cost model, wherever its output is
 
 
 def test_a_type_without_a_model_is_unknown() -> None:
@@ -143,7 +143,7 @@ def test_only_plain_3x3_convolutions_have_a_faster_algorithm() -> None:
     ],
 )
 def test_flops_of_a_model_are_those_published(name: str, published: float) -> None:
-    """Papers count multiplications with their addition once, and only those of convolutions and products."""
+    """Papers count a multiplication with its addition as one, and only in convolutions and products."""
     import keras
     import tensorflow as tf
 

@@ -22,6 +22,8 @@ from gpulint.probe.capture.records import (
     Function,
     Node,
     Pace,
+    Read,
+    Retrace,
     Split,
     Steps,
     Strategy,
@@ -29,7 +31,7 @@ from gpulint.probe.capture.records import (
     Transformation,
     Where,
 )
-from gpulint.probe.measures.time_spent import PartAt, TimeSpent, Tracing
+from gpulint.probe.measures.time_spent import PartAt, PhaseTime, PipelineStage, TimeSpent, Tracing
 from tests.probe.advice.times import spent
 
 HERE = Where("/p/train.py", 20)
@@ -49,6 +51,10 @@ def finding(code: str, where: Where, message: str = "message", instead: str = "i
 
 def first(time: TimeSpent, seen: Capture, *findings: Finding) -> Advice:
     return advise(seen, findings, time)[0]
+
+
+def phase(name: str, where: Where) -> PhaseTime:
+    return PhaseTime(name, 0.0, 1.0, 10, (), where)
 
 
 def input_at(where: Where | None, seconds: float = 9.0, count: int = 100) -> PartAt:
@@ -95,12 +101,57 @@ def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None)
         PartAt("input", HERE, 2.0, 9, "end of a pipeline"),
         input_at(HERE, 0.1),
     ]
-    time = spent({"input": 5.1, "launch": 5.0}, 100, lines)
+    time = spent({"input": 5.1, "launch": 5.0}, 100, lines, phases=[phase("epoch 1", HERE)])
     (one,) = advise(capture(data=Counter({Data(HERE, kind, 0, 32): 1} if kind else {})), (), time)
     assert (one.cause, one.where, one.seconds) == ("input-bound", HERE, pytest.approx(5.0))
     assert one.text == "each epoch opens the pipeline again"
-    assert one.evidence == "It was opened 4 times; opening and closing took 1.2 s each time."
+    assert one.evidence == "Closing one and opening the next took 1.2 s, 4 times."
     assert "`repeat()`" in one.fix or "`dataset.repeat()`" in one.fix
+
+
+def opened(where: Where, times: int) -> list[PartAt]:
+    return [PartAt("input", where, 4.0, times, "iter")]
+
+
+def test_the_first_pipeline_of_a_loop_is_needed() -> None:
+    """That of the first epoch of all was opened before the first step ended, when the time begins."""
+    before = [phase("epoch 1", THERE)]
+    once = spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 1), phases=before)
+    assert not advise(capture(), (), once)
+    fits = capture(data=Counter({Data(HERE, "dataset", 0, 0): 2}))
+    twice = spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 2), phases=before)
+    assert not advise(fits, (), twice), "two calls of `fit` need two"
+    assert first(twice, capture()).seconds == pytest.approx(2.0)
+
+
+def test_an_evaluation_is_no_epoch() -> None:
+    phases = [phase("epoch 1", THERE), phase("evaluation", HERE)]
+    assert not advise(capture(), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 1), phases=phases))
+    several = spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 4), phases=[*phases, phase("evaluation", HERE)])
+    one = first(several, capture())
+    assert (one.text, one.fix) == ("each evaluation opens pipelines of its own", "Evaluate less often.")
+    assert one.seconds == pytest.approx(2.0)
+
+
+def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
+    """WAITING: 90 ms for each element."""
+    slow_to_hand_out = "Python takes longer to ask for an element than the pipeline to make it"
+    local = capture(local_input={HERE: (100, 3.0)}, splits=Counter({Split(HERE, (8,)): 100}))
+    assert first(WAITING, local).text == slow_to_hand_out
+    assert first(WAITING, capture(local_input={HERE: (100, 8.0)})).text == "the dataset is slower than the step"
+
+    def read(*names: str) -> Capture:
+        return capture(pipelines={HERE: [tuple(Transformation(name, THERE) for name in names)]})
+
+    def with_stage(seconds: float) -> TimeSpent:
+        stages = [PipelineStage(HERE, "Map", 100, seconds, 1.0)]
+        return spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE)], pipeline=stages)
+
+    assert first(with_stage(0.001), read("MapDataset")).text == slow_to_hand_out
+    assert first(with_stage(0.08), read("MapDataset")).where == THERE
+    assert "from_generator" in first(with_stage(0.001), read("BatchDataset", "FlatMapDataset", "TensorDataset")).text
+    fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
+    assert first(with_stage(0.001), fit).text == "the dataset that `fit` reads is slower than the step"
 
 
 def test_a_pipeline_that_is_only_closed_is_no_advice() -> None:
@@ -238,7 +289,7 @@ TRACED = PartAt("trace", HERE, 8.0, 9, "train")
 
 
 def tracing(name: str, kind: str, count: int, seconds: float, again: int, *causes: str) -> Tracing:
-    """Traces or compilations that take equally long each."""
+    """Traces or compilations of equal duration."""
     return Tracing(name, THERE, kind, count, seconds, causes, again, seconds * again / count)
 
 
@@ -255,7 +306,7 @@ def test_all_traces_but_the_first_are_lost_time() -> None:
 
 
 def test_several_functions_that_are_traced_once_each_lose_nothing() -> None:
-    """Keras has one for training and one for evaluation, of the same name."""
+    """Keras has two functions of that name: one for training, one for evaluation."""
     once = tracing("train", "trace", 2, 5.0, 0)
     assert not advise(capture(), (), spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[once]))
     compiled = tracing("train", "xla", 2, 5.0, 0)
@@ -270,6 +321,23 @@ def test_functions_that_a_pipeline_calls_are_not_retraced_by_the_program(name: s
     assert not [one for one in found if one.cause == "retracing"]
 
 
+def test_a_last_batch_that_is_smaller_is_to_be_dropped() -> None:
+    """The arguments that change together are one thought."""
+    time = spent(
+        {"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[tracing("train", "trace", 2, 5.0, 1, "1 ×: a shape")]
+    )
+    retraces = [
+        Retrace(HERE, "train", True, "shape", f"inputs[{n}]", f"(64{rest}) → (16{rest})")
+        for n, rest in ((0, ", 28"), (1, ","))
+    ]
+    one = first(time, capture(retraces=Counter(retraces)))
+    assert one.evidence == "The second time took 2.5 s: a shape."
+    assert one.fix.startswith("Make all batches equally large (`batch(…, drop_remainder=True)`), or give it")
+    assert one.fix.endswith("the shape of `inputs[0]` and `inputs[1]` changes, or `reduce_retracing=True`.")
+    varying = Counter([*retraces, Retrace(HERE, "train", True, "shape", "inputs[2]", "(64, 9) → (64, 8)")])
+    assert first(time, capture(retraces=varying)).fix.startswith("Give it `input_signature`")
+
+
 def test_the_fix_of_retracing_fits_what_changes() -> None:
     tracings = [tracing("train", "trace", 10, 5.0, 9)]
     time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=tracings)
@@ -279,7 +347,7 @@ def test_the_fix_of_retracing_fits_what_changes() -> None:
     assert first(time, capture(), finding("GPU504", THERE, instead="pass a tensor")).fix == "Pass a tensor."
 
 
-def test_compilations_are_told_from_traces() -> None:
+def test_compilations_are_distinguished_from_traces() -> None:
     again = tracing("train", "xla", 4, 8.0, 3)
     one = first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[again]), capture())
     assert (one.cause, one.where, one.seconds) == ("recompiling", THERE, 6.0)
@@ -295,8 +363,32 @@ def test_a_read_is_blamed_by_what_it_costs() -> None:
     time = spent({"python": 5.0, "launch": 5.0}, by_line=[read, PartAt("python", HERE, 1.0, 100, "")])
     one = first(time, capture(), finding("GPU501", THERE))
     assert (one.cause, one.code, one.where, one.seconds) == ("host-reads", "GPU501", THERE, 4.0)
+    fit = {"data": Counter({Data(THERE, "dataset", 0, 0): 1})}
+    assert "host-reads" not in [one.cause for one in advise(capture(**fit), (), time)], "Keras's own"
+    by_program = capture(**fit, step_reads={Read(THERE, "CPU:0"): (90, 100)})
+    assert first(time, by_program).cause == "host-reads"
     free = PartAt("python", THERE, 0.001, 100, "read")
     assert not advise(capture(), (finding("GPU501", THERE),), spent({"python": 1.0, "launch": 9.0}, by_line=[free]))
+
+
+def test_reading_a_variable_is_no_step_of_eager_operations() -> None:
+    """`v.numpy()` launches the read of the variable, and what follows on its line needs the value."""
+    busy = Steps("train", HERE, 100, 1.0, 0.1, busy=100, operations=4800)
+    seen = capture(
+        steps={("train", HERE): busy},
+        taken=Counter({"steps": 100}),
+        eager=Counter({("steps", "ReadVariableOp"): 4800}),
+        executions=Counter({Execution(THERE, "ReadVariableOp", "", "CPU:0"): 4800}),
+    )
+    lines = [
+        PartAt("python", THERE, 2.0, 4800, "read"),
+        PartAt("python", THERE, 3.0, 300, "code"),
+        PartAt("launch", THERE, 4.0, 4800, "eager operations"),
+        PartAt("launch", HERE, 5.0, 100, "train"),
+    ]
+    time = spent({"python": 5.0, "launch": 9.0}, by_line=lines, operations=50, launch_cost=30e-6)
+    (one,) = advise(seen, (), time)
+    assert (one.cause, one.where, one.seconds) == ("host-reads", THERE, pytest.approx(9.0))
 
 
 def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:
@@ -387,7 +479,7 @@ OOM = (
 
 def test_a_program_without_memory_needs_that_first() -> None:
     one = advise(capture(error=OOM, error_at=THERE), (), None)[0]
-    assert (one.cause, one.where, one.text) == ("out-of-memory", THERE, "GPU:0 has no room for 256 MiB")
+    assert (one.cause, one.where, one.text) == ("out-of-memory", THERE, "GPU:0 has no memory left for 256 MiB")
     assert one.seconds == 0
 
 

@@ -1,4 +1,4 @@
-"""What advice says, the list of checks need not repeat."""
+"""Checks that repeat an advice are not listed."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def check(id: str, status: Status, where: Where, code: str = "") -> Expectation:
         (check("mem-leak", Status.WARN, HERE), advice("launch-bound"), False),
     ],
 )
-def test_a_check_is_told_by_advice_about_the_same(one: Expectation, said: Advice, told: bool) -> None:
+def test_a_check_is_covered_by_advice_about_the_same(one: Expectation, said: Advice, told: bool) -> None:
     assert is_told(one, [said]) is told
     assert not is_told(one, [])

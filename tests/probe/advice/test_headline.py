@@ -1,4 +1,4 @@
-"""One sentence: how busy the devices were, and what took most of the rest."""
+"""The headline: how busy the devices were, and what took most of the remaining time."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ WAITING = {"input": 90.0, "launch": 9.2, "gpu": 0.8}
             run(end={"signal": 9, "worker": "worker 1"}),
             spent(WAITING),
             ["input-bound"],
-            "Worker 1 was ended by signal 9 (SIGKILL).",
+            "Worker 1 was killed by signal 9 (SIGKILL).",
         ),
         (run(members=(Member(Task("worker", 0), None),)), None, [], "1 worker; no training step was seen."),
         (Capture(process={"pid": 1}), None, [], "The program did not import TensorFlow."),
@@ -94,6 +94,14 @@ def test_advice_about_a_small_part_is_not_what_training_waits_for() -> None:
     time = spent({"python": 63.0, "input": 20.0, "launch": 17.0})
     said = headline(run(logical=("CPU:0",)), time, [advice("input-bound", 20.0)])
     assert said == "Trained on the CPU. 63.0 % of the time is Python between steps."
+
+
+def test_a_run_on_the_cpu_that_computes_most_of_the_time_waits_for_nothing() -> None:
+    mostly = spent({"launch": 80.0, "input": 11.0, "python": 9.0})
+    said = headline(run(logical=("CPU:0",)), mostly, [advice("input-bound", 8.0)])
+    assert said == "Trained on the CPU. 11.0 % of the time is the wait for input."
+    small = spent({"launch": 95.0, "python": 5.0})
+    assert headline(run(logical=("CPU:0",)), small, [advice("launch-bound", 9.0)]).endswith("to be launched.")
 
 
 @pytest.mark.parametrize("cause", CAUSES)

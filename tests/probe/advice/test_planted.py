@@ -1,4 +1,5 @@
-"""One bottleneck in a real program: the first advice names its cause, at its line; without one there is none."""
+"""With a planted bottleneck in a real program, the first advice names its cause and line; without one, there is no
+advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advice is ranked by what it gains, each piece after the ones before it."""
+"""Advice is ranked by its gain, assuming that the advice before it was followed."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def replace_seconds(one: StepTime, launch: float) -> StepTime:
 
 
 def test_the_noise_of_what_is_cured_does_not_count() -> None:
-    """Steps vary by what is traced: that is the gain, and no doubt about it."""
+    """Step times vary because of tracing: that is the gain, not noise."""
     time = spent({"trace": 50.0, "launch": 50.0}, 100)
     each = [
         StepTime(one.number, one.ended, 0.5 + cost, {"trace": cost, "launch": 0.5})

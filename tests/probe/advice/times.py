@@ -1,4 +1,4 @@
-"""Times of runs, made by hand."""
+"""Hand-written times of runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpulint.probe.advice.advise import NOTHING
-from gpulint.probe.measures.time_spent import DeviceTime, PartAt, StepTime, TimeSpent, Tracing, parts_of
+from gpulint.probe.measures.time_spent import (
+    DeviceTime,
+    PartAt,
+    PhaseTime,
+    PipelineStage,
+    StepTime,
+    TimeSpent,
+    Tracing,
+    parts_of,
+)
 
 
 def spent(
@@ -17,6 +26,8 @@ def spent(
     operations: float | None = None,
     launch_cost: float | None = None,
     tracings: Sequence[Tracing] = (),
+    phases: Sequence[PhaseTime] = (),
+    pipeline: Sequence[PipelineStage] = (),
 ) -> TimeSpent:
     """Equal steps that spend `parts` seconds in all. `busy`: the busy share of devices that the tracer saw."""
     seconds = sum(parts.values())
@@ -34,5 +45,7 @@ def spent(
         operations_per_step=operations,
         launch_cost=launch_cost,
         tracings=tuple(tracings),
+        phases=tuple(phases),
+        pipeline=tuple(pipeline),
         why_unknown="" if busy else "the device tracer did not run",
     )

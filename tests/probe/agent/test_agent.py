@@ -1,4 +1,4 @@
-"""The agent inside real programs: what it sees, and that the programs do not notice."""
+"""The agent inside real programs: what it observes, and that it does not affect them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfigur
 def probed(
     tmp_path: Path, text: str, *arguments: str, steps: int = 0, warmup: int = 1
 ) -> tuple[subprocess.CompletedProcess[str], Capture]:
-    """Run a program under the agent, in its own directory; what it printed, and the capture."""
+    """Run a program under the agent, in its own directory; return its output and the capture."""
     (tmp_path / "prog.py").write_text(text)
     capture = tmp_path / "run.jsonl"
     line = command_line(Target("prog.py", arguments=arguments), str(capture), steps, warmup, False)
@@ -46,7 +46,7 @@ def plain(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedPro
 
 
 def row_of(text: str, part: str) -> int:
-    """The row on which a text has a part."""
+    """The row of a text that contains some words."""
     return next(number for number, line in enumerate(text.split("\n"), 1) if part in line)
 
 
@@ -83,8 +83,10 @@ step(tf.ones((4, 4)))
     assert not capture.faults
 
 
-def test_graphs_are_told_from_those_of_functions_that_do_the_same_and_of_eager_operations(tmp_path: Path) -> None:
-    """TensorFlow does not say which function a graph is of."""
+def test_graphs_are_distinguished_from_those_of_functions_that_do_the_same_and_of_eager_operations(
+    tmp_path: Path,
+) -> None:
+    """TensorFlow does not report which function a graph belongs to."""
     text = (
         DEVICES
         + """
@@ -246,7 +248,7 @@ def test_a_program_that_never_imports_tensorflow_leaves_an_honest_capture(tmp_pa
 
 
 def test_records_stay_small(tmp_path: Path) -> None:
-    """They are counts: a thousand steps take no more room than ten."""
+    """Records are counts: a thousand steps need no more space than ten."""
     text = DEVICES + "x = tf.ones((4, 4))\nfor _ in range({}):\n    y = tf.matmul(x, x)\n"
     sizes = []
     for rounds in (10, 3000):

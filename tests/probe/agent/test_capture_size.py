@@ -33,5 +33,5 @@ def test_operations_of_many_lines_are_written_less_often(tmp_path: Path) -> None
     assert sum(count for ran, count in capture.executions.items() if ran.op == "Relu") == 700 * int(done.stdout)
     lines = (tmp_path / "run.jsonl").read_text().splitlines()
     records = [(json.loads(line), len(line)) for line in lines if '"kind": "ops"' in line]
-    for (record, size), (following, _) in pairwise(records[:-1]):  # the last one comes at the end
+    for (record, size), (following, _) in pairwise(records[:-1]):  # the last one is written at the end
         assert following["t"] - record["t"] >= size / RATE

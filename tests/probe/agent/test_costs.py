@@ -1,4 +1,4 @@
-"""What the probe costs is measured, said, and in no figure about the program."""
+"""The cost of the probe is measured, reported, and not included in figures about the program."""
 
 from __future__ import annotations
 

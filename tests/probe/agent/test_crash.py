@@ -1,4 +1,4 @@
-"""Programs that end without an exception: where they were."""
+"""Where programs were that end without an exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The allocators' numbers: with a TensorFlow of the tests' own, and for real on the CPU."""
+"""Figures of the allocators: with a fake TensorFlow, and for real on the CPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MIB = 1 << 20
 
 
 def fake(given: dict[str, Any]) -> Any:
-    """TensorFlow with these devices and what get_memory_info gives or raises for them."""
+    """A TensorFlow with these devices, and what `get_memory_info` returns or raises for each."""
     devices = {name if "/" in name else f"/device:{name}": info for name, info in given.items()}
 
     def answer(device: str) -> Any:
@@ -154,7 +154,7 @@ kept = [tf.random.normal([1024, 1024]) for _ in range(40)]
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """This process's, with the CPU's allocator as told."""
+    """The memory of this process, with the given CPU allocator."""
     told = {
         **os.environ,
         "CUDA_VISIBLE_DEVICES": "-1",

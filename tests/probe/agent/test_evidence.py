@@ -1,4 +1,4 @@
-"""What the agent sees beside placements: copies, waits, reads, replicas, compiled functions, the environment."""
+"""What the agent observes besides placements: copies, waits, reads, replicas, compiled functions, the environment."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_operations_have_the_dtype_of_what_they_read(tmp_path: Path) -> None:
     assert {node.dtype for node in capture.nodes if node.op == "MatMul"} == {"float64"}
 
 
-def test_functions_of_pipelines_are_told_from_those_of_the_program(tmp_path: Path) -> None:
+def test_functions_of_pipelines_are_distinguished_from_those_of_the_program(tmp_path: Path) -> None:
     text = (
         DEVICES
         + "data = tf.data.Dataset.range(4).map(lambda n: tf.matmul(tf.ones((3, 3)), tf.ones((3, 3))))\n"
@@ -277,7 +277,7 @@ train()
 """
 
 
-def test_tensors_that_outlive_their_step_are_told_from_those_that_do_not(tmp_path: Path) -> None:
+def test_tensors_that_outlive_their_step_are_distinguished_from_those_that_do_not(tmp_path: Path) -> None:
     _, capture = probed(tmp_path, KEPT)
     seen = {(one.where.row, one.op): (one.made, one.left, one.bytes) for one in capture.kept if one.where is not None}
     kept, gone = row_of(KEPT, "is kept"), row_of(KEPT, "this is not")

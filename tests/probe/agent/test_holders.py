@@ -1,4 +1,4 @@
-"""Who holds memory, by device, group and line."""
+"""What holds memory, by device, group and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of installed packages are told from the program's own, wherever they were installed to."""
+"""Files of installed packages are distinguished from the program's own, wherever they are installed."""
 
 from __future__ import annotations
 

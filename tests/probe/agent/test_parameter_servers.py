@@ -1,4 +1,4 @@
-"""A program with parameter servers, whose graphs can only be had by waiting for all of them."""
+"""A program with parameter servers, whose graphs are available only after waiting for all of them."""
 
 from __future__ import annotations
 

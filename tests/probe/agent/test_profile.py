@@ -1,4 +1,4 @@
-"""When TensorFlow's profiler is started and stopped, and what is left for the reader of its trace."""
+"""When TensorFlow's profiler is started and stopped, and what is stored for the reader of its trace."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Mark:
 
 
 class Run:
-    """A program whose steps take time, with a profiler that remembers. `seconds` has passed since its beginning."""
+    """A program whose steps take time, with a profiler that records its calls. `seconds`: the time since its start."""
 
     def __init__(self, folder: Path, first: int, steps: int, error: Exception | None = None) -> None:
         self.seconds = 0.0

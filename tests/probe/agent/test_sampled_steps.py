@@ -1,4 +1,4 @@
-"""Those who watch training steps are told of a few of them only: they must find what they would find in all."""
+"""Observers are notified of a few training steps only, and must find what they would find with all of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Tensor:
 
 
 class Records:
-    """A writer that remembers."""
+    """A writer that keeps its records."""
 
     def __init__(self) -> None:
         self.written: list[list[Any]] = []
@@ -32,7 +32,8 @@ class Records:
 
 
 def left_behind(leaves: list[bool], began: int, *, each: bool) -> list[list[Any]]:
-    """What is told of tensors that some steps leave behind, of a run that is told of each step, or when it asks."""
+    """Records of tensors that some steps leave alive, if the observer is notified of each step, or only when it
+    asks."""
     kept, held = Kept(), []
     records = Records()
     again = Again(step=0)

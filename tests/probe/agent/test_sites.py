@@ -1,4 +1,4 @@
-"""Eager operations that ran before are counted without a close look, and counted right."""
+"""Eager operations from known sites take the fast path, and are counted correctly."""
 
 from __future__ import annotations
 

@@ -156,14 +156,14 @@ def test_a_first_run_has_no_known_wait() -> None:
 
 
 class Pipelines:
-    """Stands for the iterators that a program has deleted."""
+    """In place of the iterators that a program has deleted."""
 
     ended = 0
     ended_at: tuple[str, int] | None = None
 
 
 class Cycle:
-    """Is deleted by the garbage collector alone."""
+    """Only the garbage collector deletes it."""
 
     def __init__(self, on_delete: Callable[[], None]) -> None:
         self.itself, self.on_delete = self, on_delete
@@ -175,7 +175,9 @@ class Cycle:
 
 @pytest.mark.parametrize("ends_pipeline", [False, True])
 @pytest.mark.parametrize("state", [LAUNCH, TRACE])
-def test_a_garbage_collection_is_told_from_what_it_interrupts(state: int, ends_pipeline: bool, tmp_path: Path) -> None:
+def test_a_garbage_collection_is_distinguished_from_what_it_interrupts(
+    state: int, ends_pipeline: bool, tmp_path: Path
+) -> None:
     states, pipelines = States(), Pipelines()
     garbage = Garbage(states, cast("Inputs", pipelines))
 

@@ -25,7 +25,7 @@ def told(keras: object) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("backend", ["torch", "jax", "numpy"])
-def test_another_backend_is_named_and_no_verdict_stands_without_it(backend: str) -> None:
+def test_another_backend_is_named_and_no_verdict_is_given_without_it(backend: str) -> None:
     lost = told(SimpleNamespace(config=SimpleNamespace(backend=lambda: backend)))
     assert lost == [(BACKEND, f"Keras computes with {backend}; only TensorFlow is watched")]
     assert backend in lost_for("gpu-idle", Capture(lost=lost))

@@ -1,4 +1,4 @@
-"""Captures are read whatever ended the run that wrote them."""
+"""Captures can be read, however the run that wrote them ended."""
 
 from __future__ import annotations
 
@@ -100,14 +100,14 @@ def test_lines_that_say_nothing_are_counted_or_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "hello\n", "{}\n", '{"kind": "ops", "rows": []}\n'])
-def test_what_is_no_capture_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_capture_is_refused(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
-    with pytest.raises(CaptureError, match=r"run\.jsonl: not a capture"):
+    with pytest.raises(CaptureError, match=r"run\.jsonl: not a gpulint capture"):
         read(path)
 
 
 def test_a_later_form_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CaptureError, match="later gpulint"):
+    with pytest.raises(CaptureError, match="newer gpulint"):
         read(written(tmp_path, lines([{**START, "version": 99}])))
 
 

@@ -38,7 +38,7 @@ class TestRecorder:
         recorder.write("start", version=1, directory=Path("here"))
         assert read(str(tmp_path / "run")).start["directory"] == "here"
 
-    def test_appends_unless_it_is_to_begin_anew(self, tmp_path: Path) -> None:
+    def test_appends_unless_it_is_to_start_again(self, tmp_path: Path) -> None:
         path = str(tmp_path / "run")
         for resident, fresh in ((1, True), (2, False), (3, True), (4, False)):
             recorder = Recorder(path, fresh=fresh)
@@ -68,14 +68,14 @@ class TestRecorder:
         capture = read(path)
         assert capture.torn == 0 and len(capture.resident) == 3000
 
-    def test_a_file_that_cannot_be_written_is_said_and_nothing_raised(self, tmp_path: Path) -> None:
+    def test_a_file_that_cannot_be_written_is_reported_and_nothing_raised(self, tmp_path: Path) -> None:
         recorder = Recorder(str(tmp_path / "nowhere" / "run"))
         recorder.write("host", resident=1)
         recorder.close()
         assert recorder.error == f"{tmp_path / 'nowhere' / 'run'}: No such file or directory"
 
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-    def test_a_full_disk_is_said_once(self) -> None:
+    def test_a_full_disk_is_reported_once(self) -> None:
         recorder = Recorder("/dev/full")
         for number in range(3):
             recorder.write("host", resident=number)

@@ -1,4 +1,4 @@
-"""What the checks make of a run: pairs of captures that differ in what matters."""
+"""The checks of a run, on pairs of captures that differ in one relevant point."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_variable_of_one_replica_that_another_uses_is_found_where_it_was_made(
     assert (broken.id, broken.code, broken.where) == ("variables-mirrored", "GPU201", USED)
     assert broken.evidence == (
         "other (128 bytes) only on CPU:0",
-        "replica 1 uses variables of CPU:0, 2 times",
+        "replica 1 uses variables of CPU:0 (2 ×)",
     )
 
 
@@ -153,7 +153,7 @@ def test_a_call_of_what_xla_compiles_is_work_of_its_device() -> None:
     assert said(capture)["gpu-idle"] == (Status.PASS, "")
 
 
-def test_idle_gpus_that_a_finding_explains_are_told_of_once() -> None:
+def test_idle_gpus_that_a_finding_explains_are_reported_once() -> None:
     capture = Capture(logical=("CPU:0", "GPU:0", "GPU:1"), steps=stepped(9))
     capture.nodes = Counter({Node(USED, "MatMul", "GPU:0", "GPU:0", "", part="step"): 1})
     assert "gpu-idle" not in said(capture, finding("GPU101", USED.row))
@@ -216,7 +216,7 @@ def prediction(capture: Capture, of: Finding) -> Expectation:
 
 
 def built(device: str, caller: Where = USED) -> Variable:
-    """A variable that a builder has made which was called in another line."""
+    """A variable created by a builder that was called on another line."""
     return variable(device)._replace(callers=(caller,))
 
 
@@ -259,7 +259,7 @@ def test_a_warning_that_is_confirmed_does_not_fail_the_run() -> None:
     assert (confirmed.status, confirmed.level) == (Status.WARN, Level.WARN)
 
 
-def test_a_violation_that_a_finding_predicted_is_told_once() -> None:
+def test_a_violation_that_a_finding_predicted_is_reported_once() -> None:
     call = Call(
         "tf.config.set_visible_devices",
         {},
@@ -350,18 +350,18 @@ def test_memory_of_a_gpu_that_no_step_used_says_nothing_of_growth() -> None:
             "ResourceExhaustedError: Graph execution error:\n\nOOM when allocating tensor with shape[1024,1024,100] "
             "and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n [Op:f]",
             "memory of GPU:0",
-            "400 MiB were refused, with 1 GiB in use at most before",
+            "400 MiB could not be allocated; at most 1 GiB was in use before",
         ),
         (
             "InternalError: Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to "
             "/job:localhost/replica:0/task:0/device:GPU:0 in order to run MatMul: Dst tensor is not initialized.",
             "memory of GPU:0",
-            "a tensor was refused, with 1 GiB in use at most before",
+            "an allocation failed; at most 1 GiB was in use before",
         ),
         (
             "ResourceExhaustedError: Out of memory while trying to allocate 2147483648 bytes.",
             "memory of the simulated GPUs together",
-            "2 GiB were refused",
+            "2 GiB could not be allocated",
         ),
     ],
 )
@@ -377,14 +377,14 @@ def test_a_program_that_ran_out_of_memory_fails_for_it(error: str, subject: str,
     assert bool(kept_out) is (subject == "memory of the simulated GPUs together")
 
 
-def test_allocations_that_fail_over_and_over_are_told_of() -> None:
+def test_allocations_that_fail_over_and_over_are_reported() -> None:
     line = "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.53GiB (rounded to 1641022208)requested by op"
     found = one_of(Capture(logs={"stderr": Log(messages=[line])}), "out-of-memory")
     assert (found.status, found.observed) == (Status.WARN, "1 failed, each of which TensorFlow retries for 10 s")
 
 
 def kept(size: int, where: Where = USED) -> Kept:
-    """What a line of each of eight steps has left behind."""
+    """Tensors that a line left alive in each of eight steps."""
     return Kept(where, "AddV2", "GPU:0", 8, 8, 8 * size)
 
 
@@ -403,7 +403,7 @@ def test_growth_is_told_of_the_line_that_accounts_for_most_of_it() -> None:
     )
 
 
-def test_a_warning_that_the_run_shows_to_be_an_error_is_told_once_as_one() -> None:
+def test_a_warning_that_the_run_shows_to_be_an_error_is_reported_once_as_one() -> None:
     capture = over_steps(*(GIB + step * 40 * 2**20 for step in range(40)))
     capture.steps, capture.kept = stepped(40), [kept(39 << 20)]
     predicted = finding("GPU307", USED.row, severity=Severity.WARNING)
@@ -411,16 +411,16 @@ def test_a_warning_that_the_run_shows_to_be_an_error_is_told_once_as_one() -> No
     assert [(one.id, one.status, one.level) for one in broken] == [("prediction", Status.FAIL, Level.ERROR)]
 
 
-def test_without_steps_nothing_is_said_of_growth() -> None:
+def test_without_steps_nothing_is_reported_of_growth() -> None:
     assert "mem-leak" not in said(Capture(memory=[Sample(1.0, "build", {"GPU:0": (1, 1)})], logical=("GPU:0",)))
 
 
-def test_memory_near_the_limit_is_told_of() -> None:
+def test_memory_near_the_limit_is_reported() -> None:
     assert said(over_steps(*[int(7.8 * GIB)] * 40))["mem-headroom"] == (Status.WARN, "")
     assert said(over_steps(*[5 * GIB] * 40))["mem-headroom"] == (Status.PASS, "")
 
 
-def test_other_programs_on_the_card_are_told_of() -> None:
+def test_other_programs_on_the_card_are_reported() -> None:
     card = Card(1.0, "0000:86:00.0", "Tesla K80", 8 * GIB, 5 * GIB, GIB, 4 * GIB, 90)
     assert said(Capture(cards=[card])) == {"mem-foreign": (Status.WARN, "")}
     assert said(Capture(cards=[card._replace(by_others=0)])) == {}
@@ -462,7 +462,7 @@ def test_a_program_that_grows_on_the_host_is_warned_of() -> None:
     assert "host-growth" not in said(growing)
 
 
-def test_a_leak_of_the_cpu_is_told_once() -> None:
+def test_a_leak_of_the_cpu_is_reported_once() -> None:
     capture = on_the_host(*(GIB + second * 40 * 2**20 for second in range(40)))
     capture.memory = [Sample(t, "steps", dict.fromkeys(capture.logical, (size, size))) for t, size in capture.resident]
     broken = [one for one in verify(Run(capture)) if one.status in (Status.FAIL, Status.WARN)]
@@ -472,12 +472,12 @@ def test_a_leak_of_the_cpu_is_told_once() -> None:
 @pytest.mark.parametrize(
     ("taken", "status", "part"),
     [
-        (76 * GIB, Status.PASS, "77824 MiB, 1024 MiB of it in use at most: taken beforehand"),
-        (2 * GIB, Status.PASS, "2048 MiB, 1024 MiB of it in use at most"),
-        (-1, Status.SKIP, "the driver does not say"),
+        (76 * GIB, Status.PASS, "77824 MiB, of which at most 1024 MiB was in use: reserved in advance"),
+        (2 * GIB, Status.PASS, "2048 MiB, of which at most 1024 MiB was in use"),
+        (-1, Status.SKIP, "the driver does not report"),
     ],
 )
-def test_memory_that_is_taken_beforehand_is_told_and_never_broken(taken: int, status: Status, part: str) -> None:
+def test_memory_that_is_taken_beforehand_is_reported_and_never_violated(taken: int, status: Status, part: str) -> None:
     capture = over_steps(*[GIB] * 40)
     capture.cards = [Card(3.0, "0000:86:00.0", "A100", 80 * GIB, 77 * GIB, taken, 0, 90)]
     (told,) = [one for one in verify(Run(capture)) if one.id == "mem-preallocated"]
@@ -485,7 +485,7 @@ def test_memory_that_is_taken_beforehand_is_told_and_never_broken(taken: int, st
     assert told.observed.startswith(part)
 
 
-def test_memory_on_a_card_on_which_nothing_ran_is_told_of() -> None:
+def test_memory_on_a_card_on_which_nothing_ran_is_reported() -> None:
     capture = over_steps(*[GIB] * 3)
     capture.executions = ran("MatMul", "", "CPU:0")
     capture.cards = [Card(float(t), "0000:86:00.0", "Tesla K80", 8 * GIB, GIB, GIB, 0, 0) for t in range(3)]
@@ -601,10 +601,10 @@ def test_a_variable_outside_the_scope_that_replicas_read_is_no_equal_share() -> 
         (
             Wait(100, 0.03, 0.1, 100),
             Status.INCONCLUSIVE,
-            "30% of the time, 0.3 ms for each of 100 elements: about what `next()` takes of itself, so steps are too "
+            "30% of the time, 0.3 ms for each of 100 elements: about what `next()` itself takes, so steps are too "
             "short to tell",
         ),
-        (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset was seen with 20 elements and steps"),
+        (Wait(5, 3.0, 4.0, 5), Status.INCONCLUSIVE, "no loop over a dataset had 20 elements and steps"),
     ],
 )
 def test_the_share_of_a_loop_that_waits_is_judged(wait: Wait, status: Status, observed: str) -> None:
@@ -618,7 +618,7 @@ def test_a_loop_in_which_nothing_is_trained_may_wait() -> None:
 
 
 def eager(busy: int, taken: int, name: str = "step") -> Capture:
-    """So many steps, of which some came after 40 operations each."""
+    """Steps, some of which followed 40 operations each."""
     steps = Steps(name, USED, taken, 1.0, 0.1, busy, 40 * busy)
     return Capture(steps={(name, USED): steps}, executions=ran("MatMul", "", "CPU:0"))
 
@@ -634,15 +634,17 @@ def test_steps_of_many_eager_operations_are_found() -> None:
     few.executions = Counter({Execution(USED, "MatMul", "", "CPU:0"): 300})
     assert "eager-hot-loop" not in said(few, finding("GPU508", USED.row, severity=Severity.WARNING))
     assert "eager-hot-loop" not in said(eager(0, 1))
+    reads = replace(eager(48, 50), eager=Counter({("steps", "ReadVariableOp"): 5000}), taken=Counter({"steps": 50}))
+    assert said(reads)["eager-hot-loop"] == (Status.PASS, ""), "as of `v.numpy()`"
 
 
-def test_what_is_run_between_traced_steps_is_told_from_eager_steps() -> None:
+def test_what_is_run_between_traced_steps_is_distinguished_from_eager_steps() -> None:
     assert one_of(eager(48, 50), "eager-hot-loop").fix.startswith("decorate what runs between the steps")
     assert one_of(eager(48, 50, EAGER_STEP), "eager-hot-loop").fix == "decorate the step with `tf.function`"
 
 
 @pytest.mark.parametrize("code", ["GPU506", "GPU508"])
-def test_a_confirmed_finding_about_eager_steps_is_all_that_is_said_of_them(code: str) -> None:
+def test_a_confirmed_finding_about_eager_steps_is_all_that_is_reported_of_them(code: str) -> None:
     capture = eager(48, 50, EAGER_STEP)
     capture.executions = Counter({Execution(USED, "MatMul", "", "CPU:0"): 300})
     predicted = finding(code, USED.row, severity=Severity.WARNING)
@@ -667,7 +669,7 @@ def test_what_xla_compiles_is_named_and_devices_inside_it_are_found() -> None:
     assert [(one.status, one.where) for one in found] == [(Status.WARN, USED), (Status.SKIP, MADE)]
 
 
-def test_a_strategy_on_devices_that_are_not_there_is_told_of_once() -> None:
+def test_a_strategy_on_devices_that_do_not_exist_is_reported_once() -> None:
     missing = MIRRORED._replace(devices=("GPU:0", "GPU:1"))
     capture = Capture(logical=("CPU:0",), strategies=[missing], executions=ran("MatMul", "", "CPU:0"))
     assert said(capture) == {"device-exists": (Status.FAIL, "GPU107")}
@@ -727,7 +729,7 @@ def test_what_is_not_trained_may_be_given_whole() -> None:
 
 
 @pytest.mark.parametrize(("size", "status"), [(32, Status.PASS), (2, Status.WARN), (-1, None)])
-def test_what_a_replica_gets_of_a_batch_is_told(size: int, status: Status | None) -> None:
+def test_what_a_replica_gets_of_a_batch_is_reported(size: int, status: Status | None) -> None:
     capture = spread(variable("CPU:0"), variable("CPU:1"))
     capture.batches.append(Batch(USED, size))
     found = said(capture).get("replica-batch")
@@ -758,7 +760,7 @@ def test_a_function_that_is_created_for_each_call_is_found_though_each_is_traced
     function = Function("step", USED, 40, False, "GPU:0", made=40, runs=40)
     capture = Capture(functions={("step", USED): function}, retraces=Counter({retraced("function", ""): 39}))
     assert said(capture)["retrace"] == (Status.WARN, "GPU505")
-    capture.functions["step", USED] = function._replace(runs=4000)  # as of 40 layers
+    capture.functions["step", USED] = function._replace(runs=4000)  # as for 40 layers
     assert said(capture)["retrace"] == (Status.PASS, "")
     capture.functions["step", USED] = function._replace(runs=0)
     assert said(capture)["retrace"] == (Status.PASS, "")
@@ -772,7 +774,7 @@ def test_shapes_of_batches_in_fit_are_for_the_pipeline_to_fix() -> None:
     assert "drop_remainder" in one.fix and "input_signature" not in one.fix
 
 
-def test_reads_that_a_finding_covers_are_told_of_once() -> None:
+def test_reads_that_a_finding_covers_are_reported_once() -> None:
     capture = Capture(steps=stepped(30), step_reads={Read(USED, "CPU:0"): (30, 30), Read(MADE, "CPU:0"): (3, 30)})
     assert said(capture)["host-reads"] == (Status.WARN, "GPU501")
     assert "host-reads" not in said(capture, finding("GPU501", USED.row))
@@ -793,7 +795,7 @@ def test_what_a_worker_waits_for_the_others_is_no_waiting_for_input() -> None:
     assert said(capture)["input-wait"][0] is Status.WARN
 
 
-def test_retraces_that_a_finding_is_about_are_told_of_once() -> None:
+def test_retraces_that_a_finding_is_about_are_reported_once() -> None:
     capture = Capture(functions={("step", USED): Function("step", USED, 9, False, "GPU:0", made=1)})
     assert said(capture)["retrace"] == (Status.WARN, "GPU504")
     found = said(capture, finding("GPU504", USED.row))

@@ -1,4 +1,4 @@
-"""Captures of workers, for the tests of what joins them."""
+"""Captures of workers, for tests of joining them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINE = Where("/p/train.py", 7)
 
 
 def worker(index: int, *, count: int = 2, steps: int = 40, inside: float = 0.02, between: float = 0.001) -> Capture:
-    """A worker of MultiWorkerMirroredStrategy with one GPU that came to its end."""
+    """A worker of MultiWorkerMirroredStrategy with one GPU that ended normally."""
     tasks = tuple(Task("worker", number) for number in range(count))
     return Capture(
         start={"command": ["python", "train.py"]},

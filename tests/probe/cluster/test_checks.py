@@ -1,4 +1,4 @@
-"""The checks of a cluster, on workers that differ in what matters."""
+"""The checks of a cluster, on workers that differ in one relevant point."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class TestAlike:
         assert [one.observed for one in found if one.status is Status.WARN] == [observed]
         assert [one.status for one in found].count(Status.PASS) == 2
 
-    def test_growth_that_one_worker_sets_alone_is_told_of(self) -> None:
+    def test_growth_that_one_worker_sets_alone_is_reported(self) -> None:
         (broken,) = of("growth-alike", grown(worker(0), "GPU:0"), worker(1))
         assert (broken.status, broken.observed) == (Status.WARN, "set for GPU:0 on worker 0; not set on worker 1")
         (kept,) = of("growth-alike", grown(worker(0), "GPU:0"), grown(worker(1), "GPU:0"))
@@ -123,7 +123,7 @@ class TestAlike:
 
 
 class TestBalance:
-    def test_steps_that_differ_are_told_of(self) -> None:
+    def test_steps_that_differ_are_reported(self) -> None:
         broken = of("worker-balance", worker(0, steps=100), worker(1, steps=60))[0]
         assert (broken.status, broken.observed) == (Status.WARN, "100 on worker 0; 60 on worker 1")
 
@@ -131,7 +131,7 @@ class TestBalance:
         ended = replace(worker(1, steps=60), end={"status": None, "signal": 9, "reason": "exit"})
         assert of("worker-balance", worker(0, steps=100), ended)[0].status is Status.INCONCLUSIVE
 
-    def test_batches_of_different_sizes_are_told_of(self) -> None:
+    def test_batches_of_different_sizes_are_reported(self) -> None:
         def given(capture: Capture, size: int) -> Capture:
             runs = Counter({ReplicaRun(LINE, "step", 2, False, True, True, False, size): 1})
             return replace(capture, runs=runs, steps={("step", LINE): None})  # type: ignore[dict-item]
@@ -184,7 +184,7 @@ class TestStragglers:
 
 
 class TestTogether:
-    def test_what_all_workers_say_is_told_once_and_what_one_says_with_its_name(self) -> None:
+    def test_what_all_workers_say_is_reported_once_and_what_one_says_with_its_name(self) -> None:
         every = held("copies", "copies of each step", "none", "none", where=LINE)
         alone = violated("copies", "copies of each step", "none", "3", where=LINE, evidence=("3 of them",))
         tasks = [Task("worker", index) for index in range(4)]
@@ -195,7 +195,7 @@ class TestTogether:
         ]
         assert told[1].evidence == ("3 of them",)
 
-    def test_what_workers_observe_differently_is_told_by_worker(self) -> None:
+    def test_what_workers_observe_differently_is_reported_by_worker(self) -> None:
         (told,) = merged(
             [(Task("worker", index), [held("retrace", "traces of `f`", "1", str(index // 2))]) for index in range(4)]
         )

@@ -1,4 +1,4 @@
-"""Which worker a process is, as its launcher says: environments as the launchers make them."""
+"""Which worker a process is, from the environment that its launcher sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures of workers: their devices' names, the directory of all of them, and what they are together."""
+"""Captures of workers: names of devices, the common directory, and the joined capture."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ class TestDirectory:
     def test_two_captures_of_one_worker_are_two_runs(self, tmp_path: Path) -> None:
         written(tmp_path, "capture-worker-1.jsonl", WORKER)
         written(tmp_path, "capture-node7-4711.jsonl", WORKER)
-        with pytest.raises(CaptureError, match=r"of worker 1, as .* is: keep each run in a directory of its own"):
+        with pytest.raises(CaptureError, match=r"are both of worker 1: use a separate directory for each run"):
             read_members(str(tmp_path))
 
-    def test_what_is_no_capture_is_said(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_not_a_capture_is_reported(self, tmp_path: Path) -> None:
         (tmp_path / "capture-worker-0.jsonl").write_text("hello\n")
-        with pytest.raises(CaptureError, match="not a capture of gpulint"):
+        with pytest.raises(CaptureError, match="not a gpulint capture"):
             read_members(str(tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""What several workers print, on its way to one place."""
+"""Output of several workers on one terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.probe.launch.launched import until
 
 
 class Screen:
-    """Two workers that print to one pipe, and what comes out of it."""
+    """Two workers that print to one pipe, and the combined output."""
 
     def __init__(self) -> None:
         self.out, target = os.pipe()

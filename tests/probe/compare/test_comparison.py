@@ -1,4 +1,4 @@
-"""Two runs are compared beyond their noise."""
+"""Differences between two runs count if they exceed the noise."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def measure(comparison: Comparison, name: str) -> Change:
     return next(one for one in comparison.changes if one.name == name)
 
 
-def test_a_faster_step_is_told_with_its_parts() -> None:
+def test_a_faster_step_is_reported_with_its_parts() -> None:
     before = spent({"input": 80.0, "launch": 4.0}, busy={"GPU:0": 0.01})
     after = spent({"input": 8.0, "launch": 4.0}, busy={"GPU:0": 0.3})
     found = compared(run(before, 100 << 20), run(after, 300 << 20))
@@ -103,7 +103,7 @@ def test_checks_are_followed_where_lines_moved() -> None:
     assert not compared(before, run(None, 0, check(Status.WARN, row=9), check(Status.PASS, subject="copies"))).verdicts
 
 
-def test_other_circumstances_are_said() -> None:
+def test_other_circumstances_are_reported() -> None:
     found = compared(run(None), run(None, version="2.16.1"))
     assert found.differences == ("TensorFlow: 2.21.0 before, 2.16.1 after",)
     assert headline(found) == "No steps to compare."
@@ -133,7 +133,7 @@ def test_a_run_is_the_same_as_itself(tmp_path: Path) -> None:
         (["--compare", "a", "b", "--output-format", "junit"], "--compare reports as text or json"),
         (["--fail-on-regression", "5", "a.py"], "--fail-on-regression needs --compare"),
         (["--compare", "nowhere", str(CAPTURE)], "nowhere: No such file"),
-        (["--compare", str(CAPTURE), __file__], "not a capture"),
+        (["--compare", str(CAPTURE), __file__], "not a gpulint capture"),
         (["--compare", str(CAPTURE), str(CAPTURE), "--replay", "c"], "name one program"),
     ],
 )

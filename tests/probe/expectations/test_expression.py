@@ -1,4 +1,4 @@
-"""Expressions: what can be written, what is said of what cannot, and that reading and writing agree."""
+"""Expressions: the valid ones, the errors for others, and that reading and writing agree."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_blanks_around_the_parts_do_not_matter(expression: Expression, blanks: l
 
 
 def explanation(text: str) -> str | None:
-    """What is said of a text that is no expression, None for one that is."""
+    """The error for a text, None if it is an expression."""
     try:
         parse(text)
     except ExpressionError as error:
@@ -98,21 +98,21 @@ def test_values_are_in_base_units(text: str, value: float) -> None:
         ("ops.on_gup >= 90%", "`ops.on_gup >= 90%`: there is no metric `ops.on_gup`; did you mean `ops.on_gpu`?"),
         ("memory.peek[GPU:0] < 1GiB", "there is no metric `memory.peek`; did you mean `memory.peak[DEVICE]`?"),
         ("qwertyuiop > 1", "there is no metric `qwertyuiop`; there are ops.on, ops.on_gpu"),
-        ("ops.on_gpu", "is no expectation: write METRIC OP VALUE, such as `ops.on_gpu >= 90%`"),
-        ("op.on_gpu >=", "is no expectation: write METRIC OP VALUE"),
-        ("", "is no expectation"),
+        ("ops.on_gpu", "is not an expectation: write METRIC OP VALUE, such as `ops.on_gpu >= 90%`"),
+        ("op.on_gpu >=", "is not an expectation: write METRIC OP VALUE"),
+        ("", "is not an expectation"),
         ("ops.on_gpu >= 0.9", "`ops.on_gpu` needs a unit (%), such as 90%"),
         ("memory.peak <= 2", "`memory.peak` needs a unit (B, kB"),
-        ("memory.peak <= 2 gib", "`gib` is no unit of `memory.peak`; did you mean `GiB`?"),
-        ("memory.peak <= 2 GiBs", "`GiBs` is no unit of `memory.peak`; did you mean `GiB`?"),
-        ("memory.peak <= 2 parsec", "`parsec` is no unit of `memory.peak`; there are B, kB"),
+        ("memory.peak <= 2 gib", "`gib` is not a unit of `memory.peak`; did you mean `GiB`?"),
+        ("memory.peak <= 2 GiBs", "`GiBs` is not a unit of `memory.peak`; did you mean `GiB`?"),
+        ("memory.peak <= 2 parsec", "`parsec` is not a unit of `memory.peak`; there are B, kB"),
         ("steps >= 3%", "`steps` is a number and has no unit `%`"),
-        ("steps = 3", "`=` is no comparison; write `==`"),
-        ("steps =< 3", "`=<` is no comparison; there are >= <= > < == !="),
+        ("steps = 3", "`=` is not a comparison; write `==`"),
+        ("steps =< 3", "`=<` is not a comparison; there are >= <= > < == !="),
         ("ops.on >= 3%", "`ops.on` needs a device: `ops.on[GPU:0]`"),
         ("ops.on[] >= 3%", "`ops.on` needs a device: `ops.on[GPU:0]`"),
         ("traces <= 3", "`traces` needs a function: `traces[train_step]`"),
-        ("ops.on[quick] >= 3%", "`quick` is no device; write `GPU`, `GPU:0` or `CPU`"),
+        ("ops.on[quick] >= 3%", "`quick` is not a device; write `GPU`, `GPU:0` or `CPU`"),
         ("steps[GPU] >= 3", "`steps` has no brackets"),
     ],
 )
@@ -145,7 +145,7 @@ def test_measured_values_are_shown_as_people_read_them(kind: str, value: float, 
     assert shown(kind, value) == text  # type: ignore[arg-type]
 
 
-def test_one_side_of_a_metric_is_told_from_the_other() -> None:
+def test_one_side_of_a_metric_is_distinguished_from_the_other() -> None:
     assert parse("steps >= 3").bound == parse("steps > 9").bound == "lower"
     assert parse("steps <= 3").bound == "upper"
     assert parse("steps == 3").bound == parse("steps != 3").bound == "value"

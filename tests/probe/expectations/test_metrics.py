@@ -1,4 +1,4 @@
-"""What each metric measures, and what it does not say without evidence."""
+"""What each metric measures, and that it is unknown without evidence."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_share_of_operations_leaves_bookkeeping_out() -> None:
     assert value(capture, "ops.on_cpu") == 0.25
     found = measured(capture, "ops.on_gpu")
     assert isinstance(found, Measured)
-    assert found.evidence == ("3 of 4 there", "AddV2 on CPU:0, 1 times")
+    assert found.evidence == ("3 of 4 there", "1 × AddV2 on CPU:0")
 
 
 def test_what_has_no_kernel_for_a_gpu_is_not_missed_there() -> None:
@@ -97,7 +97,7 @@ def test_a_function_whose_graph_was_not_seen_leaves_the_share_open() -> None:
     capture = ran(MatMul_on_GPU_0=3)
     capture.functions["f", HERE] = Function("f", HERE, 1, False, "GPU:0", graph=False)
     for subject in ("ops.on_gpu", "copies.in_graphs", "devices.gpu.idle"):
-        assert reason(capture, subject) == "no graph was seen of `f`"
+        assert reason(capture, subject) == "no graph was recorded for `f`"
 
 
 def test_the_placement_log_serves_where_there_is_nothing_else() -> None:
@@ -126,7 +126,7 @@ def test_peaks_are_those_of_the_devices_that_are_meant() -> None:
     assert value(capture, "memory.peak[GPU]") == 7
     assert value(capture, "memory.peak") == 90
     assert value(capture, "memory.host.peak") == 30
-    assert reason(capture, "memory.peak[GPU:7]") == "no memory is known of GPU:7"
+    assert reason(capture, "memory.peak[GPU:7]") == "memory is unknown for GPU:7"
     assert "oneDNN" in reason(Capture(memory=[Sample(1.0, "build", {"CPU:0": (0, 0)})]), "memory.peak")
 
 
@@ -135,7 +135,7 @@ def test_traces_are_those_of_a_function_or_the_most_of_any() -> None:
     capture = Capture(functions=functions)
     assert value(capture, "traces[f]") == 2
     assert value(capture, "traces.max") == 9
-    assert reason(capture, "traces[h]") == "no function `h` was run, but `f`, `g`"
+    assert reason(capture, "traces[h]") == "`h` was not run; these were: `f`, `g`"
 
 
 def test_copies_in_graphs_are_counted() -> None:
@@ -157,7 +157,7 @@ def test_copies_of_a_step_are_those_of_one_trace() -> None:
     capture.steps["step", HERE] = Steps("step", HERE, 100, 1.0, 0.1)
     assert measured(capture, "copies.per_step") == Measured(3, ("6 from GPU:0 to CPU:0",))
     capture.functions["step", HERE] = capture.functions["step", HERE]._replace(graph=False)
-    assert reason(capture, "copies.per_step") == "no graph was seen of `step`"
+    assert reason(capture, "copies.per_step") == "no graph was recorded for `step`"
     capture.steps = {(EAGER_STEP, HERE): Steps(EAGER_STEP, HERE, 100, 1.0, 0.1)}
     assert "eagerly" in reason(capture, "copies.per_step")
 
@@ -188,10 +188,10 @@ def test_without_a_strategy_there_is_one_replica() -> None:
 
 def test_where_the_watching_began_late_what_may_have_been_missed_is_unknown() -> None:
     capture = ran(MatMul_on_GPU_0=1)
-    capture.lost.append(("what ran before", "TensorFlow was in use when the watching began"))
+    capture.lost.append(("what ran before", "TensorFlow was already in use when watching began"))
     capture.functions["f", HERE] = Function("f", HERE, 1, True, "GPU:0", graph=False)
-    assert "before the watching began" in reason(capture, "replicas")
-    assert "before the watching began" in reason(capture, "steps")
+    assert "before watching began" in reason(capture, "replicas")
+    assert "before watching began" in reason(capture, "steps")
 
 
 def test_devices_are_counted_and_idle_ones_found() -> None:

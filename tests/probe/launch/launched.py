@@ -1,4 +1,4 @@
-"""Programs for the tests of launching, run in a process of their own whose streams and signals the tests have."""
+"""Programs for tests of launching, each in a separate process whose streams and signals the test controls."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Launched:
         )
 
     def finish(self, given: bytes | None = None) -> tuple[bytes, bytes]:
-        """What came out in all."""
+        """The whole output."""
         try:
             return self.process.communicate(given, timeout=60)
         finally:
@@ -62,7 +62,7 @@ class Launched:
 
     @property
     def ended(self) -> dict[str, Any]:
-        """How it ended, as `run` said."""
+        """How it ended, as returned by `run`."""
         ended: dict[str, Any] = json.loads(Path(f"{self.capture_path}.ended").read_text())
         return ended
 
@@ -80,7 +80,7 @@ def until(condition: Callable[[], Any], seconds: float = 30.0) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process runs; one that has ended and waits for its parent does not."""
+    """Whether a process runs; a zombie does not."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"

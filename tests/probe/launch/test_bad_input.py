@@ -1,4 +1,4 @@
-"""Programs that do what programs should not: under `gpulint probe` they behave as without, and the report is honest."""
+"""Misbehaving programs behave under `gpulint probe` as without it, and the report says what is missing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def work():
 LOGGED = re.compile(
     r"(WARNING: All log messages before absl::|[IWE]0000 00:00:|\d{4}-\d\d-\d\d ).*\n|To enable the .*\n"
 )
-"""What TensorFlow logs, with the time."""
+"""A log line of TensorFlow, with its time."""
 
 PROGRAMS = {
     "initialises TensorFlow in a thread": (
@@ -75,7 +75,7 @@ def run(tmp_path: Path, *command: str, **more: str) -> subprocess.CompletedProce
 def both(
     tmp_path: Path, text: str, **more: str
 ) -> tuple[subprocess.CompletedProcess[str], subprocess.CompletedProcess[str], dict[str, Any]]:
-    """A program without the probe and under it, and the report."""
+    """A program without the probe and under it, with the report."""
     (tmp_path / "a.py").write_text(text)
     alone = run(tmp_path, "a.py", **more)
     options = ("--isolated", "--output-format", "json", "-o", "report.json")
@@ -84,7 +84,8 @@ def both(
 
 
 def lost(report: dict[str, Any]) -> list[str]:
-    """The evidence that the report says is missing because of the program; old TensorFlows lack some for all."""
+    """The evidence that the report lacks because of the program; old TensorFlow releases lack some for every
+    program."""
     return [one["evidence"] for one in report["environment"]["lost"] if not one["evidence"].startswith("waits for")]
 
 
@@ -164,7 +165,7 @@ def test_a_program_that_replaces_itself_is_not_said_to_have_no_tensorflow(tmp_pa
 
 
 @pytest.mark.parametrize("caught", [False, True])
-def test_a_tensorflow_that_cannot_be_imported_is_told_of_with_its_error(caught: bool, tmp_path: Path) -> None:
+def test_a_tensorflow_that_cannot_be_imported_is_reported_with_its_error(caught: bool, tmp_path: Path) -> None:
     (tmp_path / "broken" / "tensorflow").mkdir(parents=True)
     error = "libcudart.so.12: cannot open shared object file"
     (tmp_path / "broken" / "tensorflow" / "__init__.py").write_text(f"raise ImportError({error!r})\n")

@@ -1,4 +1,4 @@
-"""Programs that hang, and those that only look like it."""
+"""Programs that hang, and programs that only seem to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gpulint.probe.launch.hang_watch import HangWatch
 
 
 def hangs_after(watch: HangWatch, *, spent: float = 0.0, until: int = 1000, blocked: bool = False) -> int | None:
-    """The second at which a program is said to hang that spends so much processor time in each."""
+    """The second at which a program that uses this much processor time per second is reported to hang."""
     return next((now for now in range(1, until) if watch.look(now, (1, 2), spent, blocked=blocked)), None)
 
 

@@ -1,4 +1,4 @@
-"""Launching a program: it runs as it would without us, and what it did is in the capture."""
+"""A launched program runs as it would without gpulint, and the capture has what it did."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RAN = (
 
 
 def turning_the_log_on(folder: Path) -> str:
-    """Code that stands for the agent's, which records that it turned the placement log on."""
+    """Code in place of the agent, which records that it turned the placement log on."""
     record = json.dumps({"kind": "logging", "t": 0, "instead_of": ["operations"]})
     return f"open({str(folder / 'run.jsonl')!r}, 'a').write({record!r} + chr(10))"
 
@@ -151,7 +151,7 @@ class TestOutput:
         """
         launched = Launched(tmp_path, source, options={"command": [sys.executable, "-u", str(tmp_path / "program.py")]})
         output = launched.finish()[0].decode()
-        # The first line may reach us only after the program has asked.
+        # The first line may arrive only after the program has asked.
         assert output in ((PLACED * 3 + "end", PLACED * 4 + "end") if shown else ("end",))
         assert launched.capture.logs["stdout"].placements == 4
 
@@ -320,7 +320,7 @@ class TestEnd:
         launched.finish()
         assert (launched.ended["status"], launched.ended["reason"]) == (0, "exit")
 
-    def test_a_full_device_is_told_of_once(self, tmp_path: Path) -> None:
+    def test_a_full_device_is_reported_once(self, tmp_path: Path) -> None:
         line = (
             "W0000 00:00:1795691774.667838   14788 bfc_allocator.cc:502] Allocator (GPU_0_bfc) ran out of memory try"
             "ing to allocate 1.53GiB (rounded to 1641022208)requested by op \n"
@@ -339,7 +339,7 @@ class TestEnd:
             "program may look hung."
         ]
 
-    def test_silence_is_told_of_and_the_program_goes_on(self, tmp_path: Path) -> None:
+    def test_silence_is_reported_and_the_program_goes_on(self, tmp_path: Path) -> None:
         source = """if True:
             import faulthandler, signal, time
             stacks = open("run.jsonl.stacks", "w")
@@ -420,7 +420,7 @@ class TestSurroundings:
                 [worker.join() for worker in workers]
                 print("done", os.getcwd())
         """
-        # The capture's path is not absolute: it means where we are, not where the program goes.
+        # The capture's path is relative to our working directory, not to the one that the program changes to.
         launched = Launched(tmp_path, source, options={"capture_path": "run.jsonl"}, cwd=tmp_path)
         lines = launched.finish()[0].splitlines()
         assert sorted(lines[:3]) == [b"work 0", b"work 1", b"work 2"] and lines[3] == b"done /"
@@ -501,7 +501,7 @@ class TestSignals:
 
 
 class Screen:
-    """A terminal that a test looks at: what was shown on it so far."""
+    """A terminal whose content a test reads."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self.outer, self.inner = pty.openpty()
@@ -539,9 +539,9 @@ def screen() -> Screen:
 
 
 def controlling() -> None:
-    """Makes standard input the terminal that keys come from."""
+    """Make the terminal that receives keys the standard input."""
     os.setsid()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background of a script ignores it
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job of a script ignores it
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 

@@ -77,7 +77,7 @@ def test_the_output_is_that_of_the_program_alone(tmp_path: Path, source: str) ->
     assert {evidence for evidence, _ in launched.capture.lost} <= {"sessions"}
 
 
-def test_the_log_stands_in_for_operations_and_is_held_back(tmp_path: Path) -> None:
+def test_the_log_replaces_operations_and_is_held_back(tmp_path: Path) -> None:
     (tmp_path / "blind.py").write_text(BLIND)
     program = str(tmp_path / "program.py")
     arguments = command_line(Target(program), str(tmp_path / "run.jsonl"), 0, 3, False)[3:]

@@ -1,4 +1,4 @@
-"""What is said of a program before it is run."""
+"""Warnings before a program runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def said(tmp_path: Path, text: str, gpus: int) -> list[str]:
         ("", 0, None),
     ],
 )
-def test_a_strategy_that_names_gpus_which_are_not_there_is_told_of(
+def test_a_strategy_that_names_gpus_which_do_not_exist_is_reported(
     devices: str, gpus: int, named: str | None, tmp_path: Path
 ) -> None:
     lines = said(tmp_path, TWO.format(devices), gpus)
@@ -72,6 +72,6 @@ def test_cards_that_are_hidden_do_not_count(
     assert gpus_here(None, environment) == 0
 
 
-def test_gpus_of_other_makers_are_not_counted_and_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_of_other_makers_are_not_counted_and_nothing_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.path.exists", lambda path: path == "/dev/kfd")
     assert gpus_here(None, {}) is None

@@ -1,4 +1,4 @@
-"""The progress line, what it knows, and the terminal that it shares with the program."""
+"""The progress line, its content, and the terminal that it shares with the program."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TestTail:
         tail.look()
         tail.look()
         assert (tail.steps, tail.operations, tail.devices, tail.resident) == (8, 10, {"GPU:0": 100}, 300)
-        assert tail.events == 4  # the two that come by the clock do not count
+        assert tail.events == 4  # the two records written at intervals do not count
 
     def test_lines_that_are_not_whole_are_read_later(self, tmp_path: Path) -> None:
         path = tmp_path / "run"
@@ -99,7 +99,7 @@ class TestDescription:
 
 @pytest.fixture
 def terminal() -> Iterator[tuple[int, Callable[[], bytes]]]:
-    """A descriptor of a terminal, and what was shown on it since it was asked for last."""
+    """A descriptor of a terminal, and a function that returns what was shown since its last call."""
     outer, inner = pty.openpty()
 
     def shown() -> bytes:

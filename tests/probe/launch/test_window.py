@@ -1,4 +1,4 @@
-"""From the trace that a program left to the record in its capture."""
+"""From a program's trace to the record in its capture."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ def test_a_trace_that_is_wanted_is_moved(tmp_path: Path) -> None:
         (traced, {"began": 0.0}, "window.json: KeyError: 'ended'"),
     ],
 )
-def test_what_cannot_be_read_is_said_once(content: Any, window: dict[str, Any], reason: str, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported_once(
+    content: Any, window: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
     left = Left(tmp_path, content() if callable(content) else content, window)
     left.recorded()
     capture = read(str(left.path))

@@ -1,4 +1,4 @@
-"""Cards as NVML sees them, with an NVML of the tests' own: nothing here needs a card."""
+"""Cards as NVML reports them, with a fake NVML: no test needs a card."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FakeCard:
 
 
 class FakeNvml:
-    """Answers as pynvml does. `fails` of a card names the functions that raise for it."""
+    """A fake pynvml. `fails` of a card names the functions that raise for it."""
 
     NVMLError = NVMLError
 

@@ -1,4 +1,4 @@
-"""Curves, sizes and headers: what the reports have in common."""
+"""Curves, sizes and headers, which all reports share."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_coloured_rows_have_the_text_of_the_source(text: str) -> None:
 
 
 class Parsed(HTMLParser):
-    """What a browser makes of a page, in short."""
+    """The text of a page, roughly as a browser shows it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Who held a device's memory at its peak."""
+"""What held a device's memory at its peak."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The detectors of memory: leaks, balance, headroom, preallocation, memory held for nothing, other programs."""
+"""Memory detectors: leaks, balance, headroom, preallocation, memory held by idle devices, other programs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def variable(name: str, device: str, size: int = 4) -> Variable:
 
 
 class TestLeaks:
-    def test_a_leak_is_told_with_its_numbers(self) -> None:
+    def test_a_leak_is_reported_with_its_numbers(self) -> None:
         (growth,) = leaks(steps(*range(0, 100 * MIB, MIB)), {"GPU:0": GIB}, steps=198)
         assert growth.verdict == "fail" and growth.steady
         assert (growth.growth, growth.per_second, growth.per_step) == (99 * MIB, MIB, MIB / 2)
@@ -63,7 +63,7 @@ class TestLeaks:
         assert growth.reason == f"{count} samples after warm-up, {NEEDED} are needed"
         assert (growth.growth, growth.full_after, growth.steady) == (0.0, None, False)
 
-    def test_a_clock_that_stands_decides_nothing(self) -> None:
+    def test_a_stopped_clock_decides_nothing(self) -> None:
         samples = [sample._replace(t=1.0) for sample in steps(*range(NEEDED))]
         (growth,) = leaks(samples, {"GPU:0": 10})
         assert (growth.verdict, growth.reason) == ("inconclusive", "all samples are of the same moment")
@@ -126,7 +126,7 @@ class TestBalance:
 
     def test_a_device_without_numbers_decides_nothing(self) -> None:
         found = balance(BOTH, at_peak(GPU_0=5))
-        assert found is not None and found.reason == "no memory is known of GPU:1"
+        assert found is not None and found.reason == "memory is unknown for GPU:1"
         nothing = balance(BOTH, [])
         assert nothing is not None and nothing.verdict == "inconclusive" and nothing.ratio is None
 
@@ -236,7 +236,7 @@ class TestCards:
             unknown = held("GPU:1", ran, [], cards)
             assert unknown is not None and unknown.verdict == "inconclusive"
         blind = held("GPU:1", {}, [], [card(ours=GIB)])
-        assert blind is not None and blind.reason == "no operation was seen anywhere"
+        assert blind is not None and blind.reason == "no operation was observed"
 
     def test_other_programs(self) -> None:
         rows = [card(others=MIB), card(others=301 * MIB), card(others=300 * MIB, bus="0000:af:00.0")]
@@ -307,7 +307,7 @@ cards = st.lists(
 
 @given(samples, cards)
 def test_any_samples_get_an_answer(samples: list[Sample], cards: list[Card]) -> None:
-    """Nothing is raised, and what is inconclusive has a reason, nothing else has."""
+    """Nothing raises, and exactly the inconclusive results have a reason."""
     devices = ("CPU:0", "GPU:0", "GPU:1")
     found = [
         *leaks(samples, {"GPU:0": 2**40}),

@@ -1,4 +1,4 @@
-"""How large a batch fits into the memory that was too small."""
+"""The largest batch that fits into the memory that was too small."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_what_grows_with_the_batch_must_fit_beside_what_does_not(
     assert largest_batch(failed(batch, size * MIB, **seen), held(**holders)) == known
 
 
-def test_nothing_is_said_where_something_is_unknown() -> None:
+def test_nothing_is_reported_where_something_is_unknown() -> None:
     assert largest_batch(failed(64, 400 * MIB, limits={}), held(weights=100)) is None
     assert largest_batch(failed(64, 400 * MIB), []) is None
     assert largest_batch(failed(64, 400 * MIB, data=Counter()), held(weights=100)) is None

@@ -1,4 +1,4 @@
-"""Which lines a program that failed had reached, by what was observed and where it ended."""
+"""Which lines a failed program had reached, from the observations and the place where it ended."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def has(capture: Capture, row: int) -> bool:
     [
         ("    y = x @ x", True),
         ("    return z @ z", False),
-        ("        return x @ x", True),  # of a function that went on to its end
+        ("        return x @ x", True),  # of a function that completed
         ("    return x @ x", False),
         ("first = tf.ones(3)", True),
         ("train(first)", True),
@@ -69,7 +69,7 @@ def test_of_a_program_that_was_killed_it_is_where_it_was_seen_last() -> None:
     position = ((Where(PATH, 18), "<module>"), (Where(PATH, 5), "train"))
     for capture in (ended(stack=stack), ended(position=position)):
         assert [has(capture, row) for row in (4, 6, 19)] == [True, False, False]
-    assert has(ended(), 19)  # nobody knows
+    assert has(ended(), 19)  # unknown
 
 
 def test_a_module_that_was_imported_was_reached() -> None:

@@ -1,4 +1,4 @@
-"""Where the time of the steps went: real programs with a planted cost, and what is computed from records."""
+"""Where the time of the steps went: real programs with a planted cost, and figures computed from records."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_parts_are_the_states_up_to_the_last_step() -> None:
     assert spent(capture) == {"input": 1.0, "launch": 1.0, "python": 0.75}
     time = time_spent(capture)
     assert time is not None
-    assert (time.seconds, time.steps) == (2.75, 4)  # without what gpulint did
+    assert (time.seconds, time.steps) == (2.75, 4)  # without gpulint's own time
 
 
 def test_waits_inside_functions_are_taken_from_launch_and_no_more_than_there_is() -> None:
@@ -135,7 +135,7 @@ def test_tracings_are_listed_longest_first() -> None:
     ]
 
 
-def test_without_steps_nothing_is_said() -> None:
+def test_without_steps_nothing_is_reported() -> None:
     assert time_spent(Capture()) is None
     assert time_spent(Capture(members=(Member(Task("worker", 0), None),))) is None
 

@@ -1,4 +1,4 @@
-"""The trend of curves that are known, and silence where nothing is lost for good."""
+"""The trend of known curves; curves without a leak are not reported."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def stairs(chance: random.Random, count: int) -> list[float]:
 
 
 def sawtooth(chance: random.Random, count: int) -> list[float]:
-    """What fills is emptied, twice at least and never as often as samples are taken."""
+    """A buffer that is filled and emptied at least twice, but less often than samples are taken."""
     period, phase = count / chance.uniform(2, count / 3), chance.random()
     height, noise = chance.uniform(0.05, 0.6), chance.choice([0, 0.001, 0.02])
     return [0.1 + height * ((x / period + phase) % 1) + chance.gauss(0, noise) for x in range(count)]
@@ -108,7 +108,7 @@ def wave(chance: random.Random, count: int) -> list[float]:
 
 
 def noise(chance: random.Random, count: int) -> list[float]:
-    """Samples at any moment of a step: between what stays and the peak."""
+    """Samples at any moment of a step, between the permanent memory and the peak."""
     height = chance.uniform(0.01, 0.5)
     draw = chance.choice(
         [
@@ -122,14 +122,14 @@ def noise(chance: random.Random, count: int) -> list[float]:
 
 
 def warm_up(chance: random.Random, count: int) -> list[float]:
-    """Growth that comes to its end."""
+    """Growth that stops."""
     time, height = count * chance.uniform(0.01, 0.3), chance.uniform(0.05, 0.6)
     noise = chance.choice([0, 0.001, 0.02])
     return [0.2 + height * (1 - math.exp(-x / time)) + chance.gauss(0, noise) for x in range(count)]
 
 
 def wandering(chance: random.Random, count: int) -> list[float]:
-    """Noise that remembers: a cache that fills and empties."""
+    """Correlated noise: a cache that fills and empties."""
     memory, level, values = chance.uniform(0.3, 0.9), 0.0, []
     for _ in range(count):
         level = memory * level + chance.gauss(0, 0.05)
@@ -144,7 +144,7 @@ def leak(chance: random.Random, count: int) -> list[float]:
 
 
 def leak_by_epoch(chance: random.Random, count: int) -> list[float]:
-    """Something is kept every so often."""
+    """An occasional leak."""
     growth, times = chance.uniform(0.08, 0.6), chance.randint(12, 20)
     return [0.1 + growth * int(times * x / count) / times for x in range(count)]
 
@@ -166,7 +166,7 @@ class TestCurves:
         assert missed == []
 
     def test_a_leak_below_the_height_of_a_step_is_found(self) -> None:
-        """Samples at any moment of a step, with activations up to half of what leaks in the time."""
+        """Samples at any moment of a step, with activations of up to half of the total leak."""
         chance = random.Random(7)
         missed = 0
         for _ in range(100):

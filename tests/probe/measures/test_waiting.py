@@ -1,4 +1,4 @@
-"""Waits of loops over datasets, from the states of the training thread."""
+"""Waiting in loops over datasets, from the states of the training thread."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_without_a_device_tracer_there_are_waits_but_no_parts_of_devices() -> No
     assert part.seconds == pytest.approx({"launch": 8.0, "input": 2.0, "python": 5.0})
 
 
-def test_of_a_loop_in_a_function_the_traced_part_is_told() -> None:
+def test_of_a_loop_in_a_function_the_traced_part_is_reported() -> None:
     launch = StateTime("launch", 1.0, 0.0, 0.0, 0.0, 0.9)
     seen = replace(window(WHOLE._replace(gpu=0.0), launch, devices=(), steps=0), host={"input": (37, 0.9)})
     time = training_time(Capture(window=seen, loops=[Loop(HERE, "epoch")]))

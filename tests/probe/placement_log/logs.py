@@ -15,7 +15,7 @@ RECORDINGS = {path.name.removesuffix(".log"): path.read_bytes() for path in sort
 
 
 class Outcome(NamedTuple):
-    """All that a parser gave for a stream."""
+    """Everything that the parser returned for a stream."""
 
     records: list[Record]
     text: bytes
@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
 
 
 def parse(*chunks: bytes) -> Outcome:
-    """Parses a stream to its end; what is passed on must be what is outside of the spans, in order."""
+    """Parse a stream to its end; the text passed on must be the text outside the spans, in order."""
     parser = PlacementLogParser()
     parsed = [parser.feed(chunk) for chunk in chunks] + [parser.close()]
     text = b"".join(part.text for part in parsed)
@@ -38,6 +38,6 @@ def parse(*chunks: bytes) -> Outcome:
 
 
 def pieces(stream: bytes, cuts: Iterable[int]) -> list[bytes]:
-    """A stream cut at some offsets."""
+    """A stream, cut at these offsets."""
     places = sorted({0, len(stream), *(min(cut, len(stream)) for cut in cuts)})
     return [stream[first:behind] for first, behind in itertools.pairwise(places)]

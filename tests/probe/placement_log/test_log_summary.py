@@ -1,4 +1,4 @@
-"""Placement logs summed up by stream, also where both streams are one."""
+"""Summaries of placement logs by stream, also if both streams are the same."""
 
 from __future__ import annotations
 

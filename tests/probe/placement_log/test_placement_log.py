@@ -1,4 +1,4 @@
-"""The placement log parser: every form of line, torn lines, and what must hold for any stream."""
+"""The placement log parser: every form of line, torn lines, and invariants for any stream."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ def test_only_what_can_become_placement_log_is_held_back() -> None:
     assert parser.feed(b"2026-11").text == b""
     assert parser.pending == b"2026-11"
     assert parser.feed(b" is a date").text == b"2026-11 is a "
-    assert parser.pending == b"date"  # to which a node may come
+    assert parser.pending == b"date"  # that a node may be placed on
     assert parser.feed(b"\nLoading").text == b"date\n"
     assert parser.pending == b"Loading"
     assert parser.feed(b" data").text == b"Loading "
@@ -353,7 +353,7 @@ def test_a_pause_within_a_known_name_is_none() -> None:
 
 
 def test_recordings_are_understood_to_the_last_line() -> None:
-    """Nothing that looks like placement is left in what is passed on, but what is torn."""
+    """Only torn lines of placement log are left in the text passed on."""
     for name, log in RECORDINGS.items():
         outcome = parse(log)
         left = re.findall(rb"Executing op|\): ?/job:", outcome.text)
@@ -423,7 +423,7 @@ def test_a_cut_anywhere_makes_up_nothing(name: str) -> None:
 
 
 def tearing(text: bytes) -> bool:
-    """Whether a text cannot be mistaken for a part of a line, wherever it stands."""
+    """Whether a text cannot be mistaken for part of a line in any position."""
     last = re.split(rb"[\r\n]", text)[-1]
     return (
         re.match(rb"[\r\n\x1b]|\d+(?:\x1b\[[\d;]*[A-Za-z])*\r?\n", text) is None

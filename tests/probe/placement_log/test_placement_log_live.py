@@ -1,4 +1,4 @@
-"""The placement log parser on what the installed TensorFlow prints, against what it says about its tensors itself."""
+"""The placement log parser on the log of the installed TensorFlow, compared with the devices of its tensors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ print(json.dumps(truth))
 
 @pytest.fixture(scope="module")
 def streams() -> tuple[Outcome, Outcome]:
-    """What a real run prints on standard output and standard error."""
+    """Standard output and standard error of a real run."""
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "0"}
     environment.pop("PYTHONUNBUFFERED", None)  # with it C stdio tears no lines
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Placements counted."""
+"""Counts of placements."""
 
 from __future__ import annotations
 

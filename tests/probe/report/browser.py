@@ -1,4 +1,4 @@
-"""A page in a real browser, with all that went wrong in it."""
+"""A page in a real browser, with everything that went wrong in it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _OPTIONS = (
 
 @dataclass
 class Opened:
-    """A page that was opened. `complaints` are its console messages, errors and dialogs; `requests` what it asked for
-    beside itself."""
+    """An open page. `complaints`: its console messages, errors and dialogs; `requests`: what it loaded besides
+    itself."""
 
     page: Any
     complaints: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Opened:
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """A headless Chromium. Skips the test where this machine has none."""
+    """A headless Chromium. Skips the test if this machine has none."""
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
         found = next(filter(None, map(shutil.which, _NAMES)), driver.chromium.executable_path)
@@ -48,7 +48,7 @@ def chromium() -> Iterator[Any]:
 
 @contextmanager
 def opened(browser: Any, path: Path, *, width: int = 1280, **options: Any) -> Iterator[Opened]:
-    """A file in a window of its own."""
+    """A file in a new window."""
     context = browser.new_context(viewport={"width": width, "height": 800}, **options)
     page = context.new_page()
     seen = Opened(page)

@@ -1,4 +1,4 @@
-"""What a report says of a program that failed: the error, the program's own frames, and what the error means."""
+"""The report of a failed program: the error, the program's own frames, and what the error means."""
 
 from __future__ import annotations
 
@@ -56,6 +56,10 @@ def test_the_headline_of_an_error_in_a_graph_is_what_happened() -> None:
     told = "ResourceExhaustedError: OOM when allocating tensor with shape[20000,20000] and type float on "
     assert headline(IN_A_GRAPH).startswith(told)
     assert headline("ValueError: no") == "ValueError: no"
+    several = (
+        "InvalidArgumentError: Graph execution error:\n\n5 root error(s) found.\n  (0) INVALID_ARGUMENT:  no value\n"
+    )
+    assert headline(several) == "InvalidArgumentError: no value"
     assert headline("SystemExit: 3") == "SystemExit: 3"
 
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: it shows what is there, runs nothing of it, and asks nobody for anything."""
+"""The page in a real browser: it shows hostile texts without running them, and loads nothing."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def browser() -> Iterator[Any]:
 
 
 def report(path: str, hostile: str = HOSTILE) -> RunReport:
-    """A run on two cards, whose every text is `hostile`."""
+    """A run on two cards in which every text is `hostile`."""
     places = [Where(path, row) for row in (1, 2, 3, 4, len(SOURCE))]
     gpus = ("GPU:0", "GPU:1")
     samples = [
@@ -142,7 +142,7 @@ def report(path: str, hostile: str = HOSTILE) -> RunReport:
 
 
 def spent(places: list[Where], hostile: str) -> TimeSpent:
-    """300 steps of 100 ms, nine tenths of which they waited for input; the slowest is step 149."""
+    """300 steps of 100 ms, of which 90 ms are waiting for input; the slowest is step 149."""
     lasts = [0.2 if number == 148 else 0.1 for number in range(300)]
     ends = list(accumulate(lasts, initial=1000.0))[1:]
     each = tuple(
@@ -275,7 +275,7 @@ def test_sections_are_tabs(browser: Any, hostile_page: Path) -> None:
         assert seen.complaints == []
 
 
-def test_without_javascript_everything_stands_below_each_other(browser: Any, hostile_page: Path) -> None:
+def test_without_javascript_everything_is_shown_in_sequence(browser: Any, hostile_page: Path) -> None:
     with opened(browser, hostile_page, java_script_enabled=False) as seen:
         assert visible_sections(seen) == SECTIONS
         row = seen.page.locator("#file0-row4")
@@ -317,7 +317,7 @@ def test_nothing_is_wider_than_the_window(browser: Any, hostile_page: Path, widt
 
 
 def contrast(seen: Opened, selector: str) -> float:
-    """The contrast of an element's text on what is behind it, as WCAG 2 defines it."""
+    """The contrast between an element's text and its background, as WCAG 2 defines it."""
     ratio: float = seen.page.evaluate(
         """(selector) => {
             const drawn = document.createElement("canvas").getContext("2d", { willReadFrequently: true });

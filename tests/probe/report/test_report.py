@@ -1,4 +1,4 @@
-"""Every form of the report says what was seen, whatever the names in it."""
+"""Every format reports what was observed, whatever the names in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report is written whole, or what was there stays."""
+"""A report is written completely, or the old file is kept."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_pipe_is_written_to() -> None:
     assert done.stdout == "text"
 
 
-def test_what_cannot_be_written_is_said_before_and_stays(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported_before_and_stays(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
     for path in (tmp_path, tmp_path / "none" / "a.html", tmp_path / "file" / "a.html"):
         with pytest.raises(OSError):

@@ -1,4 +1,4 @@
-"""The rows that ran, and what is to be minded about them."""
+"""The source rows that ran, with notes on their reliability."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_rows_that_ran_are_shown_whatever_became_of_the_file(script: Path) -
     assert (changed.rows, changed.note) == (("old = 1",), "These rows ran; the file has changed since.")
     script.unlink()
     gone = source_file(str(script), capture)
-    assert (gone.rows, gone.note) == (("old = 1",), "These rows ran; the file is not there any more.")
+    assert (gone.rows, gone.note) == (("old = 1",), "These rows ran; the file no longer exists.")
 
 
 def test_a_file_that_was_edited_as_it_ran_is_doubted(script: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_text_that_was_too_long_to_keep_is_known_by_its_digest(script: Path) -
 def test_a_capture_without_the_text_says_so(script: Path, began: float, part: str) -> None:
     capture = Capture(process={"t": began} if began else {})
     assert source_file(str(script), capture).note == (
-        f"The capture does not hold the text that ran. This is the file of today, {part}."
+        f"The capture does not contain the text that ran. This is the current file, {part}."
     )
 
 
@@ -80,12 +80,12 @@ def test_a_file_that_nobody_has_says_so(name: str, tmp_path: Path) -> None:
     (tmp_path / "dir").mkdir()
     found = source_file(os.path.join(tmp_path, name), Capture())
     assert found.rows is None
-    assert found.note == "The file is not there, and the capture does not hold its text."
+    assert found.note == "The file does not exist, and the capture does not contain its text."
 
 
 def test_what_is_no_text_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"\xff\xfe\x00")
-    assert source_file(str(tmp_path / "a.py"), Capture()).note == "The file is no text that Python reads."
+    assert source_file(str(tmp_path / "a.py"), Capture()).note == "Python cannot read the file as text."
 
 
 def test_rows_are_those_that_python_counts(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Curves in one line."""
+"""Curves as a line of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as a log directory, as TensorBoard's own reader reads it."""
+"""A run as a log directory, read by TensorBoard's own reader."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_verdict_and_the_expectations_are_texts(tmp_path: Path) -> None:
 
 
 def test_tensorboard_shows_the_table_as_one(tmp_path: Path) -> None:
-    """By what its text plugin makes of Markdown."""
+    """As TensorBoard's text plugin renders Markdown."""
     from tensorboard.plugin_util import markdown_to_safe_html
 
     write(str(tmp_path), RunReport(ran(), [BROKEN], 1))
@@ -231,6 +231,6 @@ def test_without_a_training_step_there_is_no_profile(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import tensorflow as tf\nprint(float(tf.add(1.0, 2.0)))\n")
     done = probe(tmp_path, "--tensorboard", "logs", "a.py")
     assert done.stdout.startswith("3.0\n")
-    assert "gpulint: no profile was made: no training step after the warm-up was seen" in done.stderr
+    assert "gpulint: no profile was written: there was no training step after the warm-up" in done.stderr
     assert not (tmp_path / "logs" / "plugins").exists()
     assert read(tmp_path / "logs")["run/steps"][0][2] == 0

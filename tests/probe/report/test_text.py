@@ -1,4 +1,4 @@
-"""The text answers first, and fits the terminal."""
+"""The text report begins with the answer, and fits the terminal."""
 
 from __future__ import annotations
 

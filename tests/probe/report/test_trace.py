@@ -1,4 +1,4 @@
-"""The trace of a run, as Perfetto's trace processor reads it."""
+"""The trace of a run, read by Perfetto's trace processor."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COPY = Copy("_Send", "GPU:0", "GPU:1", ROW, "MatMul", "GPU:1", 4096, True, True)
 
 
 def ran(**fields: Any) -> Capture:
-    """Two GPUs on two cards, three traces, six steps of which three are told of in sum, copies."""
+    """Two GPUs on two cards, three traces, six steps of which three are recorded as a sum, copies."""
     return Capture(
         start={"t": 100.0, "command": ["python", "train.py", HOSTILE]},
         end={"seconds": 20.0, "status": 1},

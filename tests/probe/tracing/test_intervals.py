@@ -1,4 +1,4 @@
-"""Sets of moments, compared with sets of numbers."""
+"""Sets of intervals, compared with sets of numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a trace of GPUs."""
+"""Summaries of traces of GPUs."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_as_many_kernels_as_a_card_ran(tmp_path: Path) -> None:
 
 
 def test_times_are_those_of_the_wall_clock(tmp_path: Path) -> None:
-    """A microsecond is kept, though the epoch is 19 digits of nanoseconds ago."""
+    """Times keep their microseconds, although nanoseconds since the epoch have 19 digits."""
     planes = Planes()
     planes.kernel("GPU:0", 0.25, 1.5)
     (one,) = planes.trace(tmp_path).of_device("GPU:0")

@@ -20,7 +20,7 @@ DELAY = 50_000
 
 
 class Planes:
-    """A trace in the making. Times are microseconds after the beginning of the window."""
+    """Builds a trace. Times are microseconds after the beginning of the window."""
 
     def __init__(self) -> None:
         self.space = schema().XSpace()
@@ -80,7 +80,7 @@ class Planes:
         self.event(f"/device:{device}", line, f"Memcpy{kind}", began, lasted, memcpy_details=details)
 
     def trace(self, folder: Path) -> Trace:
-        """The trace as it is read from its file."""
+        """The trace, as read from its file."""
         path = folder / "vm.xplane.pb"
         path.write_bytes(self.space.SerializeToString())
         return Trace(str(path), schema())

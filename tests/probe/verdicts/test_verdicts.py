@@ -1,4 +1,4 @@
-"""What a run says of findings: for each rule a capture that confirms it and one that does not."""
+"""Verdicts on findings: for each rule, a capture that confirms it and one that does not."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def finding(code: str, message: str = "something is wrong", related: Sequence[tu
 
 
 def said(code: str, capture: Capture, message: str = "", related: Sequence[tuple[int, str]] = ()) -> bool | None:
-    """True where the finding is confirmed, False where it is refuted, None where the run shows neither."""
+    """True if the run confirms the finding, False if it refutes it, None if it shows neither."""
     found = VERDICTS[code](finding(code, message, related), capture)
     return found.confirmed if found is not None else None
 
@@ -125,7 +125,7 @@ def test_a_device_that_is_not_there_is_confirmed() -> None:
     assert said("GPU107", capture(executions=ran((BELOW, "MatMul", "CPU:1", "CPU:1")))) is None
 
 
-def test_a_model_of_one_replica_is_told_of_with_the_idle_device() -> None:
+def test_a_model_of_one_replica_is_reported_with_the_idle_device() -> None:
     alone = capture(
         strategies=[MIRRORED], variables=[variable("CPU:0")], executions=ran((BELOW, "MatMul", "", "CPU:0"))
     )
@@ -150,9 +150,7 @@ def run_of(
 
 
 def test_what_replicas_are_given_decides_about_undivided_batches() -> None:
-    assert (
-        observed("GPU205", capture(runs=run_of(whole=True))) == "each of the 2 replicas was given all of a batch of 32"
-    )
+    assert observed("GPU205", capture(runs=run_of(whole=True))) == "each of the 2 replicas got all of a batch of 32"
     assert said("GPU205", capture(runs=run_of(divided=True))) is False
     assert said("GPU205", capture(runs=run_of())) is None
 
@@ -186,7 +184,7 @@ def test_the_batch_of_a_divided_dataset_is_what_replicas_share() -> None:
 
 def test_a_strategy_on_one_of_several_devices_is_confirmed() -> None:
     one = MIRRORED._replace(where=HERE, devices=("CPU:0",), replicas=1)
-    assert observed("GPU101", capture(strategies=[one])) == "one replica, on CPU:0; CPU:1 left alone"
+    assert observed("GPU101", capture(strategies=[one])) == "one replica, on CPU:0; CPU:1 unused"
     assert said("GPU101", capture(strategies=[one], logical=("CPU:0",))) is None
     assert said("GPU101", capture(strategies=[MIRRORED._replace(where=HERE)])) is False
 
@@ -265,7 +263,7 @@ def test_a_variable_that_changed_after_it_was_read_came_too_late(
 
 
 def models(*older: int, layers: int = 3) -> list[Variable]:
-    """The variables of models that one line has built, each before something was done with it."""
+    """The variables of models that one line built, each before the model was used."""
     one = variable("CPU:0", BELOW)._replace(callers=(HERE,))
     return [one._replace(round=round, older=left) for round, left in enumerate(older) for _ in range(layers)]
 
@@ -273,7 +271,7 @@ def models(*older: int, layers: int = 3) -> list[Variable]:
 def test_models_that_pile_up_are_counted_by_what_was_done_between_them() -> None:
     piled = capture(variables=models(0, 1, 2, 3, 4))
     assert (
-        observed("GPU305", piled) == "5 models were made, 960 bytes of variables in all; those of 5 were there at once"
+        observed("GPU305", piled) == "5 models were created, 960 bytes of variables in all; 5 of them existed at once"
     )
     of_loop = [(ROW - 9, "the loop")]
     late = [one._replace(callers=()) for one in models(0, 1, 2)]
@@ -283,7 +281,7 @@ def test_models_that_pile_up_are_counted_by_what_was_done_between_them() -> None
     assert said("GPU305", capture(variables=models(0, layers=9))) is None
 
 
-def test_models_that_are_gone_when_the_next_is_built_do_not_pile_up() -> None:
+def test_models_that_are_freed_when_the_next_is_built_do_not_pile_up() -> None:
     assert said("GPU305", capture(variables=models(0, 0, 1, 0, 1))) is False
     assert said("GPU305", capture(variables=models(0, 1, 2, 0, 1, 2, 0, 1))) is None
 

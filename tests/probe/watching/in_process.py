@@ -1,4 +1,4 @@
-"""Programs that watch themselves, each run in a process of its own: TensorFlow can be configured once in a process."""
+"""Programs that watch themselves, each in a separate process, as TensorFlow can be configured only once per process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def told(run):
 
 
 def environment() -> dict[str, str]:
-    """No GPU, and none of TensorFlow's messages."""
+    """Environment without GPUs and without TensorFlow's messages."""
     return {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
 
 
@@ -47,12 +47,12 @@ def run(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProce
 
 
 def said(tmp_path: Path, text: str, *arguments: str) -> Any:
-    """What a program printed on its last line, as JSON."""
+    """The last line of a program's output, as JSON."""
     done = run(tmp_path, text, *arguments)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def row_of(text: str, part: str) -> int:
-    """The row on which a text has a part."""
+    """The row of a text that contains some words."""
     return next(number for number, line in enumerate(text.split("\n"), 1) if part in line)

@@ -1,4 +1,4 @@
-"""`gpulint.expect` in programs: nothing where nobody watches, and what is seen where somebody does."""
+"""`gpulint.expect` in programs: without effect unless they are watched, else with evidence."""
 
 from __future__ import annotations
 
@@ -136,17 +136,17 @@ def test_values_functions_and_blocks_are_looked_at(tmp_path: Path) -> None:
     assert seen("# module elsewhere") == ("fail", "1 on CPU:1")
     assert seen("# several") == ("pass", "2 there")
     assert seen("# no gpu") == ("fail", "1 on CPU:0")
-    assert seen("# a number") == ("inconclusive", "it says nothing about devices")
+    assert seen("# a number") == ("inconclusive", "it has no device")
     assert seen("# built later") == ("pass", "2 there")
     assert seen("# never built") == ("inconclusive", "it has no variables")
     assert seen("# function there")[0] == "pass"
     assert seen("# python") == ("pass", "1 there")
     assert seen("# once") == ("fail", "2")
-    assert seen("# no function") == ("inconclusive", "it is no `tf.function`")
-    assert seen("# symbolic") == ("fail", "3 on CPU:1")  # the graph is made anew for another device scope
+    assert seen("# no function") == ("inconclusive", "it is not a `tf.function`")
+    assert seen("# symbolic") == ("fail", "3 on CPU:1")  # another device scope needs another graph
     assert seen("# block there")[0] == "pass"
     assert seen("# block elsewhere") == ("fail", "50 on CPU:0")
-    assert seen("# empty") == ("inconclusive", "nothing ran in it")
+    assert seen("# empty") == ("inconclusive", "no operation ran in it")
     assert seen("# compiled")[0] == "pass"
     assert seen("# expression") == ("fail", "2")
     assert "did you mean `traces[FUNCTION]`?" in seen("# no expression")[1]

@@ -1,4 +1,4 @@
-"""The pytest plug-in, in test runs of its own."""
+"""The pytest plug-in, in separate test runs."""
 
 from __future__ import annotations
 
@@ -132,9 +132,9 @@ def test_a_marker_that_cannot_be_read_fails_its_test_with_one_line(tmp_path: Pat
     done = pytest_run(tmp_path, text, "--gpulint-probe")
     assert done.returncode == 1
     lines = done.stdout.splitlines()
-    assert "the marker `gpulint` knows no `nonsense`; it takes on, max_traces, limit_memory, expect" in lines
-    assert "the marker `gpulint` takes on, max_traces, limit_memory, expect by name" in lines
-    assert any(line.startswith("the marker `gpulint`: `memory.peak <= 2 gigs`: `gigs` is no unit") for line in lines)
+    assert "the marker `gpulint` has no argument `nonsense`; it takes on, max_traces, limit_memory, expect" in lines
+    assert "the marker `gpulint` takes keyword arguments: on, max_traces, limit_memory, expect" in lines
+    assert any(line.startswith("the marker `gpulint`: `memory.peak <= 2 gigs`: `gigs` is not a unit") for line in lines)
 
 
 def test_settings_of_the_root_directory_count(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ print(json.dumps([
     )
     same, changed_inside, in_thread, kept, functions, faults = said(tmp_path, text)
     assert same
-    assert changed_inside >= 14  # else this shows nothing
+    assert changed_inside >= 14  # otherwise the test shows nothing
     assert in_thread == [0]
     assert kept == 0
     assert len(functions) == 1
@@ -167,7 +167,7 @@ print(json.dumps([told(run), run.capture.lost]))
 """
     )
     expectations, lost = said(tmp_path, text)
-    assert ["what ran before", "TensorFlow was in use when the watching began"] in lost
+    assert ["what ran before", "TensorFlow was already in use when watching began"] in lost
     statuses = {one[2]: one[1] for one in expectations}
     assert statuses == {
         "ops.on_cpu": "inconclusive",
@@ -210,7 +210,7 @@ print(json.dumps([early, run.capture.error, run.capture.end["status"], gpulint.e
         "<gpulint.watch: not begun>",
         "the watched block has not ended",
         "'mine'",
-        "this watch has been used: make another one with gpulint.watch()",
+        "this watch has been used: create another one with gpulint.watch()",
     ]
     assert (error, status, probed, is_ok) == ("KeyError: 'mine'", 1, False, True)
 
@@ -307,7 +307,7 @@ print(json.dumps([sorted([one.subject, one.status.value] for one in run.expectat
     assert "The program did not import TensorFlow." in report.splitlines()
 
 
-def test_an_expression_that_cannot_be_read_is_said_before_the_block(tmp_path: Path) -> None:
+def test_an_expression_that_cannot_be_read_is_reported_before_the_block(tmp_path: Path) -> None:
     done = run(tmp_path, "import gpulint\nwith gpulint.watch(expect=['ops.on_gup > 1%']):\n    print('ran')\n")
     assert done.stdout == ""
     assert done.stderr.splitlines()[-1].endswith("there is no metric `ops.on_gup`; did you mean `ops.on_gpu`?")
@@ -340,7 +340,7 @@ def test_the_capture_can_be_kept_and_replayed(tmp_path: Path) -> None:
 
 
 def test_places_are_the_users_own(tmp_path: Path) -> None:
-    """Not a line of gpulint, wherever that is installed."""
+    """No line is gpulint's, wherever it is installed."""
     text = "import json, gpulint\nwith gpulint.watch() as run:\n    gpulint.expect.that('steps > 1')  # here\n"
     text += "print(json.dumps([one.where for one in run.capture.stated.values()]))\n"
     assert said(tmp_path, text) == [[str(tmp_path / "prog.py"), row_of(text, "# here"), None]]

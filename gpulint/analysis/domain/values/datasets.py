@@ -20,6 +20,8 @@ class Step(NamedTuple):
     effects: tuple[Effect, ...] = ()
     operations: int = 0
     """Number of tensor ops that this function calls, as far as known."""
+    inner: tuple[Dataset, ...] = ()
+    """Datasets that this function returns (`interleave`, `flat_map`)."""
 
 
 class Dataset(Value):

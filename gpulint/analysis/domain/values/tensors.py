@@ -161,9 +161,11 @@ def one_of_many(tensors: Sequence[Tensor]) -> Tensor:
 class PerReplica(Value):
     """Result of `strategy.run` or an element of a distributed dataset: one value per replica."""
 
-    __slots__ = ("site", "strategy", "value")
+    __slots__ = ("from_data", "site", "strategy", "value")
 
-    def __init__(self, site: Site, strategy: Strategy, value: Value) -> None:
+    def __init__(self, site: Site, strategy: Strategy, value: Value, *, from_data: bool = False) -> None:
         self.site = site
         self.strategy = strategy
         self.value = value
+        self.from_data = from_data
+        """Whether it is a part of an element of a distributed dataset."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.domain.values.base import Constant, PartialString, Value
+from gpulint.analysis.domain.values.base import Constant, PartialString, Value, symbol_of
 from gpulint.analysis.domain.values.devices import DeviceList, ListedDevice
 
 
 def item(devices: DeviceList, key: Value) -> Value | None:
     """Result of `devices[key]`, None where the key is not an index."""
     index = key.value if isinstance(key, Constant) else None
+    if index is None and not isinstance(key, Constant):
+        return ListedDevice(devices, None, chosen=symbol_of(key))
     return ListedDevice(devices, index) if index is None or isinstance(index, int) else None
 
 

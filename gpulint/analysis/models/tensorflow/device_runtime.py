@@ -8,7 +8,7 @@ from gpulint.analysis.domain.context import Where
 from gpulint.analysis.domain.path_conditions import Path, has_no_gpu
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol
-from gpulint.analysis.domain.values.base import Arguments, Constant, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.base import Arguments, Constant, PartialString, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.devices import DeviceList, ListedDevice
 from gpulint.analysis.engine.machine import Machine
@@ -276,6 +276,28 @@ def _visible_gpus(machine: Machine) -> tuple[int, tuple[int, ...] | None] | None
         listed = names[: names.index("-1")] if "-1" in names else names
         return len(listed), None
     return None
+
+
+def numbered_by(machine: Machine, name: PartialString) -> Site | None:
+    """Where the visible GPUs are set, if the only unknown part of a device's name is the number by which they are
+    taken from the list of physical ones."""
+    calls = [one for one in _settings(machine, "visible_devices") if not _of_cpu(one)]
+    if not calls or not _is_always(calls[-1].path - machine.path) or name.parts.count(None) != 1:
+        return None
+    devices = calls[-1].device
+    device = devices.element if isinstance(devices, Items) and devices.items is None else devices
+    if not isinstance(device, ListedDevice) or device.chosen is None or device.list.listing != "physical":
+        return None
+    head, *rest = name.symbol.parts
+    parts = rest[-1] if head == "text" and rest and isinstance(rest[-1], tuple) else rest[-1:]
+    numbers = {_collection_of(part) for part in parts if isinstance(part, Symbol)}
+    return calls[-1].site if _collection_of(device.chosen) in numbers else None
+
+
+def _collection_of(number: Symbol) -> Symbol:
+    """The collection that a loop takes a number from, or the number itself."""
+    is_of_loop = number.parts[0] == "item" and isinstance(number.parts[-1], Site)
+    return number.parts[1] if is_of_loop and isinstance(number.parts[1], Symbol) else number
 
 
 def _of_cpu(setting: Setting) -> bool:

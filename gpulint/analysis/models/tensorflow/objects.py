@@ -109,9 +109,12 @@ def has_shape(value: Value) -> bool:
     return isinstance(value, Tensor) or (isinstance(value, Layer) and ObjectFact.SHAPED in value.facts)
 
 
-def is_first_call(model: Model, method: Value) -> bool:
-    """Whether this is the first call of a model, through its own method `call`."""
-    return ObjectFact.BUILT not in model.facts and isinstance(method, Function) and method.name == "call"
+def is_own_call(machine: Machine, method: Value) -> bool:
+    """Whether a method of a model is its own `call`, which calls it as `model(x)` does; within `call`, it is that of a
+    base class."""
+    function = machine.frame.definition
+    is_inside = isinstance(function, ir.FunctionDef) and function.name == "call"
+    return isinstance(method, Function) and method.name == "call" and not is_inside
 
 
 def model_used(machine: Machine, model: Model, how: str, arguments: Arguments, site: Site) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.values.base import Value
@@ -23,7 +25,11 @@ def container_grown(machine: Machine, container: Items | Mapping, value: Value, 
     """
     if not machine.context.loops or machine.context.traced is not None:
         return
-    parts = value.items if isinstance(value, Items) and value.items is not None else (value,)
+    parts: Iterable[Value] = (value,)
+    if isinstance(value, Items) and value.items is not None:
+        parts = value.items
+    elif isinstance(value, Mapping) and value.entries:
+        parts = value.entries.values()
     for part in parts:
         options = [option for _, option in alternatives(part, machine.path)]
         tensors_kept = [one for one in options if isinstance(one, Tensor) and _fills_memory(one)]

@@ -71,6 +71,10 @@ _KEEPS_REDUCTION = frozenset(
 _SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
 _CREATES = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.identity"})
 _CASTS = frozenset({"tensorflow.cast", "tensorflow.keras.ops.cast"})
+_TYPED = _CASTS | {
+    f"tensorflow.{name}" for name in ("constant", "convert_to_tensor", "ones", "ones_like", "zeros", "zeros_like")
+}
+"""Ops whose second argument is the dtype."""
 _PAIRS = frozenset({"tensorflow.clip_by_global_norm"})
 _TAKES_REPLICAS = frozenset({"tensorflow.print", "tensorflow.identity"})
 """Ops that accept a per-replica value as it is. The others raise ValueError (TensorFlow 2.21)."""
@@ -171,7 +175,7 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
         stateful_ops.note_effect(machine, "variable", name, site)
     first = inputs[0] if inputs else None
     input_dtype = dtype_of(first) if isinstance(first, (Tensor, Variable)) or name in _CREATES else None
-    given = arguments.get("dtype", 1 if name in _CASTS else None)
+    given = arguments.get("dtype", 1 if name in _TYPED else None)
     dtype = named_dtype(given)
     if given is None and (name in _CREATES or name in _KEEPS_REDUCTION):
         dtype = dtype_of(first)
@@ -419,11 +423,11 @@ def is_layer(name: Symbol) -> bool:
 
 
 def _is_one_of(lists: frozenset[str], name: Symbol) -> bool:
-    """Whether a symbol is an element of an attribute with one of these names."""
+    """Whether a symbol is an element of an attribute with one of these names, or of a slice of one."""
     deep = 0
-    while name.parts[0] in ("item", "turn"):
+    while name.parts[0] in ("item", "slice", "turn"):
         deep += name.parts[0] == "item"
-        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+        name = symbol(name.parts[2 if name.parts[0] == "turn" else 1])
     return deep > 0 and name.parts[0] == "attribute" and name.parts[-1] in lists
 
 
@@ -732,7 +736,7 @@ def element_of(machine: Machine, dataset: Dataset, node: ir.Node) -> Value:
     """Element that iterating over a dataset gives."""
     site = machine.site(node)
     if dataset.distributed is not None and dataset.distributed.is_multi_replica:
-        return PerReplica(site, dataset.distributed, Tensor(site))
+        return PerReplica(site, dataset.distributed, Tensor(site), from_data=True)
     return dataset.element if dataset.element is not None else Tensor(site, from_data=True)
 
 

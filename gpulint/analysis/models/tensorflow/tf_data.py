@@ -184,7 +184,7 @@ def dataset_method(machine: Machine, receiver: Dataset, name: str, arguments: Ar
         consume(machine, receiver, "next", site, None)
         return element_of(machine, receiver, ir.Pass(site.node))
     before = machine.operations
-    effects = _run_mapped(machine, arguments, site) if name in _TAKE_FUNCTIONS else ()
+    effects, inner = _run_mapped(machine, arguments, site) if name in _TAKE_FUNCTIONS else ((), ())
     operations = machine.operations - before
     if name not in STEPS:
         api_removals.check_method(machine, receiver, name, site)
@@ -195,7 +195,8 @@ def dataset_method(machine: Machine, receiver: Dataset, name: str, arguments: Ar
     options = receiver.options
     if name == "with_options":
         options = (*options, *_settings(machine, machine.choose(arguments.get("options", 0) or NONE), ""))
-    stepped = receiver.but(steps=(*receiver.steps, Step(name, site, arguments, effects, operations)), options=options)
+    step = Step(name, site, arguments, effects, operations, inner)
+    stepped = receiver.but(steps=(*receiver.steps, step), options=options)
     if name == "unbatch":
         stepped.batch = None
     elif name in ("concatenate", "zip"):
@@ -230,20 +231,22 @@ def _settings(machine: Machine, value: Value, prefix: str) -> Iterator[tuple[str
                 yield prefix + name, machine.choose(setting)
 
 
-def _run_mapped(machine: Machine, arguments: Arguments, site: Site) -> tuple[Effect, ...]:
-    """Stateful operations in the function passed to `map` or a similar method.
+def _run_mapped(machine: Machine, arguments: Arguments, site: Site) -> tuple[tuple[Effect, ...], tuple[Dataset, ...]]:
+    """Stateful operations in the function passed to `map` or a similar method, and the datasets that it returns.
 
     The function is traced and runs on the host, outside every scope.
     """
     function = machine.choose(arguments.get("map_func", 0) or arguments.get("predicate", 0) or Unknown(("map", site)))
     mark = len(machine.effects)
+    inner: tuple[Dataset, ...] = ()
     if isinstance(function, (Layer, Model)) and function.cls is None:
         note_layer(machine, function, site)
     elif isinstance(function, (Function, Traced, Partial, Bound, Object, LibraryName)):
         here = machine.context._replace(devices=(), scopes=(), replica=None, traced=site, mapped=site, loops=())
         with machine.within(here):
             element = (Tensor(site),) if isinstance(function, LibraryName) else (Tensor(site), Tensor(site))
-            machine.call(function, Arguments(element), site)
+            result = machine.call(function, Arguments(element), site)
+            inner = tuple(one for _, one in alternatives(result, machine.path) if isinstance(one, Dataset))
     found = effects_within(machine.effects[mark:], machine.path)
     del machine.effects[mark:]
-    return tuple(effect._replace(path=of_options(effect.path)) for effect in found)
+    return tuple(effect._replace(path=of_options(effect.path)) for effect in found), inner

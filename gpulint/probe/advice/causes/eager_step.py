@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.matching import finding_at, place_of
-from gpulint.probe.advice.operations import eager_per_step, eager_steps
 from gpulint.probe.agent.gradients import EAGER_STEP
+from gpulint.probe.measures.eager_operations import eager_per_step, eager_steps
 from gpulint.probe.measures.time_words import duration
 
 EAGER_OPERATIONS, CODE = "eager operations", "code"

@@ -30,6 +30,9 @@ PARALLEL = "num_parallel_calls=tf.data.AUTOTUNE"
 LOADING = "GPU406"
 """The rule about Python that makes batches for `fit` in one thread."""
 
+WITHOUT_STEPS = ("evaluation", "prediction")
+"""Phases in which nothing is trained."""
+
 RULES = ("GPU404", "GPU402")
 """Rules about slow stages. Those about `prefetch` are not: TensorFlow prefetches by itself."""
 
@@ -50,11 +53,11 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         if count:
             steps = observed.time.steps
             evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / count)} each."
-            at, text, fix, code = _stage(observed, where)
+            at, text, fix, code = _stage(observed, where, seconds / count)
             yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
         if opened := sum(one.count for one in of_line if one.detail == OPEN):
             between = sum(one.seconds for one in of_line if one.detail in (OPEN, CLOSE))
-            yield _reopened(observed, where, opened, between)
+            yield from _reopened(observed, where, opened, between)
 
 
 def _own_share(observed: Observed, where: Where | None) -> float:
@@ -66,20 +69,31 @@ def _own_share(observed: Observed, where: Where | None) -> float:
     return 1 - peers.waited / whole.waited if whole is not None and peers is not None and whole.waited else 1.0
 
 
-def _reopened(observed: Observed, where: Where | None, opened: int, seconds: float) -> Candidate:
-    """Each epoch begins with a new pipeline, and ends with the wait for what the old one is still doing."""
-    is_fit = any(one.where == where for one in observed.capture.data)
+def _reopened(observed: Observed, where: Where | None, opened: int, seconds: float) -> Iterator[Candidate]:
+    """Each epoch begins with a new pipeline, and ends with the wait for what the old one is still doing. The first
+    pipeline of a loop, or of a call of `fit` or `evaluate`, is needed; that of the first epoch of all was opened before
+    the time began."""
+    phases = observed.time.phases
+    fits = sum(number for one, number in observed.capture.data.items() if one.where == where)
+    tests = sum(one.where == where and one.name in WITHOUT_STEPS for one in phases) if not fits else 0
+    is_first = bool(phases) and phases[0].where == where
+    again = opened - max(fits or tests, 1) + is_first
+    if again < 1:
+        return
+    text = "each epoch opens the pipeline again"
     fix = "Iterate over `dataset.repeat()` once, and count the steps of an epoch."
-    if is_fit:
+    if fits:
         fix = "Give `fit` a dataset that ends in `repeat()`, with `steps_per_epoch`: one pipeline serves all epochs."
-    return Candidate(
+    elif tests:
+        text, fix = "each evaluation opens pipelines of its own", "Evaluate less often."
+    times = f", {again:,} times" if again > 1 else ""
+    yield Candidate(
         "input-bound",
         where,
-        "each epoch opens the pipeline again",
-        f"It was opened {opened:,} {'time' if opened == 1 else 'times'}; opening and closing took "
-        f"{duration(seconds / opened)} each time.",
+        text,
+        f"Closing one and opening the next took {duration(seconds / opened)}{times}.",
         fix,
-        {"input": seconds},
+        {"input": seconds * again / opened},
     )
 
 
@@ -98,8 +112,9 @@ def _rebuilt(observed: Observed, where: Where | None, calls: int, waited: float)
     )
 
 
-def _stage(observed: Observed, where: Where | None) -> tuple[Where | None, str, str, str | None]:
-    """What the line waits for: its place, what is wrong with it, the fix, and the rule that found it."""
+def _stage(observed: Observed, where: Where | None, each: float) -> tuple[Where | None, str, str, str | None]:
+    """What the line waits for, for so many seconds per element: its place, what is wrong with it, the fix, and the rule
+    that found it."""
     given = next((one for one in observed.capture.data if one.where == where), None)
     if given is not None and given.kind in (LOADER, KERAS_GENERATOR):
         finding = finding_at(observed, (LOADING,), where, (0, NEAR))
@@ -108,7 +123,35 @@ def _stage(observed: Observed, where: Where | None) -> tuple[Where | None, str, 
         batch = f" of {given.batch}" if given.batch else ""
         text = f"batches{batch} are cut out of arrays"
         return where, text, "Use a larger `batch_size`, or arrays of fewer bytes (float32, uint8).", None
+    if given is None and _is_of_python(observed, where, each):
+        return where, *_of_python(observed, where), None
     return _of_pipeline(observed, where)
+
+
+def _is_of_python(observed: Observed, where: Where | None, each: float) -> bool:
+    """Whether `next()` takes most of the wait of a loop in Python, not the pipeline behind it: by the time to get this
+    process's part of a distributed dataset, else by what tf.data measures of its stages."""
+    elements, seconds = observed.capture.local_input.get(where, (0, 0.0))
+    if not elements and _is_measured(observed, where):
+        stages_there = [one for one in observed.time.pipeline if one.where == where]
+        elements = max((one.elements for one in stages_there), default=0)
+        seconds = sum(one.total for one in stages_there)
+    return bool(elements) and seconds / elements < each / 2
+
+
+def _is_measured(observed: Observed, where: Where | None) -> bool:
+    """Whether tf.data measures all stages. It does not see the datasets that a function makes for each element, as
+    `from_generator` does."""
+    names = [one.name for pipeline in observed.capture.pipelines.get(where, ()) for one in pipeline]
+    return bool(names) and not any("FlatMap" in name or "Interleave" in name for name in names)
+
+
+def _of_python(observed: Observed, where: Where | None) -> tuple[str, str]:
+    replicas = max((len(one.sizes) for one in observed.capture.splits if one.where == where), default=0)
+    fix = "Iterate over the dataset inside a `tf.function`, or give the step its iterator."
+    if replicas > 1:
+        return f"Python hands each element out to {replicas} replicas", fix
+    return "Python takes longer to ask for an element than the pipeline to make it", fix
 
 
 def _of_loader(given: Data) -> tuple[str, str]:
@@ -138,10 +181,8 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
         for kind, method in ((MAP, "map"), (INTERLEAVE, "interleave")):
             if kind in by_kind:
                 return by_kind[kind], f"`{method}` prepares one element after the other", f"Give it `{PARALLEL}`.", None
-    replicas = max((len(one.sizes) for one in observed.capture.splits if one.where == where), default=0)
-    if replicas > 1:
-        text = f"Python hands each element out to {replicas} replicas"
-        return where, text, "Iterate over the dataset inside a `tf.function`, or give the step its iterator.", None
+    if any(len(one.sizes) > 1 for one in observed.capture.splits if one.where == where):
+        return where, *_of_python(observed, where), None
     is_fit = any(one.where == where and one.kind == DATASET for one in observed.capture.data)
     fix = "Do less for each element, or prepare the data beforehand."
     if not any(stage.kind == CACHE for pipeline in pipelines for stage in pipeline):

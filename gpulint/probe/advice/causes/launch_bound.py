@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
-from gpulint.probe.advice.operations import eager_steps
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.eager_operations import eager_steps
 from gpulint.probe.measures.time_words import duration
 
 LAUNCH = 5e-6

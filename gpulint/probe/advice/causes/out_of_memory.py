@@ -26,7 +26,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         yield Candidate(
             "out-of-memory",
             capture.error_at,
-            f"{failed.device or 'the device'} has no room{size}",
+            f"{failed.device or 'the device'} has no memory left{size}",
             f"{held}{waited}".strip() or "The program ended with this error.",
             _fix(observed),
             is_urgent=True,
@@ -48,8 +48,8 @@ def _fix(observed: Observed) -> str:
     if known is None:
         return "Use a smaller batch or model, or spread it over more devices."
     if not known.fits:
-        return f"Use a smaller model, or more devices: they have no room for it, whatever the batch ({known.batch:,})."
-    return f"No batch above {known.fits:,} has room ({known.batch:,} failed). Use a smaller one, or more devices."
+        return f"Use a smaller model, or more devices: the model does not fit, whatever the batch ({known.batch:,})."
+    return f"Batches above {known.fits:,} do not fit ({known.batch:,} failed). Use a smaller one, or more devices."
 
 
 def _at(observed: Observed, device: str) -> list[Held]:

@@ -24,12 +24,14 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         evidence = f"Compiling took {duration(one.seconds)}, the whole training {duration(time.seconds)}."
         without = "`jit_compile=False` in `compile`" if is_fit else "`jit_compile=False`"
         if one.again:
+            lost = lost_to(time, one)
+            evidence = f"All but the first time took {duration(lost)}, the whole training {duration(time.seconds)}."
             changed = f": {', '.join(one.causes)}" if one.causes else ""
             text = f"XLA compiles {name} {one.again + 1:,} times{changed}"
             fix = f"Pad the batches to a few shapes, or pass {without}."
             finding = finding_at(observed, (CHANGING,), one.where)
             code = finding.code if finding is not None else None
-            yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": lost_to(time, one)}, code)
+            yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": lost}, code)
         elif one.seconds > time.seconds / 2:
             text = f"XLA compiles {name} for longer than all its steps take"
             fix = f"Pass {without} where a run is this short."

@@ -37,11 +37,18 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             "retracing",
             place_of(finding) if finding is not None else where,
             text,
-            f"All but the first time took {duration(seconds)}, {duration(seconds / most.again)} each{why}.",
+            f"{_others(most.again, seconds)}{why}.",
             sentence(finding.instead) if finding is not None else _fix(observed, most, is_fit),
             {"trace": sum(lost_to(observed.time, one) for one in found)},
             finding.code if finding is not None else None,
         )
+
+
+def _others(again: int, seconds: float) -> str:
+    """The seconds of all traces but the first."""
+    if again == 1:
+        return f"The second time took {duration(seconds)}"
+    return f"All but the first time took {duration(seconds)}, {duration(seconds / again)} each"
 
 
 def _fix(observed: Observed, one: Tracing, is_fit: bool) -> str:

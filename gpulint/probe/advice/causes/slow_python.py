@@ -24,8 +24,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             one.where,
             f"steps wait for `{one.detail}`" if is_callback else "steps wait for Python on this line",
             f"It takes {each} of a step of {duration(time.seconds / max(time.steps, 1))}.",
-            "Do it once per epoch, or in a thread of its own."
+            "Do it once per epoch, or in a separate thread."
             if is_callback
-            else "Do it in the input pipeline, less often, or in a thread of its own.",
+            else "Do it in the input pipeline, less often, or in a separate thread.",
             {"python": one.seconds},
         )

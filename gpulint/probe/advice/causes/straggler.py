@@ -30,7 +30,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         "straggler",
         where,
         f"the others wait for {worst.name}",
-        f"It takes {duration(own[worst])} of its own for each step, the median worker {duration(middle)}.",
+        f"Its own time per step is {duration(own[worst])}; the median is {duration(middle)}.",
         f"Give all workers the same work between steps{what}.",
         _waited(observed.time, lost * observed.time.steps),
     )

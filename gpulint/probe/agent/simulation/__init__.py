@@ -61,7 +61,7 @@ class Simulation:
             self._substitutes.install(tensorflow)
             watch_meshes(self._refuse)
         except AttributeError as error:
-            raise Unsupported(f"this TensorFlow is not as it should be ({error})") from None
+            raise Unsupported(f"this TensorFlow differs from what the simulation needs ({error})") from None
 
     def limits(self) -> dict[str, int]:
         """Memory limit in bytes of each simulated GPU by name, if specified."""

@@ -43,7 +43,7 @@ class Capacity:
         """GPU → bytes by which the estimate was found to be too high."""
         self._total = total
         self._noted = 0
-        """Peak of the allocator up to its last reset, not looked at yet."""
+        """Peak of the allocator up to its last reset, not examined yet."""
         self._is_stale = False
         """Whether the allocator's peak has led to an error."""
 

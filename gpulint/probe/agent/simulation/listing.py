@@ -22,7 +22,7 @@ _MASK = "CUDA_VISIBLE_DEVICES"
 
 
 class Listing:
-    """Wraps the lists of devices: `count` GPUs, with `memory` bytes each if given."""
+    """Wraps the lists of devices: `count` GPUs, with `memory` bytes each unless it is None."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What cannot run on simulated GPUs, refused by name where the program asks for it."""
+"""Features that cannot run on simulated GPUs, refused by name when the program uses them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from importlib import import_module
 from typing import Any
 
 _MESH = "tensorflow.dtensor.python.layout"
-_DTENSOR = "a DTensor mesh of GPUs works below Python, where simulated GPUs have no names; use one of CPUs"
+_DTENSOR = "a DTensor mesh of GPUs passes device names to the runtime, which knows no simulated GPUs; use CPUs"
 
 
 def watch_meshes(refuse: Callable[[str], None]) -> None:
-    """Calls `refuse` with the reason when the program creates a mesh of GPUs. DTensor gives its names of devices to
-    the runtime by itself (2.16 and 2.21)."""
+    """Calls `refuse` with the reason when the program creates a mesh of GPUs. DTensor passes device names to the
+    runtime by itself (2.16 and 2.21)."""
     try:
         mesh = import_module(_MESH).Mesh
     except (ImportError, AttributeError):

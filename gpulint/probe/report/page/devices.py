@@ -79,12 +79,12 @@ def section(report: RunReport, transfers: Sequence[Mapping[str, Any]], places: P
 def copies(report: RunReport, told: Sequence[Mapping[str, Any]], places: Places) -> Iterator[Child]:
     """Transfers between devices, as in the JSON report; columns without values are left out."""
     if not told:
-        seen = "No graph was seen." if not report.capture.nodes else "Nothing that was seen goes between devices."
+        seen = "No graph was seen." if not report.capture.nodes else "No copy between devices was observed."
         yield tag("p", seen, class_="empty")
         return
     yield tag(
         "p",
-        "What went from one device to another. Transfers that TensorFlow put into a graph are made whenever it runs.",
+        "Data copied from one device to another. Transfers in a graph happen whenever the graph runs.",
         class_="hint",
     )
     pairs: defaultdict[str, Counter[str]] = defaultdict(Counter)

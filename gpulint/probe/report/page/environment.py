@@ -36,7 +36,7 @@ def section(report: RunReport, written: Mapping[str, Any], places: Places) -> It
     if known:
         yield tag("dl", ([tag("dt", name), tag("dd", code(value))] for name, value in known), class_="facts")
     else:
-        yield tag("p", "Nothing is known of where the program ran.", class_="empty")
+        yield tag("p", "Nothing was recorded about where the program ran.", class_="empty")
     if capture.calls:
         yield tag("h3", "Calls that configure devices")
         rows = (

@@ -36,7 +36,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
     """A block for each file; for a notebook, for each cell."""
     times = _times(report.time)
     if not places.files:
-        yield tag("p", "Nothing is known of lines of source.", class_="empty")
+        yield tag("p", "Nothing was recorded by source line.", class_="empty")
         return
     yield tag(
         "p",

@@ -9,6 +9,9 @@ from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Steps
 from gpulint.probe.measures.reasons import is_bookkeeping
 
+READ = "ReadVariableOp"
+"""Reading a variable: no work, and one for each `v.numpy()`."""
+
 
 def eager_per_step(capture: Capture) -> float:
     """Eager operations of a step after the warm-up, or of all steps if there are no others."""
@@ -16,7 +19,9 @@ def eager_per_step(capture: Capture) -> float:
         steps = sum(capture.taken[phase] for phase in phases)
         if steps:
             ran = sum(
-                count for (phase, op), count in capture.eager.items() if phase in phases and not is_bookkeeping(op)
+                count
+                for (phase, op), count in capture.eager.items()
+                if phase in phases and op != READ and not is_bookkeeping(op)
             )
             return ran / steps
     return 0.0

@@ -1,4 +1,4 @@
-"""What a program does not do is said only where the analysis came to its end; models that are saved for others."""
+"""Findings in programs that exceed a limit of the analysis."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def main(scale):
 main(2)
 """
 
+
 LONG = [f"    table = [{', '.join(f'scale + {row * number}' for number in range(300))}]\n" for row in range(36)]
-"""More than the analysis goes through: some of it before the function that it gives up."""
+"""Code beyond the bounds of the analysis, some of it before the function in which it stops."""
 
 
 def program(head: str, tail: str, after: str, *, is_long: bool) -> str:
@@ -40,43 +41,7 @@ def program(head: str, tail: str, after: str, *, is_long: bool) -> str:
     return MODEL.format(head=head, tail=tail, long=long, before=before, after=after)
 
 
-EAGER = "    tf.config.run_functions_eagerly({})\n"
-NUMERICS = "    tf.debugging.{}_check_numerics()\n"
-PROFILE = "    tf.profiler.experimental.{}\n"
-
-
-@pytest.mark.parametrize(
-    ("code", "head", "tail"),
-    [
-        ("GPU506", EAGER.format(True), EAGER.format(False)),
-        ("GPU506", NUMERICS.format("enable"), NUMERICS.format("disable")),
-        ("GPU506", PROFILE.format("start('logs')"), PROFILE.format("stop()")),
-    ],
-)
-@pytest.mark.parametrize("is_long", [False, True])
-def test_what_is_taken_back_behind_a_bound(code: str, head: str, tail: str, is_long: bool, tmp_path: Path) -> None:
-    assert code not in codes_in(program(head, tail, "trained()", is_long=is_long), tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("code", "head"), [("GPU506", EAGER.format(True)), ("GPU506", NUMERICS.format("enable"))], ids=["eager", "numerics"]
-)
-@pytest.mark.parametrize("is_long", [False, True])
-def test_what_nothing_in_the_text_takes_back_is_left_on(code: str, head: str, is_long: bool, tmp_path: Path) -> None:
-    assert code in codes_in(program(head, "", "trained()", is_long=is_long), tmp_path)
-
-
-GROW = "    tf.config.experimental.set_memory_growth(gpus[{}], True)\n"
-
-
-@pytest.mark.parametrize(
-    ("is_long", "tail", "expected"),
-    [(True, GROW.format(1), set()), (False, GROW.format(1), set()), (False, "", {"GPU303"}), (True, "", {"GPU303"})],
-)
-def test_growth_of_other_gpus_behind_a_bound(is_long: bool, tail: str, expected: set[str], tmp_path: Path) -> None:
-    found = codes_in(program(GROW.format(0), tail, "trained()", is_long=is_long), tmp_path)
-    assert found & {"GPU303"} == expected
-
+GROW = "    tf.config.experimental.set_memory_growth(gpus[0], True)\n"
 
 KEEPS = """
     weight, optimizer, history = tf.Variable(tf.ones((4,))), tf.keras.optimizers.SGD(), []
@@ -88,6 +53,7 @@ KEEPS = """
         history.append(outputs)
         work(history)
 """
+
 
 SEARCHES = """
     for trial in range(20):
@@ -103,12 +69,70 @@ SEARCHES = """
     [("GPU307", KEEPS, "    scale.clear()\n"), ("GPU305", SEARCHES, "    tf.keras.backend.clear_session()\n")],
 )
 @pytest.mark.parametrize(("is_long", "says"), [(False, False), (True, False), (False, True), (True, True)])
-def test_a_heap_that_may_be_freed_behind_a_bound(
+def test_memory_that_may_be_freed_beyond_the_limit(
     code: str, after: str, tail: str, is_long: bool, says: bool, tmp_path: Path
 ) -> None:
     assert (code in codes_in(program("", "" if says else tail, after, is_long=is_long), tmp_path)) is says
 
 
-def test_a_variable_that_a_comment_names_hides_no_growth(tmp_path: Path) -> None:
-    text = program(GROW.format(0), "    # CUDA_VISIBLE_DEVICES says which GPUs there are\n", "trained()", is_long=True)
+def test_an_environment_variable_in_a_comment_hides_nothing(tmp_path: Path) -> None:
+    text = program(GROW, "    # CUDA_VISIBLE_DEVICES says which GPUs there are\n", "trained()", is_long=True)
     assert "GPU303" in codes_in(text, tmp_path)
+
+
+DEEP = """
+import contextlib
+
+import tensorflow as tf
+
+
+def scope_for(several):
+    return tf.distribute.MirroredStrategy().scope() if several else contextlib.nullcontext()
+
+
+{steps}
+def step{last}(scope):
+    {entered}
+        return tf.Variable(1.0)
+
+
+step0(scope_for(True))
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "entered", "expected"),
+    [(3, "with scope:", set()), (40, "with scope:", set()), (3, "if scope:", {"GPU203"}), (40, "if scope:", set())],
+)
+def test_a_scope_entered_deeper_than_calls_are_followed(
+    calls: int, entered: str, expected: set[str], tmp_path: Path
+) -> None:
+    steps = "".join(f"def step{one}(scope):\n    return step{one + 1}(scope)\n\n\n" for one in range(calls))
+    text = DEEP.format(steps=steps, last=calls, entered=entered)
+    assert codes_in(text, tmp_path) & {"GPU203"} == expected
+
+
+LARGE = """
+import sys
+
+import tensorflow as tf
+
+{branches}
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    for i in range(1000):
+        strategy.run(lambda: model(tf.zeros((4, 4))))
+    total = 0
+    for i in range(100000):
+        for j in range(100000):
+{sums}
+"""
+
+
+def test_the_branch_with_many_replicas_is_analysed_first(tmp_path: Path) -> None:
+    sums = "\n".join(f"            total += abs(i * {number} - j) % max(i, {number})" for number in range(1200))
+    branches = (
+        'if "--one" in sys.argv:\n    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")\n'
+        "else:\n    strategy = tf.distribute.MirroredStrategy()"
+    )
+    assert codes_in(LARGE.format(branches=branches, sums=sums), tmp_path) == {"GPU207"}

@@ -1,0 +1,61 @@
+"""Whether a program can have an object of TensorFlow at all, judging by its imports."""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+from gpulint.analysis.project.call_graph import paths_of
+from gpulint.analysis.project.modules import Project
+from gpulint.knowledge.packages import WITHOUT_TENSORFLOW
+
+_IMPORTS_FOR_TESTS = frozenset({"importorskip(", ".importorskip("})
+"""Calls that import the module that they name."""
+
+
+class _Imports(NamedTuple):
+    """Files of the project that a module imports anywhere, and whether it imports a package that may be TensorFlow or
+    have its objects."""
+
+    paths: frozenset[str]
+    may_have: bool
+
+
+def may_have_tensorflow(project: Project, path: str) -> bool:
+    """Whether the program in a file imports TensorFlow, or a package that may be built on it, directly or through
+    modules of the project.
+
+    A module that cannot be read or found may import anything. What the file imports for type checkers alone counts, as
+    it tells what its parameters are; in other modules it does not.
+    """
+    pending = [path]
+    seen = {path}
+    while pending:
+        one = pending.pop()
+        imports = _imports(project, one, one == path)
+        if imports.may_have:
+            return True
+        fresh = imports.paths - seen
+        seen |= fresh
+        pending += sorted(fresh)
+    return False
+
+
+def _imports(project: Project, path: str, for_types: bool) -> _Imports:
+    def find() -> _Imports:
+        outline = project.outline_of(path)
+        if outline is None:
+            return _Imports(frozenset(), True)
+        may_have = not outline.words.isdisjoint(_IMPORTS_FOR_TESTS)
+        paths: set[str] = set()
+        for one in dict.fromkeys((*outline.imports, *outline.inner_imports)):
+            if one in outline.type_imports and not for_types:
+                continue
+            found = paths_of(project, path, one)
+            paths.update(found)
+            package = one.module.partition(".")[0]
+            is_harmless = not one.level and (package in sys.stdlib_module_names or package in WITHOUT_TENSORFLOW)
+            may_have |= not found and not is_harmless
+        return _Imports(frozenset(paths), may_have)
+
+    return project.remembered(("foreign imports", path, for_types), find)

@@ -1,0 +1,63 @@
+"""Looking at the stacks of threads changes nothing in the program that is looked at."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpulint.probe.agent.guard import Guard
+from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.position import Position
+from gpulint.probe.agent.samples import Samples
+from gpulint.probe.agent.states import INPUT, LAUNCH, PYTHON, States
+from gpulint.probe.agent.writer import Writer
+
+
+class Tensor:
+    """What a frame of the program holds."""
+
+
+@pytest.fixture(autouse=True)
+def _uncollected() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def failed(where: str, error: BaseException) -> None:
+    raise AssertionError(where) from error
+
+
+@pytest.mark.parametrize("state", [INPUT, LAUNCH, PYTHON])
+def test_a_sample_keeps_nothing_of_the_frames_it_saw(state: int) -> None:
+    states = States()
+    samples = Samples(Places(), states, Guard(failed))
+    if state != PYTHON:
+        states.enter(state, None, "")
+    look = threading.Thread(target=samples._look)
+
+    def work() -> weakref.ref[Tensor]:
+        held = Tensor()
+        look.start()
+        look.join()
+        return weakref.ref(held)
+
+    assert work()() is None
+
+
+def test_the_position_keeps_nothing_of_the_frames_it_saw(tmp_path: Path) -> None:
+    writer, position = Writer(str(tmp_path / "run.jsonl")), Position(Places())
+
+    def work() -> weakref.ref[Tensor]:
+        held = Tensor()
+        position.write(writer)
+        return weakref.ref(held)
+
+    kept = work()
+    writer.close()
+    assert kept() is None

@@ -1,0 +1,154 @@
+"""Captures and placement logs from elsewhere: reports on them show nothing else of this machine, obey nobody, and are
+written where the user said."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gpulint.cli.main import main
+from gpulint.probe.placement_log.log_file import capture_of_log
+from gpulint.probe.report import FORMATS
+from gpulint.sources.reading import open_stream
+from tests.security.test_output import HOSTILE, obeyed
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
+
+SECRET = "the text of a private key"
+WORDS = f"{HOSTILE} \n::error::x </script><img src=x onerror=1> "
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "id_rsa").write_text(f"{SECRET}\n")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "train.py").write_text("import tensorflow as tf\n\nx = tf.zeros(4)\n")
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "project"
+
+
+def capture(project: Path, main: str, *records: Mapping[str, Any] | str) -> None:
+    start = [
+        {"kind": "start", "version": 1, "t": 1.0, "pid": 1},
+        {"kind": "process", "t": 1.0, "main": main, "argv": [main], "python": "3.11", "cwd": str(project)},
+    ]
+    end = {"kind": "end", "status": 0, "t": 9.0, "seconds": 8.0}
+    rows = [one if isinstance(one, str) else json.dumps(one) for one in (*start, *records, end)]
+    (project / "run.jsonl").write_text("".join(f"{row}\n" for row in rows))
+
+
+def evidence(path: str) -> list[Mapping[str, Any]]:
+    """Records that show a row of a file in a report."""
+    return [
+        {"kind": "file", "id": 1, "path": path},
+        {"kind": "modules", "paths": [path]},
+        {"kind": "retraces", "rows": [[1, 1, "f", True, "shape", "x", "y", 90]]},
+        {"kind": "exit", "error": "ValueError: x", "where": [path, 1], "frames": [[path, 1, "f"]], "t": 2},
+    ]
+
+
+def replay(*options: str) -> Result:
+    return CliRunner().invoke(main, ["probe", "--replay", "run.jsonl", *options])
+
+
+def test_no_other_file_of_this_machine_is_shown(project: Path) -> None:
+    path = str(project.parent / "home" / "id_rsa")
+    capture(project, path, *evidence(path))
+    done = replay("--html", "page.html", "-v")
+    assert done.exit_code in (0, 1), done.output
+    assert SECRET not in done.output and SECRET not in (project / "page.html").read_text()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless"])
+def test_a_pipe_or_device_as_a_program_is_not_read(project: Path, kind: str) -> None:
+    path = project / "other.py"
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
+    capture(project, str(path), *evidence(str(path)))
+    assert replay("--html", "page.html").exit_code in (0, 1)
+
+
+HOSTILE_RECORDS = [
+    {"kind": "file", "id": 1, "path": WORDS},
+    {"kind": "retraces", "rows": [[1, 1, WORDS, True, WORDS, WORDS, WORDS, 90]]},
+    {"kind": "exit", "error": WORDS, "where": [WORDS, 1], "frames": [[WORDS, 1, WORDS]], "t": 2},
+    {"kind": "fault", "where": WORDS, "error": WORDS},
+    {"kind": "lost", "evidence": WORDS, "reason": WORDS},
+    {"kind": "keras", "version": WORDS},
+    {"kind": "source", "path": WORDS, "modified": 0, "digest": "", "text": WORDS},
+    {"kind": "variable", "name": WORDS, "shape": [1], "dtype": WORDS, "bytes": 9, "device": WORDS, "where": [WORDS, 1]},
+    {"kind": "function", "name": WORDS, "where": [WORDS, 1], "traces": 90, "jit": False, "device": WORDS, "at": [1]},
+    {"kind": "environment", "moment": "runtime", "values": {"TF_CONFIG": WORDS, "CUDA_VISIBLE_DEVICES": WORDS}},
+    {"kind": "worker", "job": WORDS, "index": 0, "launcher": WORDS, "tasks": [[WORDS, 0]]},
+]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_report_is_obeyed(project: Path, form: str) -> None:
+    capture(project, WORDS, *HOSTILE_RECORDS)
+    done = replay("--output-format", form, "--html", "page.html", "-v")
+    lines = [row for row in done.stdout.splitlines() if form != "github" or not row.startswith("::")]
+    assert done.exit_code in (0, 1, 2) and len(done.stdout) > 100
+    assert obeyed("\n".join(lines)) == [] and obeyed(done.stderr) == []
+    page = (project / "page.html").read_text()
+    assert "onerror" in page and "<img" not in page and page.count("</script>") == page.count("<script")
+
+
+def test_damaged_rows_are_counted(project: Path) -> None:
+    capture(project, "train.py", "[" * 100_000, "null", '{"kind": ["x"]}', '{"kind": "memory", "t": [], "devices": 5}')
+    assert replay().exit_code == 0
+
+
+@pytest.mark.parametrize("option", ["--html", "--trace", "-o"])
+@pytest.mark.parametrize("planted", ["link", "folder", "pipe"])
+def test_a_report_is_not_written_through_what_the_project_planted(project: Path, option: str, planted: str) -> None:
+    capture(project, "train.py")
+    name = "page.html"
+    if planted == "link":
+        (project / name).symlink_to("../home/id_rsa")
+    elif planted == "folder":
+        (project / "out").symlink_to("../home")
+        name = "out/id_rsa"
+    else:
+        os.mkfifo(project / name)
+    done = replay(option, name)
+    assert (done.exit_code, done.stdout) == (2, "") and "left as it is" in done.stderr, done.output
+    assert (project.parent / "home" / "id_rsa").read_text() == f"{SECRET}\n"
+
+
+def test_a_log_of_many_devices_takes_time_in_proportion(project: Path) -> None:
+    device = "/job:localhost/replica:0/task:0/device:GPU:{0}"
+    (project / "log").write_text("".join(f"n{one}: (Op{one}): {device.format(one)}\n" for one in range(3000)))
+    done = CliRunner().invoke(main, ["probe", "--log", "log"])
+    assert done.exit_code == 0 and "GPU:2999" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--log", "--replay"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_is_one_line(project: Path, option: str, kind: str) -> None:
+    path = project / "given"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+    done = CliRunner().invoke(main, ["probe", option, "given"])
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.output
+
+
+def test_a_pipe_that_somebody_writes_to_is_read_to_its_end() -> None:
+    reader, writer = os.pipe()
+    with open(writer, "wb") as file:
+        file.write(b"n: (MatMul): /job:localhost/replica:0/task:0/device:GPU:0\n")
+    assert capture_of_log(f"/dev/fd/{reader}").logs["log"].placements == 1
+    os.close(reader)
+    with pytest.raises(OSError, match="not a regular file"):
+        open_stream("/dev/null")
