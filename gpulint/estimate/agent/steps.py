@@ -41,10 +41,10 @@ class Settings:
 
 
 class Trace(NamedTuple):
-    """A traced function, and whether it was traced for any batch, as far as it can be."""
+    """A traced function, and whether it was traced for any batch; None if it cannot be."""
 
     concrete: Any
-    is_general: bool
+    is_general: bool | None
 
 
 class StepWatch:
@@ -125,9 +125,17 @@ class StepWatch:
         if batch is not None and not self.settings.shapes:
             with suppress(Exception):  # it needs its batch size
                 types = opened(self.pieces, [list(arguments), dict(keywords)], batch, {})
-                return Trace(function.get_concrete_function(*types[0], **types[1]), True)
+                return Trace(self._again(function).get_concrete_function(*types[0], **types[1]), True)
+            return Trace(function.get_concrete_function(*arguments, **keywords), None)
         concrete = function.get_concrete_function(*arguments, **keywords)
         return Trace(concrete, not self.settings.shapes and _is_general(concrete))
+
+    def _again(self, function: Any) -> Any:
+        """A function of the same code without traces: one that is more general would be used again, and a trace that
+        fails leaves a function that cannot be traced."""
+        return self._tensorflow.function(
+            function.python_function, autograph=function._autograph, jit_compile=function._jit_compile
+        )
 
     @contextmanager
     def _unobserved(self) -> Iterator[None]:
@@ -220,30 +228,33 @@ class StepWatch:
         keywords: Mapping[str, Any],
     ) -> list[StepGraph]:
         """The step for its batch size, and for twice as many examples. It is traced once with the batch left open, and
-        for each size only if that leaves shapes open."""
+        for each size only if it cannot be or if that leaves shapes open."""
         found = batch_of(self.pieces, (arguments, keywords))
         batch = self.settings.batch or found or _batch_inside(trace.concrete)
         if batch is None:
             raise Unknown("its batch size")
 
         def traced(size: int | None) -> Any:
-            again = self._tensorflow.function(  # a trace that is more general would be used again
-                function.python_function, autograph=function._autograph, jit_compile=function._jit_compile
-            )
             given = self.settings.shapes or {}
             types = opened(self.pieces, list(arguments), found, given, size)
             named = opened(self.pieces, keywords, found, given, size)
-            return again.get_concrete_function(*types, **named)
+            return self._again(function).get_concrete_function(*types, **named)
 
-        general = trace.concrete
-        if not trace.is_general:
-            with suppress(Exception):  # it needs its batch size: only one can be examined
+        general = trace.concrete if trace.is_general else None
+        if trace.is_general is False:
+            with suppress(Exception):  # it needs its batch size
                 general = traced(None)
         is_compiled = bool(function._jit_compile)
+        if general is None:
+            exact = trace.concrete if batch == found else traced(batch)
+            graphs = [_Reading(self, name, place, exact, is_compiled).graph(batch)]
+            with suppress(Exception):  # something else in the step has the size of the batch
+                graphs.append(_Reading(self, name, place, traced(2 * batch), is_compiled).graph(2 * batch))
+            return graphs
         reading = _Reading(self, name, place, general, is_compiled)
         graphs, sizes = [reading.graph(batch)], [batch]
         if reading.is_open:
-            with suppress(ValueError):  # something else in the step has the size of the batch
+            with suppress(ValueError):
                 graphs.append(reading.graph(2 * batch))
                 sizes.append(2 * batch)
         if any(graph.has_unknown and not graph.unknown for graph in graphs):
