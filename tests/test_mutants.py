@@ -80,6 +80,11 @@ def test_the_tests_of_a_room_run_first(path: str, tests: str) -> None:
     assert mutants.tests_of(mutants.ROOT, path)[0][0] == tests
 
 
+def test_of_a_rule_the_tests_with_its_code_run_first() -> None:
+    first, second, *_ = mutants.tests_of(mutants.ROOT, "rules/steps/retrace_risk.py")
+    assert first == (*second, "-k", "GPU504")
+
+
 def test_every_module_has_tests_that_exist() -> None:
     for path in (one.relative_to(mutants.ROOT) for one in (mutants.ROOT / "gpulint").rglob("*.py")):
         stages = mutants.tests_of(mutants.ROOT, path.as_posix())
@@ -102,8 +107,13 @@ def test_survivors_are_distinguished_from_what_the_tests_notice(
     subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     mutants.main(["--marks", ""], tmp_path)
-    told = capsys.readouterr().out
-    results = {line.split(" | ")[1]: line.split(" | ")[3].removesuffix(" |") for line in told.splitlines()[2:-2]}
+    out = capsys.readouterr().out
+    results = {line.split(" | ")[1]: line.split(" | ")[3].removesuffix(" |") for line in out.splitlines()[2:-2]}
     killed = "killed by tests/sums"
     assert results == {"`return a + b`": killed, "`a + b`": killed, "`return a < b`": "survived", "`a < b`": "survived"}
-    assert told.endswith("\n2 of 4 killed.\n")
+    assert out.endswith("\n2 of 4 killed.\n")
+    (tmp_path / "tests/sums/test_both.py").write_text("def test():\n    assert False\n")
+    mutants.main(["--marks", "", "--count", "1"], tmp_path)
+    told = capsys.readouterr()
+    assert "| untested |" in told.out and told.out.endswith("\n0 of 1 killed.\n")
+    assert told.err == "left out, as they fail without a mutant: tests/sums\n"
