@@ -8,6 +8,7 @@ from gpulint.estimate.report.json import VERSION
 from gpulint.estimate.result import Fits
 from gpulint.estimate.time.bounds import Bound
 from gpulint.output.json_schema import (
+    CELL,
     COUNT,
     COUNT_OR_NULL,
     FLAG,
@@ -24,7 +25,7 @@ from gpulint.output.json_schema import (
 )
 
 _BOUNDS = ("launch", "compute", "memory", "copy")
-_LINE = {"filename": TEXT_OR_NULL, "row": COUNT_OR_NULL}
+_LINE = {"filename": TEXT_OR_NULL, "row": COUNT_OR_NULL, "cell": CELL}
 _STEP = {
     "function": TEXT,
     **_LINE,
