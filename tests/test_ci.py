@@ -121,3 +121,11 @@ def _expanded(text: str, known: dict[str, str]) -> str:
 def test_no_step_of_the_action_puts_inputs_into_its_script() -> None:
     steps: list[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
     assert not [step["name"] for step in steps if "${{" in step.get("run", "")]
+
+
+def test_the_workflow_runs_the_oldest_and_the_newest_python() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    classifiers = re.findall(
+        r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    )
+    assert workflow["jobs"]["python"]["strategy"]["matrix"]["python"] == [classifiers[0], classifiers[-1]]

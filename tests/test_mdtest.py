@@ -68,6 +68,7 @@ def headings_of(path: Path) -> Iterator[Heading]:
         if in_code and line.startswith("```"):
             in_code, name = False, "main.py"
         elif in_code:
+            assert not line.startswith(("## ", "### ")), f"{path}: a code block is not closed before {line!r}"
             heading.files.setdefault(name, []).append(line)
         elif line.startswith("```"):
             in_code = True
@@ -76,6 +77,7 @@ def headings_of(path: Path) -> Iterator[Heading]:
         elif match := _HEADING.match(line):
             yield heading
             heading = Heading(len(match["level"]), match["title"], {})
+    assert not in_code, f"{path}: the last code block is not closed"
     yield heading
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from importlib import import_module
 
 import click
 
@@ -11,10 +12,19 @@ from gpulint.cli import completing
 from gpulint.cli.options import UserError
 from gpulint.linting import pack
 from gpulint.output import formats, settings_schema
-from gpulint.output.findings_schema import SCHEMAS
+from gpulint.output.findings_schema import SCHEMAS as FINDINGS
 from gpulint.output.settings_text import written
 from gpulint.probe.expectations import levels
 from gpulint.settings import OPTIONS, Option, Settings
+
+SCHEMAS = {
+    **{form: f"gpulint.output.findings_schema:{of.__name__}" for form, of in FINDINGS.items()},
+    "doctor": "gpulint.doctor.report.schema:of_doctor",
+    "estimate": "gpulint.estimate.report.schema:of_estimate",
+    "plan": "gpulint.output.plan_schema:of_plan",
+    "probe": "gpulint.probe.report.schema:of_probe",
+}
+"""The function that returns the schema of each format of `check`, and of each other command's JSON."""
 
 
 @click.command("config")
@@ -22,7 +32,8 @@ from gpulint.settings import OPTIONS, Option, Settings
 @click.option(
     "--schema",
     type=click.Choice(["gpulint.toml", "pyproject.toml", *SCHEMAS]),
-    help="Print the JSON schema of the settings in such a file, or of what `check` prints in such a format.",
+    help="Print the JSON schema of the settings in such a file, of what `check` prints in such a format, or of another "
+    "command's JSON.",
 )
 def command(key: str | None, schema: str | None) -> None:
     """List all settings, or explain one of them."""
@@ -30,7 +41,8 @@ def command(key: str | None, schema: str | None) -> None:
         if key is not None:
             raise UserError("--schema covers all settings: name no setting")
         if schema in SCHEMAS:
-            click.echo(json.dumps(SCHEMAS[schema](), indent=2))
+            module, _, function = SCHEMAS[schema].partition(":")
+            click.echo(json.dumps(getattr(import_module(module), function)(), indent=2))
             return
         table = settings_schema.schema(pack.load(installed=False), levels.IDS)
         printed = settings_schema.of_pyproject(table) if schema == "pyproject.toml" else table

@@ -39,7 +39,8 @@ def gather(
     """Examines the TensorFlow of an interpreter. Raises NoInterpreter if it is not one.
 
     All queries together take at most `timeout` seconds, plus two if a process cannot be killed. `compute` lets
-    TensorFlow create its devices and run an operation on each.
+    TensorFlow create its devices and run an operation on each. A `tensorflow` in the working directory is not imported:
+    it is not TensorFlow.
     """
     deadline = time.monotonic() + timeout
     machine = examine(environment, root)
@@ -52,13 +53,14 @@ def gather(
     interpreter = _interpreter(python, first.values)
     build = build_of(first.values.get("build") or {})
     question = partial(ask, deadline=deadline)
+    is_examined = interpreter.package and not first.values["package"]["is_here"]
     logging = {**environment, **messages.LEVELS}
     home = os.path.dirname(os.path.dirname(os.path.abspath(_version.__file__)))
     with ThreadPoolExecutor(3) as pool:
         runtime = libraries = None
-        if interpreter.package:
+        if is_examined:
             runtime = pool.submit(question, python, "runtime", {"compute": compute}, environment=logging)
-        if interpreter.package and machine.system == "Linux":
+        if is_examined and machine.system == "Linux":
             looked_for = _library_options(interpreter, build)
             libraries = pool.submit(question, python, "libraries", looked_for, environment=environment)
         cards = pool.submit(question, sys.executable, "cards", {"path": home}, environment=environment)

@@ -2,69 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gpulint.confidence import Confidence
 from gpulint.linting.finding import Severity, SuppressedBy
 from gpulint.output.formats.json_full import VERSION
+from gpulint.output.json_schema import (
+    CELL,
+    COUNT,
+    DRAFT,
+    PLACE,
+    TEXT,
+    TEXT_OR_NULL,
+    Schema,
+    of_array,
+    of_object,
+    of_values,
+)
 from gpulint.rewriting.fix import Applicability
 
-Schema = dict[str, Any]
-
-_DRAFT = "http://json-schema.org/draft-07/schema#"
-_TEXT: Schema = {"type": "string"}
-_TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
-_COUNT: Schema = {"type": "integer", "minimum": 0}
-_CELL: Schema = {"type": ["integer", "null"], "minimum": 0, "description": "Index among all cells of a notebook."}
-
-
-def _object(properties: Schema) -> Schema:
-    """An object with exactly these keys."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _array(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def _values(kind: type[Confidence] | type[Severity] | type[SuppressedBy] | type[Applicability]) -> Schema:
-    return {"enum": [one.value for one in kind]}
-
-
-_PLACE = _object({name: {"type": "integer", "minimum": 1} for name in ("row", "column")})
-_SPAN: Schema = {"location": _PLACE, "end_location": _PLACE, "cell": _CELL}
+_SPAN: Schema = {"location": PLACE, "end_location": PLACE, "cell": CELL}
 _FINDING: Schema = {
-    "filename": _TEXT,
+    "filename": TEXT,
     **_SPAN,
     "code": {"type": "string", "pattern": "^[A-Z]{1,4}[0-9]{3}$"},
-    "name": _TEXT,
-    "message": _TEXT,
-    "why": _TEXT_OR_NULL,
-    "help": _TEXT_OR_NULL,
-    "cost": _TEXT_OR_NULL,
-    "severity": _values(Severity),
-    "confidence": _values(Confidence),
-    "url": _TEXT_OR_NULL,
+    "name": TEXT,
+    "message": TEXT,
+    "why": TEXT_OR_NULL,
+    "help": TEXT_OR_NULL,
+    "cost": TEXT_OR_NULL,
+    "severity": of_values(Severity),
+    "confidence": of_values(Confidence),
+    "url": TEXT_OR_NULL,
     "fix": {
         "anyOf": [
             {"type": "null"},
-            _object(
+            of_object(
                 {
-                    "applicability": _values(Applicability),
-                    "message": _TEXT,
-                    "edits": _array(_object({"content": _TEXT, **_SPAN})),
+                    "applicability": of_values(Applicability),
+                    "message": TEXT,
+                    "edits": of_array(of_object({"content": TEXT, **_SPAN})),
                 }
             ),
         ]
     },
-    "no_fix": _TEXT_OR_NULL,
-    "noqa_row": _COUNT,
-    "related": _array(_object({"filename": _TEXT, **_SPAN, "message": _TEXT})),
+    "no_fix": TEXT_OR_NULL,
+    "noqa_row": COUNT,
+    "related": of_array(of_object({"filename": TEXT, **_SPAN, "message": TEXT})),
     "fingerprint": {"type": "string", "pattern": "^([0-9a-f]{16})?$"},
     "evidence": {"enum": ["static", "probe"]},
 }
@@ -72,25 +54,25 @@ _FINDING: Schema = {
 
 def of_json() -> Schema:
     """What `--output-format json` prints."""
-    return {"$schema": _DRAFT, **_array(_object(_FINDING))}
+    return {"$schema": DRAFT, **of_array(of_object(_FINDING))}
 
 
 def of_json_full() -> Schema:
     """What `--output-format json-full` prints."""
-    reason = _object({"kind": _values(SuppressedBy), "reason": _TEXT})
+    reason = of_object({"kind": of_values(SuppressedBy), "reason": TEXT})
     return {
-        "$schema": _DRAFT,
-        **_object(
+        "$schema": DRAFT,
+        **of_object(
             {
                 "version": {"const": VERSION},
-                "files": _COUNT,
-                "files_with_tensorflow": _COUNT,
-                "targets": _array(_object({"release": _TEXT, "origin": _TEXT_OR_NULL, "files": _COUNT})),
-                "findings": _array(_object({**_FINDING, "suppressed_by": {"type": "null"}})),
-                "suppressed": _array(_object({**_FINDING, "suppressed_by": reason})),
-                "withheld": {"type": "object", "additionalProperties": _COUNT},
-                "not_followed": _array(_object({"filename": _TEXT, "limit": _TEXT, "functions": _COUNT})),
-                "faults": _array(_TEXT),
+                "files": COUNT,
+                "files_with_tensorflow": COUNT,
+                "targets": of_array(of_object({"release": TEXT, "origin": TEXT_OR_NULL, "files": COUNT})),
+                "findings": of_array(of_object({**_FINDING, "suppressed_by": {"type": "null"}})),
+                "suppressed": of_array(of_object({**_FINDING, "suppressed_by": reason})),
+                "withheld": {"type": "object", "additionalProperties": COUNT},
+                "not_followed": of_array(of_object({"filename": TEXT, "limit": TEXT, "functions": COUNT})),
+                "faults": of_array(TEXT),
             }
         ),
     }

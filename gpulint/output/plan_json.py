@@ -9,24 +9,25 @@ from gpulint.output.escapes import json_text
 from gpulint.output.plan_text import Elsewhere, PlacedNote, Stop, place, stops
 from gpulint.sources.source import Source
 
-VERSION = 1
+VERSION = 2
 """Version of the format; increases when a field changes its meaning or is removed."""
 
 
 def render(plan: Plan, source: Source, elsewhere: Elsewhere) -> str:
-    """One object: `version`, `path`, `graph_mode`, `complete`, `notes[]`, `bounds[]`. Rows and columns start at 1.
+    """One object: `version`, `filename`, `graph_mode`, `complete`, `notes[]`, `not_followed[]`.
 
-    `cell` is the index among all cells of a notebook, from 0, or null; rows then count inside the cell.
+    Rows and columns start at 1. `cell` is the index among all cells of a notebook, from 0, or null; rows then count
+    inside the cell.
     """
     placed = place(plan, source)
     return json_text(
         {
             "version": VERSION,
-            "path": plan.path,
+            "filename": plan.path,
             "graph_mode": plan.graph_mode,
             "complete": plan.is_complete,
             "notes": [_note(one) for one in placed],
-            "bounds": [_stop(one) for one in stops(plan, source, elsewhere)],
+            "not_followed": [_stop(one) for one in stops(plan, source, elsewhere)],
         }
     )
 

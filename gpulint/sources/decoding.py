@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
 
 from gpulint.sources.source import Source
@@ -24,6 +25,8 @@ def decode(path: str, data: bytes) -> Source:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
         raise Undecodable(_cookie_message(error, data), *_first_bad(data)) from None
+    except (LookupError, UnicodeError):  # from Python 3.14 on, for codecs that are not for text
+        raise _no_text_encoding(data) from None
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -31,12 +34,26 @@ def decode(path: str, data: bytes) -> Source:
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         message = f"byte 0x{data[error.start]:02x} is not valid {encoding}; declare the encoding in the first line"
         raise Undecodable(message, row, column) from None
-    except (LookupError, UnicodeError):  # base64, undefined: codecs that are not for text
-        raise Undecodable(f"{encoding} is not a text encoding; declare another in the first line") from None
+    except (LookupError, UnicodeError):  # base64, undefined
+        raise _no_text_encoding(data) from None
     if (position := text.find("\0")) >= 0:
         row = text.count("\n", 0, position) + 1
         raise Undecodable("the file has NUL bytes", row, position - (text.rfind("\n", 0, position) + 1) + 1)
     return Source(path, data, text, encoding)
+
+
+_COOKIE = re.compile(rb"#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+
+
+def _no_text_encoding(data: bytes) -> Undecodable:
+    """Error for a file whose cookie names a codec that is not for text."""
+    cookie = _COOKIE.search(data)
+    if cookie is None:
+        return Undecodable("the declared encoding is not for text")
+    row, start = data.count(b"\n", 0, cookie.start(1)) + 1, data.rfind(b"\n", 0, cookie.start(1)) + 1
+    return Undecodable(
+        f"{cookie[1].decode()} is not a text encoding; declare another one here", row, cookie.start(1) - start + 1
+    )
 
 
 def _cookie_message(error: SyntaxError, data: bytes) -> str:

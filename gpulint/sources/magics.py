@@ -114,11 +114,14 @@ def _is_command(lines: Sequence[str]) -> bool:
 
 _PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)")
 
+_FIRST_PROMPT = re.compile(r">>>(?: |$)")
+"""Not `...`, which is Python."""
+
 
 def _without_prompts(lines: list[str]) -> list[str]:
     """Lines with prompts of an interpreter session replaced by blanks."""
     first = next((line for line in lines if line.strip()), "")
-    if not _PROMPT.match(first):
+    if not _FIRST_PROMPT.match(first):
         return lines
     return [f"    {line[prompt.end() :]}" if (prompt := _PROMPT.match(line)) else line for line in lines]
 

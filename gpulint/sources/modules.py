@@ -99,11 +99,11 @@ class ModuleFinder:
             here = os.path.dirname(here)
         if here not in self._packages:
             self._packages[here] = package_root(here)
-        for base in (*bases, here, self._packages[here], *self._roots, *self._around(here)):
+        for base in (*bases, here, self._packages[here], *self._roots, *self.around(here)):
             if _is_project(base, here, parts[0]) and (found := self._at(base, parts)):
                 return found
         if len(parts) > 1:
-            for base in (here, *self._around(here)):
+            for base in (here, *self.around(here)):
                 is_named = os.path.basename(base) == parts[0]
                 if is_named or (_is_copy_of(base, parts[0]) and "__init__.py" in self._names_in(base)):
                     return self._at(base, parts[1:])
@@ -118,7 +118,7 @@ class ModuleFinder:
         names = (name.removesuffix(".py") for name in self._names_in(folder))
         return " ".join(sorted(name for name in names if name.isidentifier() and not name.startswith("__"))) or None
 
-    def _around(self, directory: str) -> Iterator[str]:
+    def around(self, directory: str) -> Iterator[str]:
         """The directories above one in its project, which programs put on `sys.path` or are started from, and the `src`
         of each."""
         for _ in range(MAX_AROUND):

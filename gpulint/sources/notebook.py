@@ -91,7 +91,9 @@ def read_notebook(path: str, data: bytes) -> Notebook:
             raise json.JSONDecodeError("more after the end", text, end)
     except json.JSONDecodeError as error:
         raise Undecodable(f"not a notebook: {error.msg}", error.lineno, error.colno) from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise Undecodable("not a notebook: it is nested too deeply") from None
+    except ValueError as error:
         raise Undecodable(f"not a notebook: {error}") from None
     if not isinstance(document, dict):
         raise Undecodable("not a notebook: the file holds no JSON object")

@@ -123,7 +123,7 @@ class Outline(NamedTuple):
     `imports` are those outside functions and classes, and those by `import_module`; `definitions` are the functions,
     classes and variables of the module by name; `body` are the words in other code that runs on import; `words` are all
     of these. `folders` are those that the file adds to `sys.path`, relative to its own. `inner_imports` are the imports
-    inside functions and classes.
+    inside functions and classes, `type_imports` those among `imports` that only type checkers see.
     """
 
     imports: tuple[Imported, ...]
@@ -132,6 +132,7 @@ class Outline(NamedTuple):
     words: frozenset[str]
     folders: tuple[str, ...] = ()
     inner_imports: tuple[Imported, ...] = ()
+    type_imports: frozenset[Imported] = frozenset()
 
     @property
     def calls_at_import(self) -> bool:
@@ -191,7 +192,8 @@ def outline(source: Source) -> Outline | None:
     imports = (*imports_among(statements), *by_name)
     words = body.union(*(one.all_words for one in definitions.values()))
     paths = tuple(dict.fromkeys(folders(tree))) if "sys.path" in source.text else ()
-    return Outline(imports, definitions, body, words, paths, _inner_imports(tree, source.text, statements))
+    inner = _inner_imports(tree, source.text, statements)
+    return Outline(imports, definitions, body, words, paths, inner, _type_imports(tree))
 
 
 def all_imports(text: str) -> tuple[Imported, ...] | None:
@@ -303,6 +305,16 @@ def imports_among(statements: Iterable[ast.AST]) -> Iterator[Imported]:
         elif isinstance(one, ast.ImportFrom):
             names = tuple(alias.name for alias in one.names)
             yield Imported(one.module or "", one.level, names, tuple(alias.asname or alias.name for alias in one.names))
+
+
+def _type_imports(tree: ast.Module) -> frozenset[Imported]:
+    """The imports in the body of `if TYPE_CHECKING:` that are nowhere else in the body of the module."""
+    hidden = [one for one in tree.body if isinstance(one, ast.If) and _called(one.test) == "TYPE_CHECKING"]
+    if not hidden:
+        return frozenset()
+    seen = [one for one in tree.body if one not in hidden] + [one for block in hidden for one in block.orelse]
+    checked = frozenset(imports_among(_statements([one for block in hidden for one in block.body])))
+    return checked.difference(imports_among(_statements(seen)))
 
 
 _INDENTED = re.compile(r"^[ \t]+(?:from|import)\b", re.MULTILINE)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.domain.path_conditions import Condition, Path, literal_of
+import pytest
+
+from gpulint.analysis.domain.path_conditions import Condition, Literal, Path, literal_of
 from gpulint.analysis.domain.store import MAX_ALTERNATIVES, join
 from gpulint.analysis.domain.symbolic import symbol
 from gpulint.analysis.domain.values.base import Union, Unknown, Value
@@ -41,3 +43,26 @@ def test_many_tensors_become_one_of_which_is_known_what_all_agree_on() -> None:
 def test_many_things_of_which_one_is_no_tensor_are_not_known() -> None:
     many: list[Value] = [tensor(number) for number in range(MAX_ALTERNATIVES)]
     assert type(of_branches([*many, Unknown(("other",))])) is Unknown
+
+
+A, B = (literal_of(Condition("truth", symbol(("name", name))), True) for name in "ab")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_one"),
+    [
+        ({A}, {A.negation}, True),
+        ({A, B}, {A, B.negation}, True),
+        ({A}, {A, B}, True),
+        ({A, B}, {A}, True),
+        ({A}, {B}, False),
+        ({A, B}, {A.negation, B.negation}, False),
+        ({A, B}, {A.negation}, False),
+    ],
+)
+def test_equal_values_are_merged_where_their_paths_together_are_one(
+    one: set[Literal], other: set[Literal], is_one: bool
+) -> None:
+    value = tensor(1)
+    joined = join([(frozenset(one), value), (frozenset(other), value)], ("joined",))
+    assert (joined is value) is is_one

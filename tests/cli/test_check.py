@@ -135,7 +135,7 @@ def test_plan_says_where_and_why_the_analysis_stopped(project: Path) -> None:
     (project / "a.py").write_text(NESTED + "def f16(x):\n    tf.zeros(x)\n\nf0(4)\n")
     text = CliRunner().invoke(main, ["plan", "a.py"]).stdout
     assert "Where the analysis stopped:\n  line 40: calls nest too deeply to be followed (call depth)\n" in text
-    (stop,) = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "a.py"]).stdout)["bounds"]
+    (stop,) = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "a.py"]).stdout)["not_followed"]
     assert (stop["bound"], stop["location"]["row"], stop["why"]) == (
         "call depth", 40, "calls nest too deeply to be followed",
     )  # fmt: skip
@@ -146,7 +146,7 @@ def test_plan_says_where_in_another_file_the_analysis_stopped(project: Path) -> 
     (project / "a.py").write_text("import tensorflow as tf\nfrom chain import f0\n\nf0(tf.zeros(4))\n")
     text = CliRunner().invoke(main, ["plan", "a.py"]).stdout
     assert "  chain.py line 40: calls nest too deeply to be followed (call depth)\n" in text
-    (stop,) = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "a.py"]).stdout)["bounds"]
+    (stop,) = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "a.py"]).stdout)["not_followed"]
     assert (Path(stop["filename"]).name, stop["location"]["row"]) == ("chain.py", 40)
 
 

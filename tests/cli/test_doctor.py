@@ -28,6 +28,18 @@ def doctor(*arguments: str, site: Path | None = None, **variables: str) -> subpr
     )
 
 
+def test_a_finding_can_be_left_out(tmp_path: Path) -> None:
+    site = tensorflow(tmp_path, LISTS_NONE)
+    codes = [one["code"] for one in json.loads(doctor("--output-format", "json", site=site).stdout)["findings"]]
+    ignored = doctor("--output-format", "json", "--ignore", f"macos, {','.join(codes)}", site=site)
+    assert codes and (ignored.returncode, json.loads(ignored.stdout)["findings"]) == (0, [])
+    wrong = doctor("--ignore", "gpu-hiden", site=site)
+    assert (wrong.returncode, wrong.stderr) == (
+        2,
+        "gpulint: --ignore: there is no finding `gpu-hiden`; did you mean `gpus-hidden`?\n",
+    )
+
+
 def test_json_for_programs_and_the_same_status(tmp_path: Path) -> None:
     done = doctor("--output-format", "json", "--timeout", "30", site=tensorflow(tmp_path, LISTS_NONE))
     content = json.loads(done.stdout)

@@ -8,11 +8,13 @@ import sys
 import textwrap
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
 from gpulint.cli.estimate import command, why
 from gpulint.cli.probe import command as probe
+from gpulint.estimate.report.schema import of_estimate
 from gpulint.estimate.tracing import NotTraced
 from gpulint.probe.capture.records import Where
 from gpulint.probe.launch.command import Target
@@ -47,6 +49,7 @@ def test_a_program_is_estimated_and_not_run(tmp_path: Path) -> None:
     assert (done.returncode, "trained" in done.stdout) == (0, False), done.stderr
     assert "arguments []" in done.stdout
     found = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    jsonschema.validate(found, of_estimate())
     assert (found["step"]["function"], found["step"]["row"], found["step"]["batch"]) == ("fit", 8, 16)
     assert [one["name"] for one in found["gpus"]] == ["T4", "memory=4GiB"]
     t4 = found["gpus"][0]

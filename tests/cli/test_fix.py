@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -70,6 +71,7 @@ def test_a_diff_with_nothing_to_fix_exits_with_0(project: Path) -> None:
     assert (done.exit_code, done.stdout) == (0, "")
 
 
+@pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
 def test_a_diff_can_be_applied_with_patch(project: Path) -> None:
     (project / "pinned.py").write_bytes(PINNED.rstrip("\n").replace("x = ", "x = 1\n    x = ").encode())
     diff = check("--diff", "--unsafe-fixes").stdout_bytes

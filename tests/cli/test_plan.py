@@ -84,7 +84,7 @@ def test_a_folder_is_shown_file_by_file(in_folder: Path) -> None:
     alone = [CliRunner().invoke(main, ["plan", name]).stdout for name in ("lib/other.py", "train.py")]
     assert out == "\n".join(alone)
     plans = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "lib", "train.py"]).stdout)
-    assert [(one["path"].rpartition("/")[2], len(one["notes"]) > 0) for one in plans] == [
+    assert [(one["filename"].rpartition("/")[2], len(one["notes"]) > 0) for one in plans] == [
         ("other.py", True),
         ("train.py", True),
     ]

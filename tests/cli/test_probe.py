@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
 from gpulint.cli.main import main
+from gpulint.probe.report.schema import of_probe
 
 OUTSIDE = """import sys
 import tensorflow as tf
@@ -244,6 +246,7 @@ def test_a_finding_is_confirmed_on_its_line_and_its_look_alike_passes(tmp_path: 
     broken = probe(tmp_path, "--output-format", "json", "-o", "broken.json", "--capture", "run.jsonl", "train.py")
     assert "trained" not in broken.stdout  # Keras raises: no replica but the first has the variables
     report = json.loads((tmp_path / "broken.json").read_text())
+    jsonschema.validate(report, of_probe())
     (found,) = [one for one in report["expectations"] if one["code"] == "GPU201"]
     assert (found["status"], found["observed"]) == ("fail", "confirmed: variables on CPU:0 only")
     assert found["origin"] == {"filename": str(tmp_path / "train.py"), "row": 17}

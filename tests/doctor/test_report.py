@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from gpulint.doctor import messages
 from gpulint.doctor.causes import diagnose
-from gpulint.doctor.diagnosis import Diagnosis
+from gpulint.doctor.diagnosis import CODES, Diagnosis
 from gpulint.doctor.report import MachineReport, render
 from gpulint.linting.finding import Severity
 from tests.doctor.situations import COMPUTED, HEALTHY, NO_HARDWARE, log, on
 
+ROOT = Path(__file__).parents[2]
 ALL_IS_WELL = """\
 Python 3.11.7 in /venv/bin/python, Linux x86_64
 TensorFlow 2.21.0 in /venv/lib/python3.11/site-packages/tensorflow, built for CUDA 12.5.1, cuDNN 9
@@ -63,9 +67,9 @@ def test_a_machine_without_a_gpu_is_no_failure() -> None:
 def test_the_object_for_programs() -> None:
     evidence = on(environment={"CUDA_VISIBLE_DEVICES": "-1"}, gpus=())
     content = json.loads(render("json", MachineReport(evidence, diagnose(evidence)), False))
-    assert (content["version"], content["status"], content["expected"]) == (1, 1, "the driver shows 2 cards")
+    assert (content["version"], content["status"], content["expected"]) == (2, 1, "the driver shows 2 cards")
     (finding,) = content["findings"]
-    assert (finding["id"], finding["severity"], finding["mend"]) == (
+    assert (finding["code"], finding["severity"], finding["help"]) == (
         "gpus-hidden",
         "error",
         "unset CUDA_VISIBLE_DEVICES",
@@ -79,6 +83,16 @@ def test_what_a_terminal_would_obey_is_taken_out() -> None:
     one = Diagnosis("import-fails", Severity.ERROR, "a \x1b[2J[bold]b", "c\nd", evidence=("\x07e",))
     text = render("text", MachineReport(HEALTHY, [one]), False)
     assert "\x1b" not in text and "\x07" not in text and "[bold]b" in text and "= why: c d" in text
+
+
+def test_the_codes_are_those_of_the_page_and_of_the_causes() -> None:
+    page = (ROOT / "docs" / "doctor.md").read_text().partition("| code | problem")[2].partition("\n\n")[0]
+    assert sorted(re.findall("`([a-z-]+)`", "".join(row.split("|")[1] for row in page.splitlines()[2:]))) == [*CODES]
+    for path in (ROOT / "gpulint" / "doctor" / "causes").glob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "Diagnosis":
+                named = [one.value for one in ast.walk(call.args[0]) if isinstance(one, ast.Constant)]
+                assert {*named} <= {*CODES}, path
 
 
 def test_colors_only_where_they_are_wanted() -> None:

@@ -196,3 +196,22 @@ def test_the_server(repository: Path, hostile: Hostile) -> None:
     edit(test, repository)
     assert not marked.exists(), "code of the repository ran"
     assert contents(repository.parent / "home") == before
+
+
+@pytest.mark.parametrize("command", [["doctor", "--no-compute"], ["check", "--python", sys.executable]], ids=" ".join)
+def test_the_doctors_questions(repository: Path, command: list[str]) -> None:
+    marked = arm(modules, repository)
+    mark = (repository / "json.py").read_text()
+    for name in ("tensorflow", "numpy", "pynvml", "ast", "csv", "email", "zipfile", "ctypes", "traceback"):
+        (repository / f"{name}.py").write_text(mark)
+    done = subprocess.run(
+        [sys.executable, "-I", "-m", "gpulint", *command],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr and done.returncode in (0, 1), done.stderr
+    assert ("error[tensorflow-shadowed]" in done.stdout) is (command[0] == "doctor")
+    assert not marked.exists(), "code of the repository ran"

@@ -187,6 +187,8 @@ def test_a_line_becomes(line: str, becomes: str) -> None:
         ("%sql SELECT 1\nx = 1", "pass\nx = 1"),
         ("  # pasted\n  x = 1\n  if x:\n    y", "if 1:\n  # pasted\n  x = 1\n  if x:\n    y"),
         (">>> x = 1\n>>> for y in z:\n...     y", "if 1:\n    x = 1\n    for y in z:\n        y"),
+        ("...", "..."),
+        ("...\nx = 1", "...\nx = 1"),
     ],
 )
 def test_a_cell_becomes(cell: str, python: str) -> None:

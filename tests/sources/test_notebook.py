@@ -139,7 +139,7 @@ def test_escapes_stay_as_the_file_has_them() -> None:
         ('{"cells": [\n3]}', 2, 1, "cell 1 has no text"),
         ('{"cells": [\n{"source": [1]}]}', 2, 12, "cell 1 has no text"),
         ("<<<<<<< HEAD\n{}", 1, 1, "Expecting value"),
-        ("[" * 100_000, 1, 1, "recursion"),
+        ("[" * 100_000, 1, 1, "nested too deeply"),
     ],
 )
 def test_a_file_that_is_not_a_notebook_is_reported_with_its_place(

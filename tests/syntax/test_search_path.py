@@ -61,3 +61,11 @@ def test_a_module_in_a_folder_on_the_path(folder: str, expected: set[str], tmp_p
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(text)
     assert codes_of(gpulint.check_paths([tmp_path])) == expected
+
+
+def test_a_folder_named_as_seen_from_the_top_of_the_project(tmp_path: Path) -> None:
+    text = TRAIN.replace("os.path.join(os.path.dirname(__file__), {folder!r})", "'lib/deep'")
+    for name, content in (("lib/deep/shelf.py", LOSSES), ("tools/burgers/train.py", text), ("setup.py", "")):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert codes_of(gpulint.check_paths([tmp_path / "tools" / "burgers" / "train.py"])) == {"GPU305"}

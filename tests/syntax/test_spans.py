@@ -31,7 +31,12 @@ _COMPARED: dict[str, type[ast.expr]] = {
 _NOT_KEPT = {
     ("Raise", "cause"),
     ("MatchClass", "cls"),
+    ("MatchClass", "kwd_patterns"),
+    ("MatchClass", "patterns"),
     ("MatchMapping", "keys"),
+    ("MatchMapping", "patterns"),
+    ("MatchOr", "patterns"),
+    ("MatchSequence", "patterns"),
     ("TypeAlias", "name"),
     ("TypeAlias", "value"),
 }
@@ -65,8 +70,8 @@ def _theirs(text: str) -> set[tuple[str, int, int, int, int]]:
 
 
 def _lowered_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes, except those that `ir` does not keep: E of `raise … from E`, type parameters and aliases, classes and
-    keys of patterns, and the star of an argument, which is an `Argument` there."""
+    """All nodes, except those that `ir` does not keep: E of `raise … from E`, type parameters and aliases, parts of
+    patterns, and the star of an argument, which is an `Argument` there."""
     for name, value in ast.iter_fields(node):
         if name == "type_params" or (type(node).__name__, name) in _NOT_KEPT:
             continue

@@ -248,14 +248,15 @@ class Project:
 
     def find(self, dotted: str, importer: str) -> str | None:
         """File of an absolute module name: searched beside the importer, then under the roots, then in the folders that
-        the importer adds to `sys.path`."""
+        the importer adds to `sys.path`, relative to its own or to one above it, from which the program is started."""
         if (found := self.finder.find(dotted, importer)) is not None:
             return found
-        outline = self.outline_of(importer)
+        outline, here = self.outline_of(importer), os.path.dirname(importer)
         for folder in outline.folders if outline is not None else ():
-            given = os.path.abspath(os.path.join(os.path.dirname(importer), folder))
-            if (place := self.finder.look(f".{dotted}", given)) is not None:
-                return place
+            for started in (here, *self.finder.around(os.path.abspath(here))):
+                given = os.path.abspath(os.path.join(started, folder))
+                if (place := self.finder.look(f".{dotted}", given)) is not None:
+                    return place
         return None
 
     def names_in(self, package: str, level: int, importer: str) -> list[str]:

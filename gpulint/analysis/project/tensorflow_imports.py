@@ -23,11 +23,16 @@ class _Imports(NamedTuple):
 
 def may_have_tensorflow(project: Project, path: str) -> bool:
     """Whether the program in a file imports TensorFlow, or a package that may be built on it, directly or through
-    modules of the project. A module that cannot be read or found may import anything."""
+    modules of the project.
+
+    A module that cannot be read or found may import anything. What the file imports for type checkers alone counts, as
+    it tells what its parameters are; in other modules it does not.
+    """
     pending = [path]
     seen = {path}
     while pending:
-        imports = _imports(project, pending.pop())
+        one = pending.pop()
+        imports = _imports(project, one, one == path)
         if imports.may_have:
             return True
         fresh = imports.paths - seen
@@ -36,7 +41,7 @@ def may_have_tensorflow(project: Project, path: str) -> bool:
     return False
 
 
-def _imports(project: Project, path: str) -> _Imports:
+def _imports(project: Project, path: str, for_types: bool) -> _Imports:
     def find() -> _Imports:
         outline = project.outline_of(path)
         if outline is None:
@@ -44,6 +49,8 @@ def _imports(project: Project, path: str) -> _Imports:
         may_have = not outline.words.isdisjoint(_IMPORTS_FOR_TESTS)
         paths: set[str] = set()
         for one in dict.fromkeys((*outline.imports, *outline.inner_imports)):
+            if one in outline.type_imports and not for_types:
+                continue
             found = paths_of(project, path, one)
             paths.update(found)
             package = one.module.partition(".")[0]
@@ -51,4 +58,4 @@ def _imports(project: Project, path: str) -> _Imports:
             may_have |= not found and not is_harmless
         return _Imports(frozenset(paths), may_have)
 
-    return project.remembered(("foreign imports", path), find)
+    return project.remembered(("foreign imports", path, for_types), find)

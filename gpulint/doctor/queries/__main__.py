@@ -18,11 +18,10 @@ from typing import Any
 def main(question: str, path: str, options: dict[str, Any]) -> None:
     faulthandler.enable()
     here = os.path.dirname(os.path.abspath(__file__))
-    safe = getattr(sys.flags, "safe_path", False)
     others = [entry for entry in sys.path if os.path.abspath(entry) != here]
     sys.path[:] = [here, *others]
     module = importlib.import_module(question)
-    sys.path[:] = others if safe else [os.getcwd(), *others]  # as for a script in this directory
+    sys.path[:] = others  # never the working directory, which can hold anybody's `tensorflow.py`
     with open(path, "a", encoding="utf-8") as file:
 
         def write(name: str, value: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import glob
+import importlib.machinery
 import importlib.metadata
 import importlib.util
 import os
@@ -38,17 +39,20 @@ def ask(write: Callable[[str, Any], None]) -> None:
 
 
 def _package() -> dict[str, Any] | None:
-    """Where `import tensorflow` would find it. `kind` is "namespace" for a directory without `__init__.py`."""
+    """Where a script in the working directory would find `import tensorflow`; `is_here` if it is in that directory.
+    `kind` is "namespace" for a directory without `__init__.py`."""
+    here = [] if getattr(sys.flags, "safe_path", False) else [os.getcwd()]
     try:
-        spec = importlib.util.find_spec("tensorflow")
+        spec = importlib.machinery.PathFinder.find_spec("tensorflow", [*here, *sys.path])
+        spec = spec or importlib.util.find_spec("tensorflow")
     except (ImportError, ValueError):
         return None
     if spec is None:
         return None
     directories = list(spec.submodule_search_locations or ())
-    if spec.origin is None:
-        return {"kind": "namespace", "path": directories[0] if directories else ""}
-    return {"kind": "package" if directories else "module", "path": directories[0] if directories else spec.origin}
+    path = directories[0] if directories else spec.origin or ""
+    kind = "namespace" if spec.origin is None else "package" if directories else "module"
+    return {"kind": kind, "path": path, "is_here": os.path.dirname(path) in here}
 
 
 def _distributions() -> Any:

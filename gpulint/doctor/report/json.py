@@ -9,7 +9,7 @@ from gpulint.doctor.evidence import Evidence
 from gpulint.doctor.report import MachineReport
 from gpulint.output.escapes import json_text
 
-VERSION = 1
+VERSION = 2
 """Version of the format; increases when a field is removed or changes its meaning."""
 
 
@@ -21,11 +21,11 @@ def render(report: MachineReport, color: bool = False) -> str:
         "verdict": report.verdict,
         "findings": [
             {
-                "id": one.id,
+                "code": one.id,
                 "severity": one.severity.value,
-                "seen": one.seen,
+                "message": one.seen,
                 "why": one.why,
-                "mend": one.fix or None,
+                "help": one.fix or None,
                 "evidence": list(one.evidence),
             }
             for one in report.diagnoses

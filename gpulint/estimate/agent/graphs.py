@@ -273,7 +273,7 @@ class Reader:
         inference, definition = self._inference, library[name]
         arguments = [one.name for one in definition.signature.input_arg]
         given = list(caller.inputs)
-        body, tensors = inference.body(definition, given, is_loop=caller.type in LOOPS)
+        body, tensors = inference.body(definition, given, caller.type)
         lists = {
             argument: element
             for argument, tensor in zip(reversed(arguments), reversed(given), strict=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpulint.estimate.agent.inlining import CONDITIONS, LOOPS
 from gpulint.estimate.agent.pieces import Pieces
-from gpulint.estimate.graph import SMALL, Tensor
+from gpulint.estimate.graph import CHOICES, SMALL, Tensor
 
 ITERATORS = frozenset(
     {
@@ -127,7 +127,7 @@ class Inference:
             function = self._library.get(node.attr[role].func.name)
             if function is None:
                 return []
-            body, tensors = self.body(function, given)
+            body, tensors = self.body(function, given, node.op)
             graph = self.imported(body)
             branches.append([graph.get_tensor_by_name(name).shape for name in results(function, tensors)])
         unknown = self._pieces.shapes.TensorShape(None)
@@ -137,26 +137,32 @@ class Inference:
             found.append(known[0] if known and known[0] == known[-1] else unknown)
         return found
 
-    def body(self, function: Any, given: Sequence[Any], is_loop: bool = False) -> tuple[Any, Mapping[str, str]]:
-        """The body of a function that is called with some tensors, as a graph's definition, and the tensors that stand
-        for those that the function's definition names. Functions of datasets also take elements, before what they
-        capture: tensors are aligned at the end."""
+    def body(self, function: Any, given: Sequence[Any], kind: str = "") -> tuple[Any, Mapping[str, str]]:
+        """The body of a function, as a graph's definition, and the tensors that stand for those that the function's
+        definition names. `given` are the inputs of the operation of type `kind` that calls it.
+
+        Functions of datasets take elements, too, before what they capture: there only handles of variables are known,
+        from the end on.
+        """
         arguments = [one.name for one in function.signature.input_arg]
         given = list(given)[-len(arguments) :] if arguments else []
+        is_exact = kind in LOOPS or kind in CHOICES
         body, tensors = self._pieces.from_definition.function_def_to_graph_def(function)
         nodes = {node.name: node for node in body.node}
-        for argument in arguments[: len(arguments) - len(given)]:
-            self._open_shape(nodes[argument].attr["shape"].shape)
         for argument, tensor in zip(reversed(arguments), reversed(given), strict=False):
-            device = nodes[argument].device
+            node = nodes[argument]
+            device = node.device
             if tensor.op.type == "VarHandleOp":
-                nodes[argument].CopyFrom(tensor.op.node_def)
-            elif not is_loop and (value := self._sizes(tensor)) is not None:
-                nodes[argument].CopyFrom(self._constant(argument, tensor, value))
-            else:
-                nodes[argument].attr["shape"].shape.CopyFrom(tensor.shape.as_proto())
-                continue
-            nodes[argument].name, nodes[argument].device = argument, device
+                node.CopyFrom(tensor.op.node_def)
+            elif kind in CHOICES and (value := self._sizes(tensor)) is not None:
+                node.CopyFrom(self._constant(argument, tensor, value))
+            elif is_exact:
+                node.attr["shape"].shape.CopyFrom(tensor.shape.as_proto())
+            node.name, node.device = argument, device
+        if not is_exact:
+            for argument in arguments:
+                if nodes[argument].op == "Placeholder":
+                    self._open_shape(nodes[argument].attr["shape"].shape)
         self.open(body.node)
         body.library.function.extend(self._library.values())
         self.settle(body)

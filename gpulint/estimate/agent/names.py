@@ -21,10 +21,15 @@ _MOST_FUNCTIONS = 100
 def mentions(python: Any, names: Collection[str]) -> bool:
     """Whether the code of a Python function has one of some names in it, or that of a function of the same program
     which it refers to by name."""
-    pending: list[Any] = [python]
+    pending: list[tuple[Any, Any]] = [(python, None)]
     seen: set[CodeType] = set()
     while pending and len(seen) < _MOST_FUNCTIONS:
-        function = inspect.unwrap(pending.pop())
+        function, owner = pending.pop()
+        try:
+            function = inspect.unwrap(function)
+        except ValueError:  # an object that claims to wrap without end
+            continue
+        owner = getattr(function, "__self__", owner)
         function = getattr(function, "__func__", function)
         code = getattr(function, "__code__", None)
         if not isinstance(code, CodeType) or code in seen:
@@ -35,9 +40,9 @@ def mentions(python: Any, names: Collection[str]) -> bool:
             return True
         cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
         scope = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells if _is_filled(cell)}}
-        owner = scope.get("self")
-        pending += [scope[name] for name in used & scope.keys() if callable(scope[name])]
-        pending += [method for name in used if callable(method := getattr(owner, name, None))]
+        owner = scope.get("self", owner)
+        pending += [(scope[name], None) for name in used & scope.keys() if callable(scope[name])]
+        pending += [(method, owner) for name in used if callable(method := getattr(type(owner), name, None))]
     return False
 
 

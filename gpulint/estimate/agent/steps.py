@@ -106,9 +106,12 @@ class StepWatch:
                 try:
                     trace = self._traced(function, arguments, keywords, may_train)
                 except Exception as error:
-                    if not self._initialized(function):
+                    try:
+                        if not self._initialized(function):
+                            return error
+                        trace = self._traced(function, arguments, keywords, may_train)
+                    except Exception:
                         return error
-                    trace = self._traced(function, arguments, keywords, may_train)
                 if not takes_gradients(trace.concrete.graph):
                     return None
                 place = self.places.of_function(function.python_function) or self.places.here()

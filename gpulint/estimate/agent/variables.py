@@ -52,15 +52,19 @@ class Inventory:
             for part in _parts([one])
         }
         self.known: dict[int, Owned] = {}
-        for one in found:
-            if "BaseResourceVariable" in _kinds_of(one):
-                for part in _parts([one]):
-                    is_trainable = bool(part.trainable)
-                    default: tuple[Group, bool, str] = "weights" if is_trainable else "other", is_trainable, ""
-                    group, is_trainable, layer = owners.get(id(part.handle), default)
-                    self.known[id(part.handle)] = Owned(
-                        part, group, is_trainable, layer, copies.get(id(part.handle), 1)
-                    )
+        """Identity of a handle → the variable, in the order in which they were created: memory is laid out by that."""
+        parts = [part for one in found if "BaseResourceVariable" in _kinds_of(one) for part in _parts([one])]
+        for part in sorted(parts, key=_age):
+            is_trainable = bool(part.trainable)
+            default: tuple[Group, bool, str] = "weights" if is_trainable else "other", is_trainable, ""
+            group, is_trainable, layer = owners.get(id(part.handle), default)
+            self.known[id(part.handle)] = Owned(part, group, is_trainable, layer, copies.get(id(part.handle), 1))
+
+
+def _age(part: Any) -> int:
+    """Variables are numbered as they are created; 0 if the number is unknown."""
+    number = str(getattr(part, "_unique_id", "")).rpartition("_")[2]
+    return int(number) if number.isdecimal() else 0
 
 
 def _kinds_of(value: object) -> frozenset[str]:

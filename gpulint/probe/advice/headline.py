@@ -17,6 +17,9 @@ from gpulint.probe.measures.time_words import percent
 BUSY = 0.9
 """Share of the time in steps from which nothing is said to be in the way."""
 
+MUCH = 0.2
+"""Share of the time from which a run on the CPU waits for something: TensorFlow's profiler calls it a bottleneck."""
+
 _CAUSES = {
     "input-bound": "training waits for its input",
     "launch-bound": "training waits for operations to be launched",
@@ -120,9 +123,11 @@ def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
     useful = ("gpu",) if is_known else ("gpu", "collective", "launch")
     rest = [part for part in time.parts if part.name not in useful]
     most = max(rest, key=lambda part: part.seconds, default=None)
-    if advice and (most is None or not advice[0].seconds or advice[0].seconds >= most.seconds / 2):
+    is_little = most is None or sum(part.share for part in rest) <= 1 - BUSY
+    needed = 0.0 if most is None else max(most.seconds / 2, 0.0 if is_known or is_little else MUCH * time.seconds)
+    if advice and (not advice[0].seconds or advice[0].seconds >= needed):
         return _CAUSES[advice[0].cause]
-    if most is None or sum(part.share for part in rest) <= 1 - BUSY:
+    if most is None or is_little:
         return "nothing stands in its way"
     if is_known:
         return f"most of the rest is {_PARTS[most.name]} ({percent(most.share)})"

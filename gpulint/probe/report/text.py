@@ -311,7 +311,7 @@ def _log(capture: Capture, width: int) -> Iterator[Text]:
     if capture.executions or capture.nodes or (capture.process and not capture.tensorflow):
         return
     for name, log in capture.logs.items():
-        if log.lines:
+        if log.lines and (log.placements or not capture.process):
             torn = f", {log.torn} torn" if log.torn else ""
             yield from _plain(f"{name}: {log.lines} lines, {log.placements} of them placements{torn}", width)
         yield from _matrix(logged(log, capture), width)

@@ -33,8 +33,16 @@ def recursive() -> None:
 
 
 class Trainer:
+    @property
+    def broken(self) -> None:
+        raise RuntimeError
+
     def learn(self) -> None:
         GradientTape()
+
+    def train(self) -> None:
+        self.broken  # noqa: B018
+        self.learn()
 
     def step(self) -> Callable[[], None]:
         def run() -> None:
@@ -54,6 +62,7 @@ def closed_over(function: Any) -> Callable[[], None]:
         (through_another, True),
         (through_a_lambda, True),
         (Trainer().learn, True),
+        (Trainer().train, True),
         (Trainer().step(), True),
         (closed_over(direct), True),
         (closed_over(len), False),

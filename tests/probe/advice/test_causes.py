@@ -22,6 +22,7 @@ from gpulint.probe.capture.records import (
     Function,
     Node,
     Pace,
+    Read,
     Retrace,
     Split,
     Steps,
@@ -104,7 +105,7 @@ def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None)
     (one,) = advise(capture(data=Counter({Data(HERE, kind, 0, 32): 1} if kind else {})), (), time)
     assert (one.cause, one.where, one.seconds) == ("input-bound", HERE, pytest.approx(5.0))
     assert one.text == "each epoch opens the pipeline again"
-    assert one.evidence == "It was opened 4 times; opening and closing took 1.2 s each time."
+    assert one.evidence == "Closing one and opening the next took 1.2 s, 4 times."
     assert "`repeat()`" in one.fix or "`dataset.repeat()`" in one.fix
 
 
@@ -362,6 +363,10 @@ def test_a_read_is_blamed_by_what_it_costs() -> None:
     time = spent({"python": 5.0, "launch": 5.0}, by_line=[read, PartAt("python", HERE, 1.0, 100, "")])
     one = first(time, capture(), finding("GPU501", THERE))
     assert (one.cause, one.code, one.where, one.seconds) == ("host-reads", "GPU501", THERE, 4.0)
+    fit = {"data": Counter({Data(THERE, "dataset", 0, 0): 1})}
+    assert "host-reads" not in [one.cause for one in advise(capture(**fit), (), time)], "Keras's own"
+    by_program = capture(**fit, step_reads={Read(THERE, "CPU:0"): (90, 100)})
+    assert first(time, by_program).cause == "host-reads"
     free = PartAt("python", THERE, 0.001, 100, "read")
     assert not advise(capture(), (finding("GPU501", THERE),), spent({"python": 1.0, "launch": 9.0}, by_line=[free]))
 

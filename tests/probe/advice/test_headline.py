@@ -96,6 +96,14 @@ def test_advice_about_a_small_part_is_not_what_training_waits_for() -> None:
     assert said == "Trained on the CPU. 63.0 % of the time is Python between steps."
 
 
+def test_a_run_on_the_cpu_that_computes_most_of_the_time_waits_for_nothing() -> None:
+    mostly = spent({"launch": 80.0, "input": 11.0, "python": 9.0})
+    said = headline(run(logical=("CPU:0",)), mostly, [advice("input-bound", 8.0)])
+    assert said == "Trained on the CPU. 11.0 % of the time is the wait for input."
+    small = spent({"launch": 95.0, "python": 5.0})
+    assert headline(run(logical=("CPU:0",)), small, [advice("launch-bound", 9.0)]).endswith("to be launched.")
+
+
 @pytest.mark.parametrize("cause", CAUSES)
 def test_every_cause_and_part_has_words(cause: str) -> None:
     assert headline(GPU, spent(WAITING, busy={"GPU:0": 0.1}), [advice(cause)]).endswith(".")

@@ -246,7 +246,7 @@ def _run_mapped(machine: Machine, arguments: Arguments, site: Site) -> tuple[tup
         with machine.within(here):
             element = (Tensor(site),) if isinstance(function, LibraryName) else (Tensor(site), Tensor(site))
             result = machine.call(function, Arguments(element), site)
-        inner = tuple(one for _, one in alternatives(result, machine.path) if isinstance(one, Dataset))
+            inner = tuple(one for _, one in alternatives(result, machine.path) if isinstance(one, Dataset))
     found = effects_within(machine.effects[mark:], machine.path)
     del machine.effects[mark:]
     return tuple(effect._replace(path=of_options(effect.path)) for effect in found), inner

@@ -24,9 +24,11 @@ RULES = ("GPU502", "GPU501")
 
 def candidates(observed: Observed) -> Iterator[Candidate]:
     """Each line that reads tensors, with what Python does there with the values, and the reads of variables that it
-    launches."""
+    launches. What Keras reads within `fit` is not the program's doing."""
+    asked = {read.where for read in observed.capture.step_reads}
+    of_keras = {data.where for data in observed.capture.data} - asked
     for one in observed.time.by_line:
-        if one.detail == READ and one.count:
+        if one.detail == READ and one.count and one.where not in of_keras:
             cures = defaultdict(float, {one.name: one.seconds})
             for part in observed.time.by_line:
                 if part.where == one.where is not None and (part.name, part.detail) in _WITH_READS:

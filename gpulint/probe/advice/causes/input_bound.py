@@ -80,20 +80,18 @@ def _reopened(observed: Observed, where: Where | None, opened: int, seconds: flo
     again = opened - max(fits or tests, 1) + is_first
     if again < 1:
         return
-    text, fix = (
-        "each epoch opens the pipeline again",
-        "Iterate over `dataset.repeat()` once, and count the steps of an epoch.",
-    )
+    text = "each epoch opens the pipeline again"
+    fix = "Iterate over `dataset.repeat()` once, and count the steps of an epoch."
     if fits:
         fix = "Give `fit` a dataset that ends in `repeat()`, with `steps_per_epoch`: one pipeline serves all epochs."
     elif tests:
         text, fix = "each evaluation opens pipelines of its own", "Evaluate less often."
+    times = f", {again:,} times" if again > 1 else ""
     yield Candidate(
         "input-bound",
         where,
         text,
-        f"It was opened {opened:,} {'time' if opened == 1 else 'times'}; opening and closing took "
-        f"{duration(seconds / opened)} each time.",
+        f"Closing one and opening the next took {duration(seconds / opened)}{times}.",
         fix,
         {"input": seconds * again / opened},
     )
