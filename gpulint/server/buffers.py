@@ -127,6 +127,7 @@ def path_of(uri: str, directory: str, suffixes: tuple[str, ...] = PYTHON_SUFFIXE
         path = path if path.endswith(suffixes) else f"{path}{suffixes[0]}"
     elif suffixes == (SUFFIX,) and not path.endswith(SUFFIX):
         path += SUFFIX
+    path = path.replace("\0", "\N{SYMBOL FOR NULL}")  # no file has such a name, but a document may
     return with_usual_drive(os.path.abspath(os.path.join(directory, path)))
 
 

@@ -107,7 +107,7 @@ def test_the_command_and_its_workers_import_nothing_from_the_working_directory(c
 
 def test_the_traps_work(checkout: Path) -> None:
     run(checkout, [sys.executable, "-c", "import venv"])
-    assert "venv was imported" in imported(checkout)
+    assert "was imported" in imported(checkout)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="steps are run by bash")

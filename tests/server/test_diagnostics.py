@@ -36,6 +36,17 @@ def test_an_unsaved_text_is_checked_as_it_is_typed(tmp_path: Path) -> None:
     edit(test, tmp_path)
 
 
+def test_a_name_that_no_file_can_have_keeps_no_other_document_from_its_findings(tmp_path: Path) -> None:
+    path = written(tmp_path, {"a.py": PINNED}) / "a.py"
+
+    async def test(editor: Editor) -> None:
+        odd = editor.open("file:///%00.py", PINNED)
+        assert codes(await editor.diagnostics(editor.open(path))) == ["GPU101"]
+        assert codes(await editor.diagnostics(odd)) == ["GPU101"]
+
+    edit(test, tmp_path)
+
+
 def test_of_several_changes_at_once_the_last_one_counts(tmp_path: Path) -> None:
     path = written(tmp_path, {"a.py": FREE}) / "a.py"
 
