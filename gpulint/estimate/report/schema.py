@@ -24,7 +24,7 @@ from gpulint.output.json_schema import (
 )
 
 _BOUNDS = ("launch", "compute", "memory", "copy")
-_LINE = {"filename": TEXT_OR_NULL, "row": COUNT_OR_NULL}
+_LINE = {"filename": TEXT_OR_NULL, "row": COUNT_OR_NULL, "cell": COUNT_OR_NULL}
 _STEP = {
     "function": TEXT,
     **_LINE,
