@@ -24,9 +24,6 @@ _IMPORT = re.compile(
     rb"^[ \t]*(?:from|import)[ \t](?:[\w, \t]*?\b)??(?:\w*keras\w*|tensorflow\w*|tf_\w+|horovod)\b", re.MULTILINE
 )
 
-_LIBRARY = re.compile(r"\w*keras\w*|tensorflow\w*|tf_\w+|horovod")
-"""TensorFlow, or a package built on it."""
-
 
 def runs_something(data: bytes) -> bool:
     """Whether a file can have code that trains with what it imports."""
@@ -58,7 +55,12 @@ def _imports_it(source: Source) -> bool:
     if imports is None:
         return imports_tensorflow(source.data)
     named = (name for one in imports for name in (*one.module.split("."), *one.names))
-    return any(map(_LIBRARY.fullmatch, named))
+    return any(map(_is_library, named))
+
+
+def _is_library(name: str) -> bool:
+    """Whether a part of a module's name is that of TensorFlow or of a package built on it."""
+    return "keras" in name or name.startswith(("tensorflow", "tf_")) or name == "horovod"
 
 
 class Screen:

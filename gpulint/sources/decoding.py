@@ -42,7 +42,7 @@ def decode(path: str, data: bytes) -> Source:
     return Source(path, data, text, encoding)
 
 
-_COOKIE = re.compile(rb"#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII | re.MULTILINE)
 
 
 def _no_text_encoding(data: bytes) -> Undecodable:
