@@ -120,15 +120,20 @@ def _name_of(name: Symbol) -> str:
     return last.rpartition(".")[2] if isinstance(last, str) else ""
 
 
-def _is_element_of(name: Any, sources: frozenset[Symbol]) -> bool:
-    """Whether a symbol contains an element of one of these collections."""
-    if not isinstance(name, Symbol):
-        return type(name) is tuple and any(_is_element_of(part, sources) for part in name)
-    if name.words.isdisjoint(_ROUND):
-        return False
-    return (name.parts[0] == "item" and name.parts[1] in sources) or any(
-        _is_element_of(part, sources) for part in name.parts[1:]
-    )
+def _is_element_of(name: Symbol, sources: frozenset[Symbol]) -> bool:
+    """Whether a symbol contains an element of one of these collections. Parts that are shared are visited once."""
+    seen: set[int] = set()
+    pending: list[Any] = [name]
+    while pending:
+        part = pending.pop()
+        if type(part) is tuple:
+            pending += part
+        elif isinstance(part, Symbol) and id(part) not in seen and not part.words.isdisjoint(_ROUND):
+            if part.parts[0] == "item" and part.parts[1] in sources:
+                return True
+            seen.add(id(part))
+            pending += part.parts[1:]
+    return False
 
 
 _FLOWS = frozenset({"flow", "flow_from_dataframe", "flow_from_directory"})
