@@ -53,7 +53,7 @@ def run(*arguments: str, command: str = "check", stdin: str | None = None) -> su
 def analysed(result: subprocess.CompletedProcess[str]) -> int:
     """The number of analysed files, as reported by `-v`."""
     (line,) = [line for line in result.stderr.splitlines() if line.endswith("analysed in this run")]
-    return int(line.split(", ")[2].split()[0])
+    return int(line.rpartition(", ")[2].split()[0])
 
 
 def records(directory: Path) -> list[Path]:
