@@ -38,7 +38,7 @@ def test_sessions_are_not_seen_and_nothing_passes_on_them(rehearse: Rehearse) ->
     run = rehearse(SESSION, 1)
     row = next(row for row, text in enumerate(SESSION.split("\n"), 1) if "# first" in text)
     (reason,) = [why for what, why in run.capture.lost if what == "sessions"]
-    assert reason.startswith(f"train.py:{row} runs a graph of TensorFlow 1")
+    assert reason.startswith(f"train.py:{row} runs a TensorFlow 1 graph")
     asked = [UserExpectation(text, "--expect") for text in ("steps == 0", "eager_ops == 0", "copies.in_graphs == 0")]
     assert {one.status for one in stated.check(Run(run.capture, requested=asked))} == {Status.INCONCLUSIVE}
     assert not any(one.id == "gpu-idle" for one in run.expectations() if one.status is not Status.INCONCLUSIVE)
