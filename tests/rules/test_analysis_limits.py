@@ -41,7 +41,43 @@ def program(head: str, tail: str, after: str, *, is_long: bool) -> str:
     return MODEL.format(head=head, tail=tail, long=long, before=before, after=after)
 
 
-GROW = "    tf.config.experimental.set_memory_growth(gpus[0], True)\n"
+EAGER = "    tf.config.run_functions_eagerly({})\n"
+NUMERICS = "    tf.debugging.{}_check_numerics()\n"
+PROFILE = "    tf.profiler.experimental.{}\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "head", "tail"),
+    [
+        ("GPU506", EAGER.format(True), EAGER.format(False)),
+        ("GPU506", NUMERICS.format("enable"), NUMERICS.format("disable")),
+        ("GPU506", PROFILE.format("start('logs')"), PROFILE.format("stop()")),
+    ],
+)
+@pytest.mark.parametrize("is_long", [False, True])
+def test_what_is_undone_beyond_the_limit(code: str, head: str, tail: str, is_long: bool, tmp_path: Path) -> None:
+    assert code not in codes_in(program(head, tail, "trained()", is_long=is_long), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("code", "head"), [("GPU506", EAGER.format(True)), ("GPU506", NUMERICS.format("enable"))], ids=["eager", "numerics"]
+)
+@pytest.mark.parametrize("is_long", [False, True])
+def test_what_nothing_in_the_text_undoes(code: str, head: str, is_long: bool, tmp_path: Path) -> None:
+    assert code in codes_in(program(head, "", "trained()", is_long=is_long), tmp_path)
+
+
+GROW = "    tf.config.experimental.set_memory_growth(gpus[{}], True)\n"
+
+
+@pytest.mark.parametrize(
+    ("is_long", "tail", "expected"),
+    [(True, GROW.format(1), set()), (False, GROW.format(1), set()), (False, "", {"GPU303"}), (True, "", {"GPU303"})],
+)
+def test_growth_of_other_gpus_beyond_the_limit(is_long: bool, tail: str, expected: set[str], tmp_path: Path) -> None:
+    found = codes_in(program(GROW.format(0), tail, "trained()", is_long=is_long), tmp_path)
+    assert found & {"GPU303"} == expected
+
 
 KEEPS = """
     weight, optimizer, history = tf.Variable(tf.ones((4,))), tf.keras.optimizers.SGD(), []
@@ -76,7 +112,7 @@ def test_memory_that_may_be_freed_beyond_the_limit(
 
 
 def test_an_environment_variable_in_a_comment_hides_nothing(tmp_path: Path) -> None:
-    text = program(GROW, "    # CUDA_VISIBLE_DEVICES says which GPUs there are\n", "trained()", is_long=True)
+    text = program(GROW.format(0), "    # CUDA_VISIBLE_DEVICES says which GPUs there are\n", "trained()", is_long=True)
     assert "GPU303" in codes_in(text, tmp_path)
 
 
