@@ -85,7 +85,7 @@ $(COMPILED)/installed: pyproject.toml setup.py $(shell find gpulint rules -name 
 	rm -rf $(COMPILED) && $(PYTHON) -m venv $(COMPILED)
 	GPULINT_COMPILE=1 $(COMPILED)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(COMPILED)/wheels .
 	$(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check $(COMPILED)/wheels/*.whl "hypothesis>=6.100" "hypothesmith>=0.3" "pytest>=8" "pytest-xdist>=3.5"
-	$(COMPILED)/bin/python -m gpulint version --output-format json | grep '"compiled": true'
+	$(COMPILED)/bin/gpulint version --output-format json | grep '"compiled": true'
 	@touch $@
 
 # Ray and Spark, in an environment of their own: TensorFlow's would have to share their dependencies.
