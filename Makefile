@@ -84,7 +84,7 @@ $(VENV)/test: $(VENV)/dev
 $(COMPILED)/installed: pyproject.toml setup.py $(shell find gpulint rules -name "*.py")
 	rm -rf $(COMPILED) && $(PYTHON) -m venv $(COMPILED)
 	GPULINT_COMPILE=1 $(COMPILED)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(COMPILED)/wheels .
-	$(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check $(COMPILED)/wheels/*.whl "hypothesis>=6.100" "hypothesmith>=0.3" "pytest>=8" "pytest-xdist>=3.5"
+	$(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check $(COMPILED)/wheels/*.whl "filelock>=3.12" "hypothesis>=6.100" "hypothesmith>=0.3" "pytest>=8" "pytest-xdist>=3.5"
 	$(COMPILED)/bin/gpulint version --output-format json | grep '"compiled": true'
 	@touch $@
 
