@@ -9,7 +9,6 @@ from gpulint.analysis import Project
 from gpulint.analysis.project.call_graph import imported_paths
 from gpulint.linting.files import Files
 from gpulint.sources.source import Source
-from gpulint.syntax.outline import all_imports
 
 MAX_ASKED = 24
 """Maximum number of files, imported by one that does not mention TensorFlow, whose imports are followed."""
@@ -47,17 +46,6 @@ def _sets_up(data: bytes) -> bool:
     return named and any(word in data for word in (b"environ", b"putenv", b"%env", b"export"))
 
 
-def _imports_it(source: Source) -> bool:
-    """Whether a program imports TensorFlow or a package built on it; strings do not count."""
-    if not mentions_tensorflow(source.data):
-        return False
-    imports = all_imports(source.text)
-    if imports is None:
-        return imports_tensorflow(source.data)
-    named = (name for one in imports for name in (*one.module.split("."), *one.names))
-    return any(map(_is_library, named))
-
-
 def _is_library(name: str) -> bool:
     """Whether a part of a module's name is that of TensorFlow or of a package built on it."""
     return "keras" in name or name.startswith(("tensorflow", "tf_")) or name == "horovod"
@@ -77,7 +65,17 @@ class Screen:
     def uses(self, programs: Sequence[Source]) -> bool:
         """Whether one of a file's programs imports TensorFlow or a package built on it, or runs something and imports a
         file of the project that does."""
-        return any(map(_imports_it, programs)) or self._uses_tensorflow(programs[0])
+        return any(map(self._imports_it, programs)) or self._uses_tensorflow(programs[0])
+
+    def _imports_it(self, source: Source) -> bool:
+        """Whether a program imports TensorFlow or a package built on it; strings do not count."""
+        if not mentions_tensorflow(source.data):
+            return False
+        outline = self._project(source.file).outline_of_source(source)
+        if outline is None:
+            return imports_tensorflow(source.data)
+        imports = (*outline.imports, *outline.inner_imports)
+        return any(_is_library(name) for one in imports for name in (*one.module.split("."), *one.names))
 
     def forget(self, path: str) -> None:
         self._imports_tensorflow.pop(path, None)

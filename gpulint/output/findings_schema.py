@@ -15,6 +15,7 @@ from gpulint.output.json_schema import (
     Schema,
     of_array,
     of_object,
+    of_table,
     of_values,
 )
 from gpulint.rewriting.fix import Applicability
@@ -70,7 +71,7 @@ def of_json_full() -> Schema:
                 "targets": of_array(of_object({"release": TEXT, "origin": TEXT_OR_NULL, "files": COUNT})),
                 "findings": of_array(of_object({**_FINDING, "suppressed_by": {"type": "null"}})),
                 "suppressed": of_array(of_object({**_FINDING, "suppressed_by": reason})),
-                "withheld": {"type": "object", "additionalProperties": COUNT},
+                "withheld": of_table(COUNT),
                 "not_followed": of_array(of_object({"filename": TEXT, "limit": TEXT, "functions": COUNT})),
                 "faults": of_array(TEXT),
             }

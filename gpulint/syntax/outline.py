@@ -196,14 +196,6 @@ def outline(source: Source) -> Outline | None:
     return Outline(imports, definitions, body, words, paths, inner, _type_imports(tree))
 
 
-def all_imports(text: str) -> tuple[Imported, ...] | None:
-    """The imports of a program at any depth, and those by `import_module`; None if the running Python cannot parse
-    it."""
-    if (tree := python_tree(text)) is None:
-        return None
-    return (*imports_among(ast.walk(tree)), *(_by_name(tree) if _BY_NAME.search(text) else ()))
-
-
 def _definition(
     lines: list[bytes], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, start: tuple[int, int]
 ) -> Definition:

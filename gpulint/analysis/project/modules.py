@@ -197,16 +197,17 @@ class Project:
         self.consulted.add(path)
         if path not in self._outlines:
             source = self._read(path)
-            first: Outline | None = None
-            if source is not None:
-                key = path, hash(source.text)
-                outlines = self._parsed.outlines
-                if key not in outlines:
-                    with self._watched(source):
-                        outlines[key] = outline(source)
-                first = outlines[key]
-            self._outlines[path] = first
+            self._outlines[path] = self.outline_of_source(source) if source is not None else None
         return self._outlines[path]
+
+    def outline_of_source(self, source: Source) -> Outline | None:
+        """Outline of a program; None if it is not Python."""
+        key = source.path, hash(source.text)
+        outlines = self._parsed.outlines
+        if key not in outlines:
+            with self._watched(source):
+                outlines[key] = outline(source)
+        return outlines[key]
 
     def text_of(self, path: str) -> str:
         """Text of the file at `path`; "" if it cannot be read."""
