@@ -1,0 +1,173 @@
+"""Python that has already imported TensorFlow: programs run in forks of one process, which saves each the seconds of
+the import.
+
+A fork runs its program as `python` would: its own arguments, directory, environment and output, `tensorflow` and
+`keras` absent from `sys.modules` until the program imports them. TensorFlow's runtime starts in the fork.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import io
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any
+
+SECONDS = 600
+"""Seconds after which a program counts as hung."""
+
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+"""Environment without GPUs and without TensorFlow's messages. TensorFlow reads the level when it is imported."""
+
+
+class Python:
+    """A process that has imported TensorFlow."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            env={**os.environ, **QUIET},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self._answer() == "ready", "TensorFlow cannot be imported"
+
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def run(
+        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] = QUIET
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command line of a Python program: `sys.executable`, perhaps `-u`, then a script, `-m` and a module
+        or `-c` and code, then arguments. `env` is added to the environment."""
+        assert command[0] == sys.executable
+        with tempfile.TemporaryDirectory() as directory:
+            files = {name: os.path.join(directory, name) for name in ("stdout", "stderr")}
+            job = {"command": list(command[1:]), "cwd": str(cwd), "env": {**os.environ, **env}, **files}
+            assert self._process.stdin is not None
+            self._process.stdin.write(json.dumps(job) + "\n")
+            self._process.stdin.flush()
+            status = int(self._answer())
+            stdout, stderr = (Path(files[name]).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
+        return subprocess.CompletedProcess(list(command), status, stdout, stderr)
+
+
+@cache
+def python() -> Python:
+    """The process of this test session. It ends when its standard input does: with the session."""
+    return Python()
+
+
+def fresh(command: Sequence[str], *, cwd: Path, env: Mapping[str, str] = QUIET) -> subprocess.CompletedProcess[str]:
+    """Run a command line as `Python.run` does, in a process of its own."""
+    environment = {**os.environ, **env}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+class _Imported(MetaPathFinder, Loader):
+    """Gives a program that imports TensorFlow or Keras the module that the parent has imported."""
+
+    def __init__(self) -> None:
+        self._modules = {name: sys.modules.pop(name) for name in ("tensorflow", "keras")}
+        self._specs = {name: module.__spec__ for name, module in self._modules.items()}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in self._modules:
+            return None
+        module = self._modules[fullname]
+        spec = ModuleSpec(fullname, self, origin=module.__file__, is_package=True)
+        spec.submodule_search_locations = list(module.__path__)
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        return self._modules[spec.name]
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        name = module.__name__
+        module.__spec__ = self._specs[name]
+        if name == "tensorflow":
+            importlib.import_module("keras")  # as TensorFlow does
+
+
+def _run(job: dict[str, Any], path: Sequence[str]) -> None:
+    """Run a program in this process, which ends as Python's would."""
+    signal.alarm(SECONDS)
+    os.chdir(job["cwd"])
+    os.environ.clear()
+    os.environ.update(job["env"])
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for stream, file in ((1, job["stdout"]), (2, job["stderr"])):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), stream)
+    sys.meta_path.insert(0, _Imported())
+    command = job["command"]
+    if command[0] == "-u":
+        del command[0]
+        for output in (sys.stdout, sys.stderr):
+            assert isinstance(output, io.TextIOWrapper)
+            output.reconfigure(write_through=True)
+    first, *arguments = command
+    if first == "-m":
+        sys.argv, sys.path = arguments, [os.getcwd(), *path]
+        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+    else:
+        module = sys.modules["__main__"] = types.ModuleType("__main__")
+        if first == "-c":
+            sys.argv, sys.path = [first, *arguments[1:]], ["", *path]
+            code = compile(arguments[0], "<string>", "exec", dont_inherit=True)
+        else:
+            sys.argv, sys.path = command, [os.path.dirname(os.path.realpath(first)), *path]
+            module.__file__ = os.path.abspath(first)
+            code = compile(Path(first).read_bytes(), module.__file__, "exec", dont_inherit=True)
+        exec(code, module.__dict__)
+
+
+def _of_program(error: BaseException) -> types.TracebackType | None:
+    """The traceback of an error without the frames of this file."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename == __file__:
+        frame = frame.tb_next
+    return frame
+
+
+def main() -> None:
+    """Read jobs from standard input, one a line, and answer each with the status of its process."""
+    import tensorflow  # noqa: F401
+
+    import gpulint.probe.agent.running  # noqa: F401
+
+    path = sys.path[1:]
+    gc.freeze()  # a collection in a fork would copy the memory of all that has been imported
+    print("ready", flush=True)
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            try:
+                _run(json.loads(line), path)
+            except SystemExit:
+                raise
+            except BaseException as error:
+                sys.excepthook(type(error), error.with_traceback(_of_program(error)), None)
+                sys.exit(1)
+            sys.exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
