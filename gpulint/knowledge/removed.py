@@ -96,8 +96,8 @@ UNLISTED: dict[str, dict[str, str]] = {
 }
 """Class → method that the wheels do not show → the first release without it.
 
-Weights of Keras 2 were `tf.Variable`s, and symbolic tensors had another class. Programs call some private methods of its
-optimizers.
+Weights of Keras 2 were `tf.Variable`s, and its symbolic tensors had another class. Programs call some private methods
+of its optimizers.
 """
 
 
