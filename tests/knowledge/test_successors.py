@@ -63,6 +63,7 @@ def test_the_help_names_the_successor(use: str, text: str, tmp_path: Path) -> No
 @pytest.mark.tensorflow
 def test_what_the_wheels_do_not_show_was_removed() -> None:
     import keras
+    import tensorflow as tf
 
     layer = keras.layers.Dense(2)
     keras.Sequential([keras.Input((4,)), layer])
@@ -74,6 +75,9 @@ def test_what_the_wheels_do_not_show_was_removed() -> None:
     for library, gone in removed.UNLISTED.items():
         assert [name for name in gone if hasattr(objects[library], name)] == []
     assert [name for name in removed.methods()["tensorflow.keras.Layer"] if hasattr(layer, name)] == []
+    with pytest.raises(ValueError, match="KerasTensor cannot be used"):
+        tf.nn.relu(layer.output)
+    assert (layer.output + 1.0).shape == layer.output.shape
 
 
 @pytest.mark.tensorflow

@@ -190,7 +190,9 @@ def optimizer_arguments(machine: Machine, optimizer: str, given: Arguments, site
 def symbolic_tensor(machine: Machine, name: str, site: Site) -> None:
     """Record that a removed attribute of a symbolic tensor of Keras is read. In `call`, Keras passes others."""
     gone = method_since(_SYMBOLIC, name)
-    if gone is not None and not any(caller.function == "call" for caller in callers(machine.where().caller)):
+    if gone is None or machine.plan.mentions(f"{PRIVATE}.keras"):
+        return
+    if not any(caller.function == "call" for caller in callers(machine.where().caller)):
         machine.emit(RemovedNameUsed(site, machine.where(), f"{_SYMBOLIC}.{name}", gone, None, True, True))
 
 
