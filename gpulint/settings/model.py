@@ -70,7 +70,7 @@ class Settings:
     `root` is the directory to which globs and paths are relative, `source` the configuration file ("" for the
     defaults). `target_asked` tells a `target_tensorflow` that the user set from one that was found in the project's
     files; `target_origin` names the file or option that either comes from, "" for the default. `folders` are the
-    folders of the configuration files, that of `source` first: keys that run code or lift limits apply only if all of
+    folders of the configuration files, that of `source` first: keys that run code, lift limits or write fixes apply only if all of
     them are trusted. A SettingsFinder has applied that, and keeps the rules that it did not load in `withheld`.
     """
 
