@@ -22,7 +22,7 @@ _DEFAULTS = Settings()
 def as_trusted(
     settings: Settings, trust: Trust, source: str, folders: Sequence[str], guarded: Collection[str]
 ) -> tuple[Settings, list[str]]:
-    """Settings without the `guarded` fields for which trust is missing, and a line for each limit or fix that was reset.
+    """Settings without the `guarded` fields for which trust is missing, and a line for each limit and fix among them.
 
     `source` names where the fields come from. Limits and fixes need trust in its `folders`, rules also in their own.
     """

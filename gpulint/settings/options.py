@@ -78,6 +78,7 @@ OPTIONS = (
         "expect", "probe", "expectations", 'Expectations that a run is checked against, such as "ops.on_gpu >= 90%".'
     ),
     Option("level", "probe", "level by check", "Level of a check of the probe: error, warn or off."),
+    Option("ignore", "probe", "checks", "Checks and causes of advice to leave out of the probe's report."),
     Option("timeout", "probe", "number", "Seconds after which the program is stopped (0: never)."),
     Option("hang-after", "probe", "number", "Seconds without progress after which the program is stopped (0: never)."),
     Option(
