@@ -4,7 +4,8 @@ the import.
 A fork runs its program as `python` would: its own arguments, directory, environment, input and output, `tensorflow`
 and `keras` absent from `sys.modules` until the program imports them. TensorFlow's runtime starts in the fork. What
 `gpulint probe` or `gpulint estimate` starts there is a fork, too, on the pipes and under the eyes of the real launcher.
-`PYTHONPATH` is that of the test session.
+`PYTHONPATH` and what TensorFlow reads when it is imported (`TF_ENABLE_ONEDNN_OPTS`, the level of its messages) are those
+of the first process.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class _Imported(MetaPathFinder, Loader):
             return None
         module = self._modules[fullname]
         spec = ModuleSpec(fullname, self, origin=module.__file__, is_package=True)
-        spec.submodule_search_locations = list(module.__path__)
+        spec.submodule_search_locations = [os.path.dirname(str(module.__file__))]
         return spec
 
     def create_module(self, spec: ModuleSpec) -> types.ModuleType:
