@@ -113,10 +113,13 @@ def by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | None:
 
 
 def state_by_op(name: str, inputs: tuple[Value, ...]) -> Variable | None:
-    """Variable whose content an op or operator returns, scaled, clipped or unchanged."""
-    if name in _KEEPS or name in SCALES or name in SCALES.values():
+    """Variable whose content an op or operator returns, scaled, clipped or unchanged, or as a quotient or remainder."""
+    if name in _KEEPS or name in SCALES or name in _DIVIDES:
         return next(filter(None, map(state_of, inputs)), None)
     return None
+
+
+_DIVIDES = frozenset({*SCALES.values(), "operator.%", "operator.//"})
 
 
 def state_of(value: Value) -> Variable | None:
