@@ -11,6 +11,7 @@ from gpulint.plugin.queries import (
     chain,
     fitting_loops,
     has_compiled_way,
+    has_other_backend,
     in_every_iteration,
     is_rare,
     leaves,
@@ -66,7 +67,8 @@ class EagerInference(Rule):
     Calls in a `tf.function`, in a method that Keras calls, in a training step (GPU508), under a condition that only
     some iterations meet, in loops of at most ten iterations, and in loops over epochs, trials and the like; models that
     are created in the loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is
-    built; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a tensor.
+    built; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a tensor;
+    programs that choose another backend of Keras (`KERAS_BACKEND`).
 
     ## At run time
     The log of eager operations.
@@ -86,7 +88,7 @@ class EagerInference(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         called = [event for event in self.all(events.ModelCalled) if _is_eager_call(event)]
-        if not called:
+        if not called or has_other_backend(plan):
             return
         learning = {
             loop.site

@@ -155,6 +155,8 @@ class Machine(ABC):
         self.assumed: Path = EVERYWHERE
         self.requirements: frozenset[tuple[Path, Path]] = frozenset()
         self.context = Context()
+        self.entry_points = 0
+        """Number of entry points begun so far."""
         self.steps = 0
         self.step_limit = MAX_STEPS
         self.extensions = MAX_EXTENSIONS

@@ -48,6 +48,7 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         command_line_options.add_option(machine, arguments)
     if method:
         api_removals.unknown_method(machine, called, method, site)
+        api_removals.unknown_arguments(machine, called, method, arguments, site)
         api_removals.property_called(machine, called, site)
         tuners.run_trials_of_method(machine, symbol(called.parts[1]), method, arguments, site)
         threads.run_in_pool(machine, symbol(called.parts[1]), method, arguments, site)
