@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from gpulint.estimate.agent.inlining import CONDITIONS, LOOPS
@@ -147,7 +148,8 @@ class Inference:
         arguments = [one.name for one in function.signature.input_arg]
         given = list(given)[-len(arguments) :] if arguments else []
         is_exact = kind in LOOPS or kind in CHOICES
-        body, tensors = self._pieces.from_definition.function_def_to_graph_def(function)
+        with self._home.as_default():
+            body, tensors = self._pieces.from_definition.function_def_to_graph_def(function)
         nodes = {node.name: node for node in body.node}
         for argument, tensor in zip(reversed(arguments), reversed(given), strict=False):
             node = nodes[argument]
@@ -167,6 +169,13 @@ class Inference:
         body.library.function.extend(self._library.values())
         self.settle(body)
         return body, tensors
+
+    @cached_property
+    def _home(self) -> Any:
+        """A graph with the functions, in which each finds those that it calls: Grappler's are known nowhere else."""
+        definition = self._pieces.graph_proto.GraphDef()
+        definition.library.function.extend(self._library.values())
+        return self.imported(definition)
 
     def _sizes(self, tensor: Any) -> Any:
         """The value of a tensor of integers, such as a shape, if it is known; None otherwise."""
