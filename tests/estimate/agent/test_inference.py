@@ -95,9 +95,10 @@ def test_a_condition_in_a_loop_calls_functions_that_the_optimizer_specialized() 
 
         def call(self, x: Any) -> Any:
             def iteration(count: Any, value: Any) -> tuple[Any, Any]:
-                product = value @ self.kernel
                 return count + 1, tf.cond(
-                    tf.reduce_mean(value) > 0, lambda: tf.tanh(product), lambda: tf.nn.relu(product)
+                    tf.reduce_mean(value) > 0,
+                    lambda: tf.tanh(value @ self.kernel),
+                    lambda: tf.nn.relu(value @ self.kernel),
                 )
 
             return tf.while_loop(lambda count, value: count < 6, iteration, (0, x))[1]
