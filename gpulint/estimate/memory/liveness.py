@@ -236,31 +236,23 @@ class _Player:
         self._buffers[edge] = self._allocate(size, one, users)
 
     def _lists(self, loop: Operation, output: int) -> int | None:
-        """Bytes of the tensors that a loop adds to a list, one or more in each iteration."""
+        """Bytes of the tensors that a loop adds to a list, one or more in each iteration. What was in memory before the
+        loop, such as the value of a variable, is the same buffer each time."""
         body = self._graph.functions.get(loop.calls["body"])
         if body is None or output >= len(body.results):
             return 0
         added: int | None = 0
         edge = body.results[output]
         while (one := body.operations[edge.operation]).type in ADDS_TO_LIST or (one.type in VIEWS and one.inputs):
-            if one.type in ADDS_TO_LIST:
+            if one.type in ADDS_TO_LIST and not _is_invariant(body, one.inputs[-1]):
                 source, number = one.inputs[-1]
                 size = body.operations[source].outputs[number].bytes
                 added = None if size is None or added is None else added + rounded(size)
             edge = one.inputs[0]
         if not added:
             return added
-        count = self._trips(loop)
-        return None if count is None else count * added
-
-    def _trips(self, loop: Operation) -> int | None:
-        """Iterations of a loop: those that it counts; of a gradient's loop, those of the loop that filled its lists."""
         count = trips(loop, self._function, self._graph)
-        if count is None and loop.is_gradient:
-            filling = {edge.operation for edge in loop.inputs}
-            before = [one for index in sorted(filling) if "body" in (one := self._function.operations[index]).calls]
-            count = next((found for one in before if (found := trips(one, self._function, self._graph))), None)
-        return count
+        return None if count is None else count * added
 
     def _fits(self, one: Operation, position: int, tensor: Tensor) -> bool:
         source, output = one.inputs[position]
@@ -333,3 +325,18 @@ class _Player:
                 needed = max(needed, result.peak)
                 self._result.unknown += result.unknown
         return needed
+
+
+def _is_invariant(body: Function, edge: Edge) -> bool:
+    """Whether a tensor in a loop's body is a view of what the loop is given, and passes on as it is."""
+    while (one := body.operations[edge.operation]).type in VIEWS and one.inputs:
+        edge = one.inputs[0]
+    if edge.operation not in body.parameters:
+        return False
+    position = body.parameters.index(edge.operation)
+    if one.outputs[0].dtype == "resource" or position >= len(body.results):
+        return True
+    passed = body.results[position]
+    while (after := body.operations[passed.operation]).type in VIEWS and after.inputs:
+        passed = after.inputs[0]
+    return passed.operation == edge.operation

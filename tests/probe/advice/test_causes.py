@@ -434,6 +434,18 @@ def test_copies_are_blamed_on_the_line_that_moves_most() -> None:
     assert not advise(seen, (), spent({"gpu": 5.0, "launch": 0.01}, busy={"GPU:0": 0.99}))
 
 
+def test_copies_of_a_rehearsal_have_the_share_that_they_would_have_on_gpus() -> None:
+    moved = Copy("_Send", "GPU:1", "GPU:0", THERE, "MatMul", "", 20_000_000, in_step=True)
+    fed = Copy("_Send", "CPU:0", "GPU:0", HERE, "MatMul", "", 1 << 30, in_step=True)
+    seen = capture(logical=GPUS, copies=Counter({moved: 1, fed: 1}), simulated=2)
+    one = first(spent({"launch": 8.0, "python": 2.0}, operations=38.0), seen)
+    assert (one.cause, one.where) == ("copies", THERE)
+    assert one.seconds == pytest.approx(8.0 * 0.81)  # 810 µs of copying beside 190 µs of launching
+    assert "GPU:1 to GPU:0; on GPUs at least 810 µs, and its operations 190 µs to launch" in one.evidence
+    launched = advise(seen, (), spent({"launch": 8.0, "python": 2.0}, operations=100_000.0))
+    assert [one.cause for one in launched] == ["launch-bound"]
+
+
 def test_a_gpu_without_work_would_share_it() -> None:
     nodes = Counter({Node(HERE, "MatMul", "", "GPU:0", "", "float16", "step"): 4})
     seen = capture(logical=GPUS, nodes=nodes, strategies=[Strategy(1, "MirroredStrategy", GPUS[1:], 2, THERE)])

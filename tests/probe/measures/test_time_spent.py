@@ -80,6 +80,22 @@ def test_a_long_call_that_was_a_wait_is_no_compilation() -> None:
     assert spent(capture) == {"input": 1.9, "trace": 0.1, "launch": 2.0}
 
 
+def test_compilations_that_were_waits_are_not_counted() -> None:
+    capture = Capture(
+        segments=[segment(0, 9, 3, launch=9.0)],
+        inside=[inside("trace", 3, 4, 1.0), inside("trace", 6, 7, 1.0), inside("input", 6.001, 6.9, 0.899)],
+        traced={("next", LINE, "xla"): Traced(2, 2.0, ("(16, None)",), 2, 2.0)},
+    )
+    time = time_spent(capture)
+    assert time is not None
+    assert [(one.count, one.seconds, one.again) for one in time.tracings] == [(1, 1.0, 1)]
+    capture.inside = capture.inside[1:]
+    capture.traced[("next", LINE, "xla")] = Traced(1, 1.0, (), 1, 1.0)
+    time = time_spent(capture)
+    assert time is not None
+    assert not time.tracings
+
+
 def test_eager_operations_between_functions_are_launches() -> None:
     capture = Capture(
         segments=[segment(0, 1, 10, eager=1000, launch=0.2, python=0.8)], eager_cost=EagerCost(100, 0.0005, 0.0004)

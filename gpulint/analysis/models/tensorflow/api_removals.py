@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpulint.analysis.domain.context import Object, Strategy, callers
+from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.values.base import Arguments, LibraryName, Value, symbol_of
 from gpulint.analysis.domain.values.datasets import Dataset
@@ -255,13 +256,32 @@ _LOST = _OF_MODELS | UNLISTED["tensorflow.keras.Variable"].keys() | {"get_input_
 def unknown_method(machine: Machine, called: Symbol, name: str, site: Site) -> None:
     """Record a method call of an unknown value if only a removed class member has the name, or if the value is an item
     of an attribute that only a library class has."""
-    gone = UNMISTAKABLE.get(name) or _OF_ITEMS.get((_container_of(symbol(called.parts[1])), name))
+    owner = symbol(called.parts[1])
+    gone = UNMISTAKABLE.get(name) or _OF_ITEMS.get((_container_of(owner), name))
+    made_by = symbol(owner.parts[1]) if owner.parts[0] == "call" else owner
+    if gone is None and name in _OF_OPTIMIZERS and words(str(made_by.parts[-1])) & {"opt", "optimizer"}:
+        gone = "tensorflow.keras.Optimizer"
     if called.origin.startswith(f"{FIRST}."):
         return
     if gone is not None and called.package in _OWN and not _may_be_private(machine, None, gone):
         machine.emit(
             RemovedNameUsed(site, machine.where(), f"{gone}.{name}", method_since(gone, name) or "", None, True)
         )
+
+
+def unknown_arguments(machine: Machine, called: Symbol, method: str, given: Arguments, site: Site) -> None:
+    """Record arguments that only models of Keras 2 accepted, in a call of an unknown object's `fit` or the like."""
+    function = f"tensorflow.keras.Model.{method}"
+    if _OF_LOADING.isdisjoint(given.keywords) or called.origin.startswith(f"{FIRST}.") or called.package not in _OWN:
+        return
+    if not _may_be_private(machine, None, function):
+        for name, gone in _refused(function, given):
+            place = given.written.get(name, site)
+            machine.emit(RemovedNameUsed(place, machine.where(), f"{function}({name})", gone, None, True))
+
+
+_OF_LOADING = frozenset({"max_queue_size", "use_multiprocessing"})
+"""Arguments that no other package's `fit` has."""
 
 
 def _container_of(item: Symbol) -> str:
@@ -274,6 +294,9 @@ def _container_of(item: Symbol) -> str:
 
 _OF_ITEMS = {("metrics", "reset_states"): "tensorflow.keras.Metric"}
 """(Attribute with several objects, method of each) → their class."""
+
+_OF_OPTIMIZERS = frozenset({"_create_all_weights", "get_gradients", "get_updates"})
+"""Methods that an object called an optimizer has only if it is one of Keras 2."""
 
 UNMISTAKABLE = {
     "evaluate_generator": "tensorflow.keras.Model",

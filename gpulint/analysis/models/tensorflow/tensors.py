@@ -308,7 +308,9 @@ def _has_one_row(name: str, fact: Fact, arguments: Arguments) -> bool:
     return name.startswith(_KEEPS_BATCH) and given is not None and is_single(given)
 
 
-_PACKS = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.stack"})
+_PACKS = frozenset(
+    {"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.ragged.constant", "tensorflow.stack"}
+)
 """Ops that pack a list into one tensor with a new leading axis."""
 
 
