@@ -30,6 +30,7 @@ from gpulint.analysis.queries.moments import (
 )
 from gpulint.analysis.queries.training_loops import (
     are_few,
+    evaluation_loops,
     every_step,
     fitting_loops,
     goes_over_data,
@@ -57,6 +58,7 @@ __all__ = [
     "computes_in_loop",
     "converts",
     "datasets_in",
+    "evaluation_loops",
     "every_step",
     "fitting_loops",
     "goes_over_data",

@@ -96,6 +96,11 @@ class EagerInference(Rule):
             if taken.where.context.traced is None
             for loop in taken.where.context.loops[-1:]
         }
+        steps = {
+            (taken.tape.site, taken.site)
+            for taken in self.all(events.GradientTaken)
+            if taken.tape is not None and taken.where.context.traced is None
+        }
         reading = {loop.site for read in self.all(events.TensorRead) for loop in read.where.context.loops}
         much = fitting_loops(plan) | {
             loop.site
@@ -107,6 +112,8 @@ class EagerInference(Rule):
         for event in called:
             loop = _loop(event)
             if loop is None or loop.site in learning or loop.site in much:
+                continue
+            if any(_is_between(loop.site, tape, taken) for tape, taken in steps):
                 continue
             if any(words(name) & _LONG for name in loop.names):
                 continue
@@ -161,6 +168,12 @@ class EagerInference(Rule):
             ):
                 found[id(event.result)] = frozenset(loop.site for loop in loops)
         return found
+
+
+def _is_between(place: Site, first: Site, last: Site) -> bool:
+    """Whether a place is after another one, and before a third, in one file: a loop after a tape begins to record and
+    before its gradients are taken."""
+    return place.path == first.path == last.path and first.node < place.node < last.node
 
 
 def _is_eager_call(event: events.ModelCalled) -> bool:

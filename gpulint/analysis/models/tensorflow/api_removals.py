@@ -13,7 +13,6 @@ from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.plan.events import RemovedNameUsed
 from gpulint.knowledge import LEGACY_OPTIMIZERS
 from gpulint.knowledge.names import FIRST, PRIVATE, public_name
-from gpulint.knowledge.releases import release
 from gpulint.knowledge.removed import (
     PROPERTIES,
     REFUSED_BY_OPTIMIZERS,
@@ -28,6 +27,7 @@ from gpulint.knowledge.removed import (
     since,
 )
 from gpulint.places import Site
+from gpulint.sources.releases import release
 
 _CLASSES: tuple[tuple[type, str], ...] = (
     (Model, "tensorflow.keras.Model"),
