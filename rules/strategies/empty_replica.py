@@ -15,7 +15,7 @@ class EmptyReplica(Rule):
 
     ## What it does
     Finds datasets that are batched without `drop_remainder=True` and train a model with batch normalization by `fit`
-    under a mirrored strategy.
+    under a `MirroredStrategy`.
 
     ## Why is this bad
     The last batch of an epoch is divided like all others: of 66 examples in batches of 16 for four GPUs, the last two
@@ -80,7 +80,7 @@ class EmptyReplica(Rule):
         normalized = {id(strategy) for strategy in self._strategies_with_normalization()}
         for event in self.all(events.ModelFitted):
             strategy = event.model.where.context.strategy
-            if strategy is None or strategy.kind not in _KINDS or strategy.alone or id(strategy) not in normalized:
+            if strategy is None or strategy.kind != "mirrored" or strategy.alone or id(strategy) not in normalized:
                 continue
             if isinstance(strategy.devices, values.Items) and len(strategy.devices.items or (0, 0)) == 1:
                 continue
@@ -117,8 +117,6 @@ class EmptyReplica(Rule):
             elif built.layer.library.endswith(".BatchNormalization") and built.arguments.get("synchronized") is None:
                 yield strategy
 
-
-_KINDS = frozenset({"mirrored", "multi_worker"})
 
 _WITH_NORMALIZATION = ("DenseNet", "EfficientNet", "Inception", "MobileNet", "NASNet", "RegNet", "ResNet", "Xception")
 """Beginnings of the names of applications that have batch normalization. `ConvNeXt` and `VGG` have none."""
