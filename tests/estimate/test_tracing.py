@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import pickle
+import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
 from gpulint.estimate.memory.liveness import play
-from gpulint.estimate.tracing import NotTraced, Traced, trace
+from gpulint.estimate.tracing import NotTraced, Traced
 from gpulint.probe.launch.command import Target
+from tests import warm
 
 pytestmark = pytest.mark.tensorflow
 
@@ -29,11 +32,26 @@ model.fit(np.zeros((64, 8), "float32"), np.zeros(64, "int32"), batch_size=16, ve
 open(os.environ["TRAINED"], "w").close()
 """
 
+TRACE = """
+import pickle, sys
+from gpulint.estimate.tracing import trace
+
+answer, target, options = pickle.loads(bytes.fromhex(sys.argv[1]))
+with open(answer, "wb") as file:
+    pickle.dump(trace(target, **options), file)
+"""
+
 
 def run(directory: Path, program: str, **options: object) -> Traced | NotTraced:
     path = directory / "train.py"
     path.write_text(textwrap.dedent(program), encoding="utf-8")
-    return trace(Target(str(path)), **options)  # type: ignore[arg-type]
+    answer = directory / "answer"
+    given = pickle.dumps((str(answer), Target(str(path)), options)).hex()
+    done = warm.python().run([sys.executable, "-c", TRACE, given], cwd=directory)
+    assert done.returncode == 0, done.stderr
+    found: Traced | NotTraced = pickle.loads(answer.read_bytes())
+    answer.unlink()
+    return found
 
 
 @pytest.fixture(autouse=True)

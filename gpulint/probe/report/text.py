@@ -10,6 +10,7 @@ from rich.text import Text
 from gpulint.probe.advice.coverage import is_told
 from gpulint.probe.advice.words import gain, holders
 from gpulint.probe.agent.garbage import GARBAGE
+from gpulint.probe.agent.reads import READ
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
@@ -73,6 +74,9 @@ _COLORS = {
 }
 _SHADES = "█▓▒░"
 """The longest parts of a step, where there is no color."""
+
+_OF_PYTHON = {GARBAGE: GARBAGE, READ: "reads of tensors"}
+"""What the details of Python's time are called."""
 
 STATUSES = {
     Status.FAIL: ("failed", "failed", "bold red"),
@@ -164,7 +168,7 @@ def _python_lines(time: TimeSpent) -> list[str]:
     if share < MUCH or not lines:
         return []
     return [
-        f"{located(one.where)} {GARBAGE if one.detail == GARBAGE else 'Python'} {duration(one.seconds / time.steps)}"
+        f"{located(one.where)} {_OF_PYTHON.get(one.detail, 'Python')} {duration(one.seconds / time.steps)}"
         for one in lines[:MOST_LINES]
         if one.seconds >= MUCH / 2 * time.seconds
     ]
