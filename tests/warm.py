@@ -4,8 +4,8 @@ the import.
 A fork runs its program as `python` would: its own arguments, directory, environment, input and output, `tensorflow`
 and `keras` absent from `sys.modules` until the program imports them. TensorFlow's runtime starts in the fork. What
 `gpulint probe` or `gpulint estimate` starts there is a fork, too, on the pipes and under the eyes of the real launcher.
-`PYTHONPATH` and what TensorFlow reads when it is imported (`TF_ENABLE_ONEDNN_OPTS`, the level of its messages) are
-those of the first process.
+`PYTHONPATH` and what TensorFlow reads at its import (`TF_ENABLE_ONEDNN_OPTS`, the level of its messages) are those
+of the first process.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class _Imported(MetaPathFinder, Loader):
     def exec_module(self, module: types.ModuleType) -> None:
         name = module.__name__
         module.__spec__ = self._specs[name]
-        if name == "tensorflow":
-            importlib.import_module("keras")  # as TensorFlow does
+        for other in self._modules.keys() - {name}:
+            importlib.import_module(other)  # as each of them does
 
 
 def _run(job: dict[str, Any]) -> None:

@@ -140,6 +140,7 @@ class HostSyncInLoop(Rule):
             yield Report(
                 first.site,
                 f"{_HOW[first.how]} in every step",
+                instead=_COUNT if needs.counts(first) else "",
                 confidence=confidence(first.where),
                 related=(
                     (loop_site, "the step loop" if loop_site in training else "the evaluation loop"),
@@ -176,9 +177,12 @@ class _Needs(NamedTuple):
     counters: Collection[int]
 
     def include(self, event: events.TensorRead, loop: Site) -> bool:
+        return loop in self.loops.get(event.site, ()) and not self.counts(event)
+
+    def counts(self, event: events.TensorRead) -> bool:
+        """Whether the value is a number of steps, which Python can count."""
         variable = event.tensor.state
-        counts = variable is not None and (variable.counts_steps or variable.serial in self.counters)
-        return loop in self.loops.get(event.site, ()) and not counts
+        return variable is not None and (variable.counts_steps or variable.serial in self.counters)
 
 
 def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], needs: _Needs) -> list[events.TensorRead]:
@@ -192,6 +196,8 @@ def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], need
     }
     return list(found.values())
 
+
+_COUNT = "count the steps in Python: `for step, x in enumerate(data)`"
 
 _HOW = {
     "numpy": "`.numpy()` of a device tensor",

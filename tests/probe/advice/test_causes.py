@@ -144,7 +144,7 @@ def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
     slow_to_hand_out = "Python takes longer to ask for an element than the pipeline to make it"
     local = capture(local_input={HERE: (100, 3.0)}, splits=Counter({Split(HERE, (8,)): 100}))
     assert first(WAITING, local).text == slow_to_hand_out
-    assert first(WAITING, capture(local_input={HERE: (100, 8.0)})).text == "the dataset is slower than the step"
+    assert first(WAITING, capture(local_input={HERE: (100, 8.0)})).text == "the step waits for the dataset"
 
     def read(*names: str) -> Capture:
         return capture(pipelines={HERE: [tuple(Transformation(name, THERE) for name in names)]})
@@ -157,7 +157,7 @@ def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
     assert first(with_stage(0.08), read("MapDataset")).where == THERE
     assert "from_generator" in first(with_stage(0.001), read("BatchDataset", "FlatMapDataset", "TensorDataset")).text
     fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
-    assert first(with_stage(0.001), fit).text == "the dataset that `fit` reads is slower than the step"
+    assert first(with_stage(0.001), fit).text == "the step waits for the dataset that `fit` reads"
 
 
 def test_a_pipeline_that_is_only_closed_is_no_advice() -> None:

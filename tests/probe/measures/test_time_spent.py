@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.probe.capture.contents import Capture, Member
+from gpulint.probe.capture.reader import read
 from gpulint.probe.capture.records import (
     EagerCost,
     Inside,
@@ -20,6 +21,7 @@ from gpulint.probe.capture.records import (
     Where,
     Work,
 )
+from gpulint.probe.measures.splits import splits_by_loop
 from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from tests.probe.agent.test_agent import DEVICES, probed, row_of
 
@@ -343,8 +345,8 @@ import numpy as np
 with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
     model = tf.keras.Sequential([tf.keras.layers.Input((8,)), tf.keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-data = tf.data.Dataset.from_tensor_slices((np.zeros((512, 8), "float32"), np.zeros((512, 1), "float32")))
-data = data.shuffle(512).batch(32)
+data = tf.data.Dataset.from_tensor_slices((np.zeros((513, 8), "float32"), np.zeros((513, 1), "float32")))
+data = data.shuffle(512).batch(32).prefetch(2)
 
 
 class Collect(tf.keras.callbacks.Callback):
@@ -364,3 +366,6 @@ model.fit(data, epochs=3, validation_data=data, callbacks=[Collect()], verbose=0
     row = row_of(text, "# fits")
     assert waits[row, "iter"] >= 5
     assert {at for at, _ in waits} == {row}, "pipelines are closed where they were read, wherever they are deleted"
+    (splits,) = splits_by_loop(read(str(tmp_path / "run.jsonl"))).values()
+    assert splits[1, 0] == 3, "the last batch of each epoch has one element"
+    assert splits[16, 16] == 48, "without those that Keras reads to build the model"

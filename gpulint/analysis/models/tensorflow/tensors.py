@@ -538,6 +538,7 @@ def compared(site: Site, left: Value, right: Value) -> Tensor:
         or not any(_is_tensor(side) for side in sides)
         or _counts("tensorflow.equal", (left, right))
         or (len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known)),
+        state=gradients.state_of(known[0]) if len(known) == len(sides) == 1 else None,
         masks=True,
     )
 
