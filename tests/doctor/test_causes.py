@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gpulint.doctor import causes, messages
+from gpulint.doctor.answer import Answer
 from gpulint.doctor.causes import diagnose
-from gpulint.doctor.child import Answer
 from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Library
 from gpulint.doctor.machine import BusCard

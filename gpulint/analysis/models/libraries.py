@@ -90,6 +90,7 @@ class Libraries(LibrarySemantics):
             return receiver.function
         if isinstance(receiver, (Dataset, Traced)):
             return Bound(receiver, name)
+        api_removals.unknown_attribute(machine, symbol_of(receiver), name, machine.site(node))
         known: Object | None = None
         if name == "optimizer":
             known = machine.library_state.models.get(symbol_of(receiver))

@@ -231,8 +231,11 @@ class StepWatch:
         for each size only if it cannot be or if that leaves shapes open."""
         found = batch_of(self.pieces, (arguments, keywords))
         batch = self.settings.batch or found or _batch_inside(trace.concrete)
-        if batch is None:
-            raise Unknown("its batch size")
+        if batch is None:  # such as a graph's nodes in tensors that the step captures
+            whole = _Reading(self, name, place, trace.concrete, bool(function._jit_compile)).graph(None)
+            if whole.has_unknown:
+                raise Unknown("its batch size")
+            return [whole]
 
         def traced(size: int | None) -> Any:
             given = self.settings.shapes or {}
@@ -308,8 +311,8 @@ class _Reading:
         self.is_open = any(_open(tensor) for tensor in self._inputs) or _has_open_elements(concrete)
         """Whether the batch was left open."""
 
-    def graph(self, batch: int) -> StepGraph:
-        """The step for a batch size."""
+    def graph(self, batch: int | None) -> StepGraph:
+        """The step for a batch size, None if nothing in it has one."""
         shapes: dict[str, Shape] = {}
         for tensor in self._inputs:
             if tensor.dtype.base_dtype.name not in ("resource", "variant") and tensor.shape.rank:
@@ -455,7 +458,7 @@ def _batch_inside(concrete: Any) -> int | None:
     return found[0] if found else None
 
 
-def _sized(shape: Shape, batch: int) -> Shape:
+def _sized(shape: Shape, batch: int | None) -> Shape:
     """A shape with its open leading dimension set to the batch."""
     return (batch, *shape[1:]) if shape and shape[0] is None else shape
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -39,11 +39,17 @@ class RunReport:
 
     @classmethod
     def of(
-        cls, capture: Capture, expectations: Sequence[Expectation], status: int, findings: Sequence[Finding] = ()
+        cls,
+        capture: Capture,
+        expectations: Sequence[Expectation],
+        status: int,
+        findings: Sequence[Finding] = (),
+        ignored: Collection[str] = (),
     ) -> RunReport:
-        """The report of a run, with the findings of `gpulint check` in its files."""
+        """The report of a run, with the findings of `gpulint check` in its files. `ignored`: causes to advise nothing
+        about."""
         time, holders = time_spent(capture), held(capture)
-        advice = advise(capture, findings, time, holders)
+        advice = advise(capture, findings, time, holders, ignored)
         return cls(capture, expectations, status, time, advice, with_needed(capture, holders))
 
     @property

@@ -124,6 +124,12 @@ def test_the_first_pipeline_of_a_loop_is_needed() -> None:
     assert first(twice, capture()).seconds == pytest.approx(2.0)
 
 
+def test_ignored_causes_are_left_out() -> None:
+    time = spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 4))
+    (one,) = advise(capture(), (), time, ignored=("retracing",))
+    assert not advise(capture(), (), time, ignored=("retracing", one.cause))
+
+
 def test_an_evaluation_is_no_epoch() -> None:
     phases = [phase("epoch 1", THERE), phase("evaluation", HERE)]
     assert not advise(capture(), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 1), phases=phases))

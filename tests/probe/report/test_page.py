@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import socket
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -49,6 +47,7 @@ from gpulint.probe.report.json import content
 from gpulint.probe.report.page import devices, steps
 from gpulint.probe.report.page.markup import tag
 from gpulint.probe.report.page.places import Places
+from tests import warm
 from tests.notebooks import notebook
 from tests.probe.advice import times
 from tests.probe.report.browser import Opened, chromium, opened
@@ -485,25 +484,8 @@ def test_a_real_run_has_its_devices_beside_its_lines(browser: Any, tmp_path: Pat
         "open(__file__, 'a').write('# written by the program\\n')",
     ]
     (tmp_path / "a.py").write_text("\n".join(lines) + "\n")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "gpulint",
-            "probe",
-            "--isolated",
-            "--html",
-            "run.html",
-            "--capture",
-            "run.jsonl",
-            "a.py",
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "gpulint", "probe", "--isolated", "--html", "run.html", "--capture", "run.jsonl"]
+    done = warm.python().run([*command, "a.py"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     with opened(browser, tmp_path / "run.html") as seen:
         row = seen.page.locator("#file0-row5")

@@ -308,7 +308,9 @@ def _has_one_row(name: str, fact: Fact, arguments: Arguments) -> bool:
     return name.startswith(_KEEPS_BATCH) and given is not None and is_single(given)
 
 
-_PACKS = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.stack"})
+_PACKS = frozenset(
+    {"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.ragged.constant", "tensorflow.stack"}
+)
 """Ops that pack a list into one tensor with a new leading axis."""
 
 
@@ -641,6 +643,7 @@ def compared(site: Site, left: Value, right: Value) -> Tensor:
         or not any(_is_tensor(side) for side in sides)
         or _counts("tensorflow.equal", (left, right))
         or (len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known)),
+        state=gradients.state_of(known[0]) if len(known) == len(sides) == 1 else None,
         masks=True,
     )
 
