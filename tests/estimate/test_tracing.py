@@ -197,23 +197,51 @@ def test_a_program_that_never_trains(tmp_path: Path) -> None:
     assert result == NotTraced("no step", status=0)
 
 
+def test_a_step_on_all_of_the_data_has_no_batch(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        """
+        import tensorflow as tf
+        nodes, edges = tf.random.normal((50, 8)), tf.random.uniform((200,), 0, 50, tf.int32)
+        weight = tf.Variable(tf.random.normal((8, 4)))
+
+        @tf.function
+        def step():
+            with tf.GradientTape() as tape:
+                summed = tf.math.unsorted_segment_sum(tf.gather(nodes @ weight, edges), edges, 50)
+                loss = tf.reduce_mean(summed**2)
+            weight.assign_sub(tape.gradient(loss, weight))
+
+        step()
+        """,
+    )
+    assert isinstance(result, Traced)
+    assert (result.step.batch, result.doubled, result.step.has_unknown) == (None, None, False)
+    assert {one.tensor.shape for one in result.step.variables} >= {(8, 4), (50, 8)}
+    assert play(result.step).peak > 50 * 8 * 4 + 8 * 4 * 4
+
+
 def test_a_dimension_that_stays_open_is_unknown_until_it_is_given(tmp_path: Path) -> None:
     program = f"""{MODEL}
-model = keras.Sequential([keras.Input((None, 8)), keras.layers.Dense(2), keras.layers.GlobalAveragePooling1D()])
+words = keras.Input((None, 8), name="words")
+model = keras.Sequential([words, keras.layers.Dense(2), keras.layers.GlobalAveragePooling1D()])
 model.compile("sgd", loss_of)
 data = tf.data.Dataset.from_generator(
-    lambda: ((np.zeros((4, 8)), 0) for _ in range(64)),
-    output_signature=(tf.TensorSpec((None, 8)), tf.TensorSpec((), tf.int32)),
+    lambda: ((dict(words=np.zeros((4, 8))), 0) for _ in range(64)),
+    output_signature=(dict(words=tf.TensorSpec((None, 8))), tf.TensorSpec((), tf.int32)),
 ).padded_batch(16)
 model.fit(data, verbose=0)
 """
     result = run(tmp_path, program)
     assert isinstance(result, Traced)
     assert result.step.batch == 16
-    assert result.step.unknown == ("0[1]",)
-    result = run(tmp_path, program, shapes={"0": (None, 20, 8)})
+    assert result.step.unknown == ("words[1]",)
+    result = run(tmp_path, program, shapes={"words": (None, 20, 8)})
     assert isinstance(result, Traced)
     assert result.step.unknown == ()
+    result = run(tmp_path, program, shapes={"0": (None, 20, 8)})
+    assert isinstance(result, NotTraced)
+    assert result.message.endswith("--shape names 0, but its tensors are words, 1")
 
 
 def test_nothing_of_an_estimate_is_left_behind(tmp_path: Path) -> None:

@@ -113,6 +113,7 @@ def _run_entries(machine: Machine, scope: ModuleScope, wanted: Relevant | None) 
     for entry, fills in entries(machine, scope, wanted):
         if id(entry.own.definition) in machine.entered:
             continue
+        machine.entry_points += 1
         mark = machine.state.mark()
         machine.state.apply(machine.filled)
         machine.step_limit = min(machine.steps + MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL)

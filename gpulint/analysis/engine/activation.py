@@ -19,7 +19,7 @@ from gpulint.analysis.domain.values.functions import Function, UserClass
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.engine import type_annotations
 from gpulint.analysis.engine.argument_binding import bind
-from gpulint.analysis.engine.call_summaries import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, CallSummary, FunctionProfile
+from gpulint.analysis.engine.call_summaries import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, CallSummary, FunctionProfile, Moment
 from gpulint.analysis.engine.machine import Frame, Machine
 from gpulint.analysis.plan.plan import MAX_REPEATS
 from gpulint.places import Site
@@ -71,6 +71,7 @@ def call_function(
     key = (identity, passed, () if function.memoized else _context_key(machine))
     earlier = [run for run in machine.executions.setdefault(key, []) if compatible(run.path, machine.path)]
     history = machine.histories[identity]
+    history.arrive(_moment(machine))
     again = on_yield is not None or (history.runs < MAX_FORMULA_RUNS and machine.project.is_formula(definition))
     if not again:
         is_known = len(earlier) >= (1 if function.memoized else MAX_REPEATS)
@@ -90,6 +91,7 @@ def call_function(
     if is_borrowed:
         machine.plan.called_elsewhere.add(definition_site)
     history.runs += 1
+    history.recent += 1
     base = machine.path
     noted, happened, effects, operations = (
         machine.event_count,
@@ -117,6 +119,7 @@ def call_function(
     if function.memoized:
         machine.context = machine.context._replace(loops=())
     bind(frame.locals, function, arguments, symbol_of(unknown), machine)
+    frame.arguments = arguments
     machine.active.append(identity)
     steps, depth, mark = machine.steps, len(machine.active), machine.state.mark()
     try:
@@ -148,6 +151,11 @@ def _turn(machine: Machine) -> int:
     """Index of the present iteration of the nearest enclosing loop that is not unrolled. The calls of one iteration
     would otherwise use up the runs meant for all iterations."""
     return next((loop.turn for loop in reversed(machine.context.loops) if not loop.unrolled), 0)
+
+
+def _moment(machine: Machine) -> Moment:
+    loop = next((one for one in machine.context.loops if not one.unrolled), None)
+    return Moment(machine.entry_points, loop.entry, loop.turn) if loop else Moment(machine.entry_points, 0, 0)
 
 
 def _as_before(machine: Machine, run: CallSummary | None) -> Value | None:

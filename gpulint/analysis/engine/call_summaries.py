@@ -16,13 +16,27 @@ MAX_FORMULA_RUNS = 200
 """Maximum number of runs of a function that only does arithmetic. Its result changes with its arguments."""
 
 MAX_RUNS = 10
-"""Maximum number of runs of one function in one program. Later calls return Unknown, or the tensors of earlier runs."""
+"""Maximum number of runs of one function for an entry point, and in each iteration of its loops. Later calls return
+Unknown, or the tensors of earlier runs."""
 
-MAX_MAKING_STEPS = 1_000
-"""Total number of steps up to which a function that creates objects or functions may exceed `MAX_RUNS`."""
+MAX_CHEAP_STEPS = 1_000
+"""Total number of steps up to which a function may exceed `MAX_RUNS`."""
+
+MAX_REPEATED_STEPS = 4_000
+"""Total number of steps after which a function is run once more for each further entry point and iteration, instead of
+`MAX_RUNS` times."""
 
 MAX_COMPUTING_STEPS = 1_500
 """Total number of steps after which a function that only computes tensors is assumed to return the same as before."""
+
+
+class Moment(NamedTuple):
+    """Part of a program's run in which the runs of a function are counted: one entry point, and in it one iteration of
+    the outermost loop that is not unrolled."""
+
+    entry_point: int
+    loop: int
+    turn: int
 
 
 class CallSummary(NamedTuple):
@@ -45,6 +59,11 @@ class FunctionProfile:
 
     runs: int = 0
 
+    recent: int = 0
+    """Number of runs at the present moment."""
+
+    moment: Moment | None = None
+
     steps: int = 0
     """Total number of steps of the runs."""
 
@@ -59,11 +78,21 @@ class FunctionProfile:
 
     last: CallSummary | None = None
 
+    def arrive(self, moment: Moment) -> None:
+        """Start the count of recent runs again if `moment` is another one."""
+        if moment != self.moment:
+            self.moment, self.recent = moment, 0
+
     @property
     def may_go_on(self) -> bool:
-        """Whether it may be run again with different arguments."""
-        makes_more = self.makes and self.runs < MAX_FORMULA_RUNS and self.steps < MAX_MAKING_STEPS
-        return self.runs < MAX_RUNS or makes_more
+        """Whether it may be run again with different arguments.
+
+        What an earlier entry point or iteration did must not use up the runs of the present one: a step would be
+        missing from the loop that takes it.
+        """
+        if self.runs < MAX_RUNS or (self.runs < MAX_FORMULA_RUNS and self.steps < MAX_CHEAP_STEPS):
+            return True
+        return self.recent < (MAX_RUNS if self.steps < MAX_REPEATED_STEPS else 1)
 
     @property
     def is_settled(self) -> bool:

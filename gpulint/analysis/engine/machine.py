@@ -64,6 +64,7 @@ class Frame:
     """One activation of a function, a class body or a module."""
 
     __slots__ = (
+        "arguments",
         "branches",
         "caller",
         "closure",
@@ -112,6 +113,8 @@ class Frame:
         """Whether it enters context managers by hand, which stay entered after it."""
         self.is_given_up = False
         """Whether it took too many steps, so that the rest of it was not run."""
+        self.arguments = Arguments()
+        """Arguments of the call."""
         self.returns_here = False
         """Whether it has a single exit, whose state is the present one."""
         self.on_yield: Callable[[Value], None] | None = None
@@ -152,6 +155,8 @@ class Machine(ABC):
         self.assumed: Path = EVERYWHERE
         self.requirements: frozenset[tuple[Path, Path]] = frozenset()
         self.context = Context()
+        self.entry_points = 0
+        """Number of entry points begun so far."""
         self.steps = 0
         self.step_limit = MAX_STEPS
         self.extensions = MAX_EXTENSIONS

@@ -1,4 +1,4 @@
-"""Names that a function definition assigns, and names that it reads."""
+"""Names that a function definition assigns, reads and returns."""
 
 from __future__ import annotations
 
@@ -47,6 +47,12 @@ def _name(node: ir.Node, receiver: str | None) -> str | None:
     if isinstance(node, ir.Attribute) and isinstance(node.value, ir.Name) and node.value.id == receiver:
         return f".{node.name}"
     return None
+
+
+def returned_names(definition: ir.FunctionDef) -> frozenset[str]:
+    """Variables that the `return` statements below a definition return as they are."""
+    returned = (node.value for node in ir.below(definition) if isinstance(node, ir.Return))
+    return frozenset(value.id for value in returned if isinstance(value, ir.Name))
 
 
 def words_in(node: ir.Node) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.values.functions import UserClass
 from gpulint.analysis.plan.import_effects import ImportEffects
-from gpulint.analysis.project.definition_uses import Uses, uses_of, words_in
+from gpulint.analysis.project.definition_uses import Uses, returned_names, uses_of, words_in
 from gpulint.sources.comments import without_comments
 from gpulint.sources.modules import Lookup, ModuleFinder
 from gpulint.sources.source import Source
@@ -117,6 +117,7 @@ class Project:
         self._parsed = parsed if parsed is not None else Parsed()
         self._words: dict[ir.Node, frozenset[str]] = {}
         self._uses: dict[ir.Node, Uses] = {}
+        self._returned: dict[ir.Node, frozenset[str]] = {}
         self._formulas: dict[ir.Node, bool] = {}
         self._code: dict[str, str] = {}
         self._memory: dict[Hashable, _Remembered] = {}
@@ -142,7 +143,7 @@ class Project:
         self.finder.asked.clear()
         if self._kept > KEPT_CHARACTERS:
             self._kept = 0
-            for of_syntax in (self._syntax, self._words, self._uses, self._formulas, self._code):
+            for of_syntax in (self._syntax, self._words, self._uses, self._returned, self._formulas, self._code):
                 of_syntax.clear()
 
     def remembered(self, key: Hashable, find: Callable[[], T], beside: Hashable = None) -> T:
@@ -235,6 +236,13 @@ class Project:
         if uses is None:
             uses = self._uses[definition] = uses_of(definition)
         return uses
+
+    def returned_by(self, definition: ir.FunctionDef) -> frozenset[str]:
+        """Variables that a definition returns as they are."""
+        names = self._returned.get(definition)
+        if names is None:
+            names = self._returned[definition] = returned_names(definition)
+        return names
 
     def is_formula(self, definition: ir.FunctionDef | ir.Lambda) -> bool:
         """Whether a function only does arithmetic."""

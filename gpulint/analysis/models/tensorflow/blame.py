@@ -51,11 +51,7 @@ def _got(machine: Machine, value: Any) -> Strategy | None:
     """Strategy that a function of the program returns from a variable of its module."""
     if not isinstance(value, Function) or not isinstance(value.definition, ir.FunctionDef):
         return None
-    given = {
-        node.value.id
-        for node in ir.below(value.definition)
-        if isinstance(node, ir.Return) and isinstance(node.value, ir.Name)
-    }
+    given = machine.project.returned_by(value.definition)
     kept = (value.module.globals[name] for name in sorted(given) if name in value.module.globals)
     return next((found for one in kept if (found := _strategy_in(one, machine.path, 1)) is not None), None)
 
