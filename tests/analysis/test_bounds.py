@@ -8,6 +8,7 @@ import pytest
 
 from gpulint.analysis import Plan, Project, analyse
 from gpulint.analysis.domain.values.base import known
+from gpulint.analysis.engine import budget
 from gpulint.analysis.plan.events import DeviceEntered
 from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.sources.decoding import decode
@@ -108,3 +109,46 @@ def test_a_network_of_many_long_parts_hides_nothing_behind_it() -> None:
     plan, _ = plan_of("".join(map(stage, stages)) + calls + "\nwith tf.device('/gpu:1'):\n    pass\n")
     assert any(bound == "steps" for bound, _ in plan.bounds)
     assert any(isinstance(event, DeviceEntered) for event in plan.events)
+
+
+@pytest.fixture
+def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of each limit on steps, so that short programs exceed it."""
+    for name in ("MAX_STEPS", "MAX_ENTRY_STEPS", "RESERVE", "ENTRY_RESERVE"):
+        monkeypatch.setattr(budget, name, getattr(budget, name) // 10)
+    for name in ("MAX_SHORT_STEPS", "CLOSING_STEPS", "MAX_CALL_STEPS", "EXTENSION"):
+        monkeypatch.setattr(budget, name, getattr(budget, name) // 10)
+
+
+def prepare(number: int) -> str:
+    rows = "\n".join(f"    text = [text, text.strip('{one}'), len(text) * {one}]" for one in range(30))
+    return f"def prepare{number}(text):\n{rows}\n    return text\n\n"
+
+
+PLACE = "    with tf.device('/gpu:1'):\n        pass\n\n"
+LONG = "".join(map(prepare, range(40)))
+CALLS = "".join(f"    prepare{number}(tf.x{number}())\n" for number in range(40))
+
+
+@pytest.mark.usefixtures("small_budget")
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"def main():\n{CALLS}{PLACE}",
+        f"def main():\n{CALLS}{PLACE}main()\n",
+        f"def first():\n{CALLS}{CALLS}{CALLS}\ndef main():\n{PLACE}first()\nmain()\n",
+    ],
+    ids=["an entry point", "a function", "a function after another"],
+)
+def test_long_functions_do_not_hide_what_follows_their_calls(body: str) -> None:
+    plan, _ = plan_of(LONG + body)
+    assert any(bound == "steps" for bound, _ in plan.bounds)
+    assert any(isinstance(event, DeviceEntered) for event in plan.events)
+
+
+@pytest.mark.usefixtures("small_budget")
+def test_a_call_that_is_cut_short_ends_alone() -> None:
+    """What was assigned before it is still known."""
+    entered = "    with tf.device(name):\n        pass\n\n"
+    plan, _ = plan_of(f"{LONG}def main():\n    name = '/gpu:1'\n{CALLS}{entered}main()\n")
+    assert [known(event.argument) for event in plan.events if isinstance(event, DeviceEntered)] == ["/gpu:1"]

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 
 from gpulint.analysis.domain.completion import NORMAL, Exhausted, PathEnds
 from gpulint.analysis.domain.context import Context
 from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.path_conditions import EVERYWHERE
 from gpulint.analysis.domain.values.base import Arguments, Unknown
+from gpulint.analysis.domain.values.functions import Function
 from gpulint.analysis.domain.values.objects import Model
 from gpulint.analysis.driver import process
 from gpulint.analysis.driver.entry_points import Entry, entries
+from gpulint.analysis.engine.budget import ENTRY_RESERVE, MAX_ENTRY_STEPS
 from gpulint.analysis.engine.interpreter import Interpreter
 from gpulint.analysis.engine.library import LibrarySemantics
-from gpulint.analysis.engine.machine import MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL, Machine
+from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.libraries import Libraries
 from gpulint.analysis.models.tensorflow import keras_callbacks, tf_data, tf_function
 from gpulint.analysis.plan import events
@@ -61,6 +63,8 @@ def analyse(
     plan.code_of = project.code_of
     plan.has_unreached_with = lambda definition: _has_with_not_reached(project, plan, definition)
     machine = Interpreter(project, scope, plan, libraries, _run_module)
+    if wanted is not None:
+        machine.is_relevant = partial(_is_relevant, wanted)
     plan.release = machine.release
     if source.cells is None:
         for one in missing_names(project, syntax):
@@ -70,6 +74,12 @@ def analyse(
     _run_entries(machine, scope, wanted)
     plan.events, plan.is_sealed = tuple(machine.events), True
     return plan
+
+
+def _is_relevant(wanted: Relevant, function: Function) -> bool:
+    owner = f"{function.owner.definition.name}." if function.owner is not None else ""
+    node = (function.module.path, f"{owner}{function.name}")
+    return wanted.has(node) or not wanted.known(node)
 
 
 def _has_with_not_reached(project: Project, plan: Plan, definition: Site | None) -> bool:
@@ -116,7 +126,7 @@ def _run_entries(machine: Machine, scope: ModuleScope, wanted: Relevant | None) 
         machine.entry_points += 1
         mark = machine.state.mark()
         machine.state.apply(machine.filled)
-        machine.step_limit = min(machine.steps + MAX_ENTRY_STEPS, MAX_STEPS_OF_ALL)
+        machine.budget.grant_entry()
         machine.frame = machine.module_frame.entry()
         machine.state.write(machine.library_state.runtime, "state", Unknown(("runtime",)))
         process.configure_as_imported(machine)
@@ -180,7 +190,7 @@ def run_import(project: Project, path: str, dotted: str, target: str, depth: int
         scope = ModuleScope(syntax, name, is_graph_mode(project, syntax, target, project.is_eager))
         project.runs[path] = ModuleRun(scope)
         machine = Interpreter(project, scope, Plan(path, target), Libraries, _run_module)
-        machine.step_limit = MAX_ENTRY_STEPS
+        machine.budget.grant(MAX_ENTRY_STEPS, ENTRY_RESERVE)
         machine.import_depth = depth
         try:
             machine.execute(syntax.body)

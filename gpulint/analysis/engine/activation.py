@@ -19,6 +19,7 @@ from gpulint.analysis.domain.values.functions import Function, UserClass
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.engine import type_annotations
 from gpulint.analysis.engine.argument_binding import bind
+from gpulint.analysis.engine.budget import Thrift
 from gpulint.analysis.engine.call_summaries import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, CallSummary, FunctionProfile, Moment
 from gpulint.analysis.engine.machine import Frame, Machine
 from gpulint.analysis.plan.plan import MAX_REPEATS
@@ -63,6 +64,8 @@ def call_function(
     unknown = Unknown(("call", (function.module.path, definition.number), passed))
     caller = machine.frame.caller
     if machine.frame.module.graph_mode and caller.depth >= 1:
+        return unknown
+    if machine.budget.thrift is Thrift.NO_CALLS:
         return unknown
     if caller.depth >= MAX_DEPTH or machine.active.count(identity) >= MAX_RECURSION:
         machine.plan.reached("call depth", site)
@@ -121,14 +124,14 @@ def call_function(
     bind(frame.locals, function, arguments, symbol_of(unknown), machine)
     frame.arguments = arguments
     machine.active.append(identity)
-    steps, depth, mark = machine.steps, len(machine.active), machine.state.mark()
+    steps, depth, mark = machine.budget.taken, len(machine.active), machine.state.mark()
     try:
         result = run_frame(machine, frame, definition)
         if type(result) is Unknown and isinstance(definition, ir.FunctionDef):
             result = type_annotations.value(machine, definition.returns, function.module, site) or result
     finally:
         del machine.active[depth - 1 :]
-        history.steps += machine.steps - steps
+        history.steps += machine.budget.taken - steps
         if function.opaque:
             machine.context = machine.context._replace(maybe_traced=before.maybe_traced, decorated=before.decorated)
         if function.memoized:
@@ -192,8 +195,8 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
     frame.mark = machine.state.mark()
     frame.path = base
     frame.branches = machine.branches
-    started, depth = machine.steps, len(machine.active)
-    machine.started.append(started)
+    depth = len(machine.active)
+    outside = machine.budget.begin_call(frame.is_relevant)
     try:
         if isinstance(definition, ir.Lambda):
             machine.return_value(machine.choose(machine.evaluate(definition.body)))
@@ -203,8 +206,11 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
     except PathEnds:
         pass
     except Exhausted:
-        if not machine.may_continue_after(machine.steps - started, frame.caller.site):
+        if not machine.budget.may_abandon(outside):
             raise
+        if frame.is_relevant:
+            machine.plan.reached("steps", frame.caller.site or Site(machine.plan.path, 0))
+            machine.plan.is_complete = False
         machine.state.take_back(frame.mark)
         machine.path, machine.context, machine.branches, machine.diverged = base, context, frame.branches, []
         del machine.active[depth:]
@@ -212,7 +218,7 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
         return Unknown(("result", frame.caller.site, id(definition)))
     finally:
         machine.frame, machine.loops = outer, loops
-        machine.started.pop()
+        machine.budget.end_call(outside)
     if frame.returns_here:
         ((outcome, value, left),) = frame.exits
         machine.path = outcome.path

@@ -19,12 +19,15 @@ MAX_RUNS = 10
 """Maximum number of runs of one function for an entry point, and in each iteration of its loops. Later calls return
 Unknown, or the tensors of earlier runs."""
 
-MAX_CHEAP_STEPS = 1_000
+MAX_CHEAP_STEPS = 500
 """Total number of steps up to which a function may exceed `MAX_RUNS`."""
 
-MAX_REPEATED_STEPS = 4_000
+MAX_REPEATED_STEPS = 1_000
 """Total number of steps after which a function is run once more for each further entry point and iteration, instead of
 `MAX_RUNS` times."""
+
+MAX_LONG_STEPS = 4_000
+"""Total number of steps after which a function has no more than `MAX_RUNS` runs in a program."""
 
 MAX_COMPUTING_STEPS = 1_500
 """Total number of steps after which a function that only computes tensors is assumed to return the same as before."""
@@ -92,7 +95,7 @@ class FunctionProfile:
         """
         if self.runs < MAX_RUNS or (self.runs < MAX_FORMULA_RUNS and self.steps < MAX_CHEAP_STEPS):
             return True
-        return self.recent < (MAX_RUNS if self.steps < MAX_REPEATED_STEPS else 1)
+        return self.steps < MAX_LONG_STEPS and self.recent < (MAX_RUNS if self.steps < MAX_REPEATED_STEPS else 1)
 
     @property
     def is_settled(self) -> bool:

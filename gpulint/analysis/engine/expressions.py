@@ -529,7 +529,7 @@ def _clauses(
         exact,
         tuple(name_lookup.bound_names(clause.target)),
         machine.path,
-        entry=machine.steps,
+        entry=machine.budget.taken,
         flags=len(before.flags),
         handlers=len(before.handlers),
         is_traced=before.traced is not None,

@@ -39,8 +39,9 @@ class Interpreter(Machine):
         self._importer = importer
 
     def evaluate(self, node: ir.Expr) -> Value:
-        self.steps += 1
-        if self.steps > self.step_limit:
+        budget = self.budget
+        budget.taken += 1
+        if budget.taken > budget.limit:
             self.run_out()
         return expressions.EVALUATE[type(node)](self, node)
 
@@ -50,9 +51,10 @@ class Interpreter(Machine):
         If a statement leaves different scopes open on different paths (a conditional `enter_context`), the rest of the
         block is run on each path.
         """
+        budget = self.budget
         for index, statement in enumerate(block):
-            self.steps += 1
-            if self.steps > self.step_limit:
+            budget.taken += 1
+            if budget.taken > budget.limit:
                 self.run_out()
             try:
                 if statements.EXECUTE[type(statement)](self, statement):

@@ -29,6 +29,7 @@ from gpulint.analysis.domain.values.functions import (
     UserClass,
     same,
 )
+from gpulint.analysis.engine.budget import Budget, Thrift
 from gpulint.analysis.engine.call_summaries import CallSummary, FunctionProfile
 from gpulint.analysis.engine.library import LibrarySemantics
 from gpulint.analysis.plan.events import Event, FunctionEntered, FunctionHandedOver, LoopEntered, OpCalled
@@ -36,25 +37,6 @@ from gpulint.analysis.plan.plan import Plan
 from gpulint.analysis.project.modules import Project, release
 from gpulint.places import Site
 from gpulint.syntax import ir
-
-MAX_STEPS = 30_000
-"""Maximum number of expressions and statements evaluated for one program. The rest of it is abandoned."""
-
-MAX_ENTRY_STEPS = 20_000
-"""The same maximum for one entry point, that is, a function without a caller in the program."""
-
-MAX_STEPS_OF_ALL = 120_000
-"""The same maximum for a program and all its entry points."""
-
-MAX_CALL_STEPS = 2_000
-"""Number of steps from which a call counts as long. When the program's steps are used up, a long call is abandoned
-instead of the program."""
-
-EXTENSION = 5_000
-"""Number of steps that are added then, or if no call was long."""
-
-MAX_EXTENSIONS = 10
-"""Maximum number of extensions for one program."""
 
 MAX_FORKS = 8
 """Maximum number of alternatives for which one statement is run separately. The others are treated as one."""
@@ -74,6 +56,7 @@ class Frame:
         "enters",
         "exits",
         "is_given_up",
+        "is_relevant",
         "locals",
         "mark",
         "module",
@@ -115,6 +98,8 @@ class Frame:
         """Whether it took too many steps, so that the rest of it was not run."""
         self.arguments = Arguments()
         """Arguments of the call."""
+        self.is_relevant = True
+        """Whether the function may lead to something that a rule asks about."""
         self.returns_here = False
         """Whether it has a single exit, whose state is the present one."""
         self.on_yield: Callable[[Value], None] | None = None
@@ -157,11 +142,9 @@ class Machine(ABC):
         self.context = Context()
         self.entry_points = 0
         """Number of entry points begun so far."""
-        self.steps = 0
-        self.step_limit = MAX_STEPS
-        self.extensions = MAX_EXTENSIONS
-        self.started: list[int] = []
-        """For each active call, the number of steps before it."""
+        self.budget = Budget()
+        self.is_relevant: Callable[[Function], bool] = lambda function: True
+        """Whether a function may lead to something that a rule asks about."""
         self.effects: list[Effect] = []
         """Stateful ops so far."""
         self.loops: list[LoopRecord] = []
@@ -264,32 +247,11 @@ class Machine(ABC):
         Its effects on the process are applied to the program if the statement that first imports it is at `site`.
         """
 
-    def may_continue_after(self, taken: int, site: Site | None) -> bool:
-        """Whether the program continues after a call that took too many steps, with an unknown result.
-
-        This way, a network whose construction takes many steps does not hide the loop that trains it.
-        """
-        if taken < MAX_CALL_STEPS or not self.extensions:
-            return False
-        self._extend(site or Site(self.plan.path, 0))
-        self.plan.is_complete = False
-        return True
-
-    def _extend(self, site: Site) -> None:
-        self.extensions -= 1
-        self.step_limit = self.steps + EXTENSION
-        self.plan.reached("steps", site)
-
     def run_out(self) -> None:
-        """Handle the exhaustion of steps: extend the limit if no single call took many of them. Raises `Exhausted`
-        otherwise."""
-        first = self.started[0] if self.started else 0
-        one = any(
-            self.steps - started >= MAX_CALL_STEPS and started - first >= MAX_CALL_STEPS for started in self.started
-        )
-        if one or not self.extensions:
-            raise Exhausted
-        self._extend(Site(self.plan.path, 0))
+        """Handle the exhaustion of steps. Raises `Exhausted` where a call or the program is abandoned."""
+        self.budget.extend()
+        self.plan.reached("steps", Site(self.plan.path, 0))
+        self.plan.is_complete = self.plan.is_complete and self.budget.thrift is not Thrift.NO_CALLS
 
     @contextmanager
     def within(self, context: Context) -> Iterator[None]:
@@ -306,8 +268,7 @@ class Machine(ABC):
         """Run a block to see what it does, for at most `steps` steps. They do not count towards the limit, and changes
         of state are undone."""
         path, context, branches, active = self.path, self.context, self.branches, len(self.active)
-        limit, extensions, started = self.step_limit, self.extensions, self.steps
-        self.step_limit, self.extensions = min(limit, self.steps + steps), 0
+        limits = self.budget.lend(steps)
         mark = self.state.mark()
         try:
             yield
@@ -316,7 +277,7 @@ class Machine(ABC):
         self.state.take_back(mark)
         self.path, self.context, self.branches, self.diverged = path, context, branches, []
         del self.active[active:]
-        self.step_limit, self.extensions = limit + self.steps - started, extensions
+        self.budget.take_back(limits)
 
     def join_diverged(self) -> None:
         """Join paths that left different scopes open, at the end of the function or block that the scopes belong to."""
@@ -331,7 +292,9 @@ class Machine(ABC):
 
     def frame_for(self, function: Function, caller: Caller, receiver: Value | None) -> Frame:
         """A frame for one activation of a function."""
-        return Frame(function.module, {}, function.closure, caller, self.frame, function.definition, receiver)
+        frame = Frame(function.module, {}, function.closure, caller, self.frame, function.definition, receiver)
+        frame.is_relevant = self.budget.thrift is not Thrift.SHORT_CALLS or self.is_relevant(function)
+        return frame
 
     def owner_of(self, frame: Frame) -> UserClass | None:
         """The class whose body defines the function of a frame."""

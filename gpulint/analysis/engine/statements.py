@@ -348,7 +348,7 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Ca
     before, base = machine.context, machine.path
     continuations: list[tuple[int, Path]] = []
     loop = loop._replace(
-        entry=machine.steps,
+        entry=machine.budget.taken,
         turns=len(rounds),
         flags=len(before.flags),
         handlers=len(before.handlers),

@@ -1,0 +1,154 @@
+"""The number of steps that the analysis of a program takes, and what is done when they are used up."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from typing import NamedTuple
+
+from gpulint.analysis.domain.completion import Exhausted
+
+MAX_STEPS = 30_000
+"""Number of expressions and statements of one program that are evaluated before calls are cut short."""
+
+MAX_ENTRY_STEPS = 20_000
+"""The same number for one entry point, that is, a function without a caller in the program."""
+
+MAX_STEPS_OF_ALL = 120_000
+"""The same number for a program and all its entry points."""
+
+RESERVE = 10_000
+"""Maximum number of further steps of a program, in which calls are cut short."""
+
+ENTRY_RESERVE = 5_000
+"""The same maximum for one entry point."""
+
+LATE_RESERVE = 1_000
+"""The same maximum for an entry point that begins after `MAX_STEPS_OF_ALL`."""
+
+MAX_SHORT_STEPS = 2_000
+"""Maximum number of steps of a call that is cut short."""
+
+MAX_IRRELEVANT_STEPS = 300
+"""The same maximum for a function that leads to nothing a rule asks about."""
+
+CLOSING_STEPS = 3_000
+"""Maximum number of steps after the reserve, in which no call is followed. Then a long call is abandoned."""
+
+MAX_CALL_STEPS = 2_000
+"""Number of steps from which a call counts as long."""
+
+EXTENSION = 5_000
+"""Maximum number of further steps after a long call for which the reserve was not enough. Calls are cut short again."""
+
+MAX_EXTENSIONS = 2
+"""Maximum number of extensions for a program or entry point."""
+
+NEVER = sys.maxsize
+
+
+class Thrift(Enum):
+    """How calls are followed, depending on the steps that are left."""
+
+    NONE = 0
+    SHORT_CALLS = 1
+    NO_CALLS = 2
+
+
+class Limits(NamedTuple):
+    """The limits of a budget at one moment."""
+
+    taken: int
+    last: int
+    last_of_call: int
+    thrift: Thrift
+    is_speculating: bool
+
+
+class Budget:
+    """The steps of one program.
+
+    Programs that take many steps mostly take them in calls that build networks or prepare data, and the loop that
+    trains follows. Once the steps are used up, further calls are therefore cut short, and later not followed, so that
+    the functions around them are run to their end. After a function that is too long even so, the program continues.
+    """
+
+    __slots__ = ("_extensions", "_is_speculating", "_last", "_last_of_call", "_reserve", "limit", "taken", "thrift")
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self.grant(MAX_STEPS, RESERVE)
+        self._is_speculating = False
+
+    def grant(self, steps: int, reserve: int) -> None:
+        """Set the number of steps for what follows, and the number of those after them."""
+        self.thrift = Thrift.NONE
+        self._reserve = reserve
+        self._extensions = MAX_EXTENSIONS
+        self._limit(self.taken + steps, NEVER)
+
+    def grant_entry(self) -> None:
+        """Set these numbers for an entry point."""
+        left = MAX_STEPS_OF_ALL - self.taken
+        if left > 0:
+            self.grant(min(MAX_ENTRY_STEPS, left), ENTRY_RESERVE)
+        else:
+            self.grant(0, LATE_RESERVE)
+
+    def _limit(self, last: int, last_of_call: int) -> None:
+        self._last, self._last_of_call = last, last_of_call
+        self.limit = min(last, last_of_call)
+        """Number of steps after which the present call, or the program, is out of steps."""
+
+    def extend(self) -> None:
+        """Continue with more thrift. Raises `Exhausted` where a call or the program is abandoned."""
+        if self._is_speculating or self._last_of_call < NEVER or self.thrift is Thrift.NO_CALLS:
+            raise Exhausted
+        is_first = self.thrift is Thrift.NONE
+        self.thrift = Thrift.SHORT_CALLS if is_first else Thrift.NO_CALLS
+        self._limit(self.taken + (self._reserve if is_first else CLOSING_STEPS), NEVER)
+
+    def begin_call(self, is_relevant: bool) -> Limits:
+        """Limit the steps of a call where calls are cut short. Returns the limits outside it."""
+        before = self._limits()
+        if self.thrift is Thrift.SHORT_CALLS:
+            most = MAX_SHORT_STEPS if is_relevant else MAX_IRRELEVANT_STEPS
+            self._limit(self._last, min(self._last_of_call, self.taken + most))
+        return before
+
+    def end_call(self, outside: Limits) -> None:
+        """Restore the limits outside a call."""
+        if self.thrift is Thrift.NO_CALLS and self._may_continue_after(outside):
+            self._extensions -= 1
+            self.thrift = Thrift.SHORT_CALLS
+            self._limit(self.taken + EXTENSION, NEVER)
+        else:
+            self._limit(self._last, outside.last_of_call if outside.thrift is self.thrift else NEVER)
+
+    def may_abandon(self, outside: Limits) -> bool:
+        """Whether a call is abandoned when the steps are used up, and the program continues: one that was cut short
+        itself, not one inside it, or a long one."""
+        if self._is_speculating:
+            return False
+        if self.thrift is Thrift.NO_CALLS:
+            return self._may_continue_after(outside)
+        return outside.thrift is Thrift.SHORT_CALLS and self.taken <= outside.last_of_call
+
+    def _may_continue_after(self, outside: Limits) -> bool:
+        return self.taken - outside.taken >= MAX_CALL_STEPS and self._extensions > 0
+
+    def lend(self, steps: int) -> Limits:
+        """Begin a block of at most this many steps, which do not count. Returns the limits outside it."""
+        before = self._limits()
+        self._limit(min(self._last, self.taken + steps), self._last_of_call)
+        self._is_speculating = True
+        return before
+
+    def take_back(self, outside: Limits) -> None:
+        """End such a block."""
+        taken = self.taken - outside.taken
+        self._limit(outside.last + taken, min(outside.last_of_call + taken, NEVER))
+        self._is_speculating = outside.is_speculating
+
+    def _limits(self) -> Limits:
+        return Limits(self.taken, self._last, self._last_of_call, self.thrift, self._is_speculating)
