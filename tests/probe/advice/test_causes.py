@@ -357,6 +357,8 @@ def test_compilations_are_distinguished_from_traces() -> None:
     again = tracing("train", "xla", 4, 8.0, 3)
     one = first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[again]), capture())
     assert (one.cause, one.where, one.seconds) == ("recompiling", THERE, 6.0)
+    called = [PartAt("trace", THERE, 0.1, 1, "train"), PartAt("trace", HERE, 7.9, 3, "train")]  # traced, and compiled
+    assert first(spent({"trace": 8.0, "launch": 2.0}, by_line=called, tracings=[again]), capture()).seconds == 6.0
     once = tracing("train", "xla", 1, 8.0, 0)
     assert (
         first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[once]), capture()).cause == "recompiling"
