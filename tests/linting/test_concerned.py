@@ -33,6 +33,7 @@ MAIN = "from helper import work\n\nwork()\n"
         ("from printing.tensorflow import code", False),
         ("from .tensorflow import code", False),
         ("TF_LIMIT = 100", False),
+        ('import os\nos.environ["CUDA_HOME"] = "/usr"', False),
         ("import numpy as np", False),
     ],
 )

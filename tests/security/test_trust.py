@@ -479,6 +479,15 @@ def test_a_check_of_a_repository_that_asks_for_fixes_writes_only_if_it_is_truste
     assert program.read_text() == UNSAFE
 
 
+def test_an_editors_settings_leave_those_of_a_trusted_file_alone(repository: Repository) -> None:
+    inner = repository.folder / "inner"
+    inner.mkdir()
+    (inner / "gpulint.toml").write_text("fix = true\n")
+    finder = SettingsFinder(trust=Trust(accepted=(str(inner),)))
+    opened = finder.within(str(repository.folder), None, {"max-file-size": 1})
+    assert opened.of_directory(str(inner)).fix and not opened.of_directory(str(repository.folder)).fix
+
+
 # ------------------------------------------------------------------------------ as a value
 
 

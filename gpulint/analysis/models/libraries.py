@@ -28,6 +28,7 @@ from gpulint.analysis.models.tensorflow import (
     foreign_objects,
     gradients,
     host_sync,
+    loss_reduction,
     object_calls,
     objects,
     retention,
@@ -221,7 +222,7 @@ class Libraries(LibrarySemantics):
     def total(self, first: Value, values: tuple[Value, ...], site: Site) -> Value | None:
         if not isinstance(first, Tensor):
             return None
-        return Tensor(site, reduced=tensors.sum_of(values), gradient=gradients.by_op("tensorflow.add_n", values))
+        return Tensor(site, reduced=loss_reduction.sum_of(values), gradient=gradients.by_op("tensorflow.add_n", values))
 
     def decorate(self, decorator: Value, defined: Value, node: ir.Expr) -> Value:
         return decorators.decorate(self._machine, decorator, defined, node)

@@ -21,6 +21,7 @@ from gpulint.analysis.models.tensorflow import (
     gradients,
     host_sync,
     keras_training,
+    model_parts,
     objects,
     tensors,
     tf_data,
@@ -58,10 +59,10 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
             return Tensor(site)
         if method == "numpy" and isinstance(number := tensors.as_number(Unknown(called.parts[1])), Tensor):
             return tensors.tensor_method(machine, number, method, site)
-        if method == "numpy" and tensors.is_weight(symbol(called.parts[1])):
+        if method == "numpy" and model_parts.is_weight(symbol(called.parts[1])):
             tensors.read_at(machine, Unknown(called.parts[1]), method, site)
             return host_sync.host_value(site, method)
-        if method in keras_training.WEIGHTS and tensors.is_layer(symbol(called.parts[1])):
+        if method in keras_training.WEIGHTS and model_parts.is_layer(symbol(called.parts[1])):
             layer = Layer(site, machine.where(), "tensorflow.keras.layers.Layer")
             keras_training.weights_used(machine, layer, method, arguments, site)
     if method in ("apply", "apply_gradients"):
