@@ -96,6 +96,12 @@ def test_a_number_of_steps_is_counted_in_python(read: str, cure: str, tmp_path: 
     assert instead.startswith(cure)
 
 
+def test_the_losses_of_an_evaluation_are_added_up(tmp_path: Path) -> None:
+    read = "pass\nfor x in tf.data.Dataset.range(1000):\n    print(float(tf.reduce_mean(model(x))))"
+    _, _, instead = _only("GPU501", STEPS.format(read=read), tmp_path)
+    assert instead.startswith("add it up on the device")
+
+
 @pytest.mark.parametrize("method", ["prefetch(1)", "shuffle(100)", "batch(8)"])
 def test_a_discarded_transformation_is_assigned(method: str, tmp_path: Path) -> None:
     program = f"data = tf.data.Dataset.range(100)\ndata.{method}\nfor x in data:\n    print(x)\n"

@@ -28,7 +28,7 @@ TOO_LOW = 0.07
 
 _REMEDIES = {
     "mixed precision": 'mixed precision (`keras.mixed_precision.set_global_policy("mixed_float16")`)',
-    "recompute": "recomputing activations (`tf.recompute_grad`, `keras.RematScope`)",
+    "recompute": "recomputing activations (`tf.recompute_grad`)",
     "accumulate": "half the batch with accumulated gradients (`gradient_accumulation_steps=2` of the optimizer)",
     "XLA": "compiling the step (`jit_compile=True`)",
 }

@@ -140,7 +140,7 @@ class HostSyncInLoop(Rule):
             yield Report(
                 first.site,
                 f"{_HOW[first.how]} in every step",
-                instead=_COUNT if needs.counts(first) else "",
+                instead=_COUNT if needs.counts(first) else "" if loop_site in training else _ADD_UP,
                 confidence=confidence(first.where),
                 related=(
                     (loop_site, "the step loop" if loop_site in training else "the evaluation loop"),
@@ -198,6 +198,8 @@ def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], need
 
 
 _COUNT = "count the steps in Python: `for step, x in enumerate(data)`"
+
+_ADD_UP = "add it up on the device, or in a metric, and read the total after the loop"
 
 _HOW = {
     "numpy": "`.numpy()` of a device tensor",

@@ -223,21 +223,25 @@ def test_a_step_on_all_of_the_data_has_no_batch(tmp_path: Path) -> None:
 
 def test_a_dimension_that_stays_open_is_unknown_until_it_is_given(tmp_path: Path) -> None:
     program = f"""{MODEL}
-model = keras.Sequential([keras.Input((None, 8)), keras.layers.Dense(2), keras.layers.GlobalAveragePooling1D()])
+words = keras.Input((None, 8), name="words")
+model = keras.Sequential([words, keras.layers.Dense(2), keras.layers.GlobalAveragePooling1D()])
 model.compile("sgd", loss_of)
 data = tf.data.Dataset.from_generator(
-    lambda: ((np.zeros((4, 8)), 0) for _ in range(64)),
-    output_signature=(tf.TensorSpec((None, 8)), tf.TensorSpec((), tf.int32)),
+    lambda: ((dict(words=np.zeros((4, 8))), 0) for _ in range(64)),
+    output_signature=(dict(words=tf.TensorSpec((None, 8))), tf.TensorSpec((), tf.int32)),
 ).padded_batch(16)
 model.fit(data, verbose=0)
 """
     result = run(tmp_path, program)
     assert isinstance(result, Traced)
     assert result.step.batch == 16
-    assert result.step.unknown == ("0[1]",)
-    result = run(tmp_path, program, shapes={"0": (None, 20, 8)})
+    assert result.step.unknown == ("words[1]",)
+    result = run(tmp_path, program, shapes={"words": (None, 20, 8)})
     assert isinstance(result, Traced)
     assert result.step.unknown == ()
+    result = run(tmp_path, program, shapes={"0": (None, 20, 8)})
+    assert isinstance(result, NotTraced)
+    assert result.message.endswith("--shape names 0, but its tensors are words, 1")
 
 
 def test_nothing_of_an_estimate_is_left_behind(tmp_path: Path) -> None:
