@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gpulint.probe.agent.models import ARRAYS
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.measures.holders import Held
+from gpulint.probe.measures.holders import Held, Holder
 from gpulint.probe.measures.memory_limits import places
 from gpulint.probe.placement_log.counts import short_device
 
@@ -77,6 +77,21 @@ def needed_to_run(capture: Capture, held: Iterable[Held]) -> Needed | None:
     return Needed(
         function["name"] if function else found["op"] or "", max(int(found["all"]) + int(found["more"]) - beside, 0)
     )
+
+
+def with_needed(capture: Capture, held: Iterable[Held]) -> tuple[Held, ...]:
+    """Who holds memory, with what a function needed on the only simulated GPU that had no room for it: as "other",
+    on the line that called it."""
+    held = tuple(held)
+    gpus = [one for one in held if one.device.startswith("GPU")]
+    needed = needed_to_run(capture, held)
+    if needed is None or not needed.size or len(gpus) != 1:
+        return held
+    peak = gpus[0].peak + needed.size
+    ran = Holder(gpus[0].device, "other", capture.error_at, needed.size)
+    holders = tuple(sorted((*gpus[0].holders, ran), key=lambda one: -one.bytes))
+    full = gpus[0]._replace(peak=peak, allocator=peak, holders=holders)
+    return tuple(full if one is gpus[0] else one for one in held)
 
 
 def retried(capture: Capture) -> int:

@@ -15,6 +15,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation
 from gpulint.probe.measures.holders import Held, held
+from gpulint.probe.measures.out_of_memory import with_needed
 from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import read_notebook
@@ -48,7 +49,8 @@ class RunReport:
         """The report of a run, with the findings of `gpulint check` in its files. `ignored`: causes to advise nothing
         about."""
         time, holders = time_spent(capture), held(capture)
-        return cls(capture, expectations, status, time, advise(capture, findings, time, holders, ignored), holders)
+        advice = advise(capture, findings, time, holders, ignored)
+        return cls(capture, expectations, status, time, advice, with_needed(capture, holders))
 
     @property
     def headline(self) -> str:

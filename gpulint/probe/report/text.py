@@ -231,15 +231,17 @@ def _closing(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
 def _memory(report: RunReport, width: int) -> Iterator[Text]:
     """The peak of each device, and who held it; equal ones share a line."""
     held = {one.device: holders(one) for one in report.held}
+    needed = {one.device: one.peak for one in report.held if report.capture.simulated}
     told: dict[str, list[str]] = {}
     aside = ("card ", "CPU:") if report.capture.simulated else ("card ",)
     for curve in curves(report.capture):
         if (curve.subject == CPU and HOST in held) or not curve.peak:
             continue
+        peak = max(curve.peak, needed.get(curve.subject, 0))
         if curve.unit == "bytes" and not curve.subject.startswith(aside) and report.capture.tensorflow:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""
             whose = f": {held[curve.subject]}" if held.get(curve.subject) else ""
-            told.setdefault(f"peak {in_words(curve.peak)}{limit}{whose}", []).append(device_name(curve.subject))
+            told.setdefault(f"peak {in_words(peak)}{limit}{whose}", []).append(device_name(curve.subject))
     parts = [f"{listed(devices)} {text}" for text, devices in told.items()]
     if parts:
         yield from _listed(parts, "Memory  ", width)

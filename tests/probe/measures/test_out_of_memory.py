@@ -10,7 +10,7 @@ import pytest
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Data, Where
 from gpulint.probe.measures.holders import Held, Holder
-from gpulint.probe.measures.out_of_memory import Fitting, largest_batch, needed_to_run, refused
+from gpulint.probe.measures.out_of_memory import Fitting, largest_batch, needed_to_run, refused, with_needed
 
 HERE = Where("/p/train.py", 9)
 MIB = 1 << 20
@@ -54,6 +54,9 @@ def test_a_function_without_room_on_simulated_gpus_needed_all_that_is_not_held()
     others = [*held(weights=50), held(weights=50)[0]._replace(device="GPU:1")]
     assert largest_batch(seen, others) is None
     assert needed_to_run(failed(64, 9), []) is None
+    (full,) = with_needed(seen, held(weights=50, python=50))
+    assert (full.peak, full.holders[0]) == (400 * MIB, Holder("GPU:0", "other", HERE, 300 * MIB))
+    assert with_needed(seen, others) == tuple(others)
 
 
 def test_nothing_is_reported_where_something_is_unknown() -> None:
