@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gpulint.estimate.answers import largest_batch
+from gpulint.estimate.answers import Batches
 from gpulint.estimate.graph import StepGraph
 from gpulint.estimate.memory.figures import Figures, figures
 from gpulint.estimate.tracing import NotTraced, trace
@@ -89,7 +89,7 @@ def main() -> None:
         if row["model"] in graphs:
             of_model = graphs[row["model"]]
             batch = max(one for one in of_model if 2 * one in of_model)
-            largest = largest_batch(of_model[batch], of_model[2 * batch], row["limit_mib"] * MIB)
+            largest = Batches(of_model[batch], of_model[2 * batch]).largest(row["limit_mib"] * MIB)
             print(f"| {row['model']} | {row['limit_mib']} | {row['fits']} | {row['dies']} | {largest} |", flush=True)
 
 

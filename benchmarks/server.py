@@ -28,7 +28,8 @@ from pygls.lsp.client import LanguageClient
 TICKS = os.sysconf("SC_CLK_TCK")
 
 SETTLED = 0.3
-"""Seconds without processor time after which the server has nothing more to do."""
+"""Seconds without processor time, and without a thread that waits for some, after which the server has nothing more to
+do."""
 
 
 class Usage:
@@ -56,13 +57,18 @@ class Usage:
         pages = (int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.processes())
         return sum(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
+    def is_busy(self) -> bool:
+        """Whether a thread runs, or would if there were a processor for it."""
+        threads = (thread for pid in self.processes() for thread in Path(f"/proc/{pid}/task").iterdir())
+        return any((thread / "stat").read_text().rpartition(")")[2].split()[0] in "RD" for thread in threads)
+
     async def settled(self) -> float:
         """Processor time once the server has nothing more to do."""
         before, quiet = self.cpu(), 0.0
         while quiet < SETTLED:
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.05)
             now = self.cpu()
-            quiet, before = (0.0 if now > before + 1 / TICKS else quiet + 0.1), now
+            quiet, before = (0.0 if self.is_busy() or now > before + 1 / TICKS else quiet + 0.05), now
         return before
 
 

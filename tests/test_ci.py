@@ -61,7 +61,11 @@ def _environment(tmp_path: Path, **more: str) -> dict[str, str]:
 
 def test_pre_commit_runs_the_hook(source: Path, program: Path, tmp_path: Path) -> None:
     pytest.importorskip("pre_commit")
-    command = [sys.executable, "-m", "pre_commit", "try-repo", "--color=never", str(source), "gpulint"]
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=source, check=True, capture_output=True, text=True)
+    repository = {"repo": str(source), "rev": commit.stdout.strip(), "hooks": [{"id": "gpulint"}]}
+    (program / ".pre-commit-config.yaml").write_text(yaml.safe_dump({"repos": [repository]}))
+    subprocess.run(["git", "add", "."], cwd=program, check=True)
+    command = [sys.executable, "-m", "pre_commit", "run", "--color=never"]
 
     def hook(*arguments: str) -> subprocess.CompletedProcess[str]:
         environment = _environment(tmp_path)

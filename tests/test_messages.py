@@ -41,6 +41,27 @@ model.fit(tf.zeros((64, 4)), tf.zeros((64, 1)))
 """
 
 
+STEPS = """
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+done = tf.Variable(0, dtype=tf.int64)
+
+
+@tf.function
+def train_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+
+
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((640, 4))).batch(64):
+    loss = train_step(x)
+    done.assign_add(1)
+    {read}
+"""
+
+
 def _only(code: str, program: str, directory: Path) -> tuple[str, str, str]:
     """Message, reason and cure of the only finding of a rule in a program."""
     found = [one for one in findings_in(f"import tensorflow as tf\n{program}", directory) if one.code == code]
@@ -58,6 +79,27 @@ def _only(code: str, program: str, directory: Path) -> tuple[str, str, str]:
 def test_a_retrace_is_cured_by_what_changes(call: str, what: str, cure: str, tmp_path: Path) -> None:
     message, _, instead = _only("GPU504", RETRACED.format(call=call), tmp_path)
     assert message.endswith(what) and instead.startswith(cure)
+
+
+@pytest.mark.parametrize(
+    ("read", "cure"),
+    [
+        ("print(float(loss))", "read it every hundred steps"),
+        ("if optimizer.iterations % 100 == 0: save()", "count the steps in Python"),
+        ("if done >= 100: save()", "count the steps in Python"),
+        ("print(int(done))", "count the steps in Python"),
+        ("if loss >= 100: save()", "read it every hundred steps"),
+    ],
+)
+def test_a_number_of_steps_is_counted_in_python(read: str, cure: str, tmp_path: Path) -> None:
+    _, _, instead = _only("GPU501", STEPS.format(read=read), tmp_path)
+    assert instead.startswith(cure)
+
+
+def test_the_losses_of_an_evaluation_are_added_up(tmp_path: Path) -> None:
+    read = "pass\nfor x in tf.data.Dataset.range(1000):\n    print(float(tf.reduce_mean(model(x))))"
+    _, _, instead = _only("GPU501", STEPS.format(read=read), tmp_path)
+    assert instead.startswith("add it up on the device")
 
 
 @pytest.mark.parametrize("method", ["prefetch(1)", "shuffle(100)", "batch(8)"])

@@ -17,7 +17,6 @@ from gpulint.cli.grouped import Grouped
 from gpulint.cli.options import F, UserError
 from gpulint.cli.project import Project
 from gpulint.discovery import MissingPath, discover
-from gpulint.knowledge.releases import release
 from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.pack import PackError
 from gpulint.linting.portions import processors
@@ -31,6 +30,7 @@ from gpulint.output.summary import statistics
 from gpulint.output.view import View, counts, render
 from gpulint.settings import NEWEST_TENSORFLOW, Settings, SettingsError
 from gpulint.sources.language import BY_EXTENSION, LANGUAGES
+from gpulint.sources.releases import release
 from gpulint.sources.writing import NotWritten, write_output
 
 

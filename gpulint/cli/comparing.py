@@ -27,7 +27,7 @@ def _report(path: str, settings: Settings, expected: Sequence[UserExpectation]) 
         capture = read(path)
         expectations = verify(Run(capture, (), expected, settings))
         status = exit_status(expectations, capture.end, settings.probe.strict, capture.faults)
-        return RunReport.of(capture, expectations, status)
+        return RunReport.of(capture, expectations, status, (), settings.probe.ignore)
     except CaptureError as error:
         raise UserError(str(error)) from None
     except OSError as error:

@@ -44,7 +44,7 @@ def command(key: str | None, schema: str | None) -> None:
             module, _, function = SCHEMAS[schema].partition(":")
             click.echo(json.dumps(getattr(import_module(module), function)(), indent=2))
             return
-        table = settings_schema.schema(pack.load(installed=False), levels.IDS)
+        table = settings_schema.schema(pack.load(installed=False), levels.IDS, levels.IGNORABLE)
         printed = settings_schema.of_pyproject(table) if schema == "pyproject.toml" else table
         click.echo(json.dumps(printed, indent=2))
         return

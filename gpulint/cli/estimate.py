@@ -80,8 +80,8 @@ def _shapes(
     multiple=True,
     callback=_shapes,
     metavar="NAME=SIZE,SIZE…",
-    help="Sizes that the program leaves open, by the name of an argument or the position in an element of the dataset; "
-    "? leaves one open; can be repeated.",
+    help="Sizes that the program leaves open, by the name of an argument, or the key or position in an element of the "
+    "dataset; ? leaves one open; can be repeated.",
 )
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Stop the program after S seconds.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Output format.")

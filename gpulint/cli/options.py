@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -109,10 +108,15 @@ def style(color: str) -> Style:
     """What standard output may use: links and line breaks only on a terminal."""
     is_terminal = sys.stdout.isatty()
     in_color = use_color(color)
+    columns = None
+    if is_terminal:
+        import shutil  # brings all kinds of compression along
+
+        columns = shutil.get_terminal_size().columns
     return Style(
         in_color,
         in_color and shows_links(os.environ, is_terminal),
-        shutil.get_terminal_size().columns if is_terminal else None,
+        columns,
     )
 
 

@@ -45,7 +45,7 @@ class _Probe(Grouped):
             *("--timeout", "--hang-after", "--steps", "--warmup", "--no-jit", "--profile-steps"),
             *("--simulate-gpus", "--simulate-memory", "--local-workers"),
         ),
-        "Checks": ("--expect", "--strict", "--fail-on-regression", "--exit-zero", "--exit-status"),
+        "Checks": ("--expect", "--ignore", "--strict", "--fail-on-regression", "--exit-zero", "--exit-status"),
         "Output": (
             *("--output-format", "--output-file", "--html", "--trace", "--tensorboard", "--capture", "--color"),
             "--verbose",
@@ -75,6 +75,7 @@ class _Probe(Grouped):
     metavar="METRIC>=VALUE",
     help="Expectation to check, such as 'ops.on_gpu>=90%'; can be repeated.",
 )
+@click.option("--ignore", metavar="ID,…", help="Checks and causes of advice to leave out, such as retrace,input-bound.")
 @click.option("--no-jit", is_flag=True, help="Turn XLA off, so that single operations are visible.")
 @click.option(
     "--simulate-gpus",
@@ -161,6 +162,7 @@ def command(
     steps: int | None,
     warmup: int | None,
     expect: tuple[str, ...],
+    ignore: str | None,
     no_jit: bool,
     simulate_gpus: int | None,
     simulate_memory: int | None,
@@ -198,7 +200,11 @@ def command(
     several apply, the first of 124, 1, 4, 2 and 3 counts. `--exit-status program` exits with the program's own status,
     or with 124 if it was stopped.
     """
-    chosen = {"timeout": timeout, "hang-after": hang_after, "steps": steps, "warmup": warmup, "strict": strict}
+    left_out = [one.strip() for one in ignore.split(",")] if ignore is not None else None
+    chosen = {
+        **{"timeout": timeout, "hang-after": hang_after, "steps": steps, "warmup": warmup, "strict": strict},
+        "ignore": left_out,
+    }
     overrides = {"probe": {key: value for key, value in chosen.items() if value is not None}}
     finder = options.finder(configs, isolated, overrides, target_tensorflow, trust)
     settings = finder.of_directory(".")
@@ -262,7 +268,7 @@ def command(
             expectations = verify(Run(capture, findings, expected, settings))
         end: dict[str, object] = {"status": 0} if log_path else capture.end
         status = exit_status(expectations, end, settings.probe.strict, capture.faults)
-        report = RunReport.of(capture, expectations, status, findings)
+        report = RunReport.of(capture, expectations, status, findings, settings.probe.ignore)
         text = render(output_format, report, in_color, width=columns, verbose=verbose)
         shown = _page(report) if html_path else ""
         traced = _trace(report) if trace_path else ""

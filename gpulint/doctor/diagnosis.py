@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from gpulint.doctor.evidence import Evidence
 from gpulint.linting.finding import Severity
 
-CODES = (
+Code = Literal[
     "c-library",
     "capability-compiled",
     "capability-driver",
@@ -66,8 +67,11 @@ CODES = (
     "wheels-not-found",
     "windows-wheel",
     "wsl-driver",
-)
-"""The ids of all diagnoses."""
+]
+"""The id of a diagnosis."""
+
+CODES: tuple[Code, ...] = get_args(Code)
+"""All ids, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class Diagnosis:
     information. `evidence` holds messages and paths verbatim.
     """
 
-    id: str
+    id: Code
     severity: Severity
     seen: str
     why: str

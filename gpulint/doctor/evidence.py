@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpulint.doctor.child import Answer
+from gpulint.doctor.answer import Answer
 from gpulint.doctor.cuda import numbers
 from gpulint.doctor.machine import Machine
 from gpulint.doctor.messages import Messages

@@ -15,7 +15,8 @@ from typing import Any
 
 from gpulint import _version
 from gpulint.doctor import cuda, messages
-from gpulint.doctor.child import Answer, ask
+from gpulint.doctor.answer import Answer
+from gpulint.doctor.child import ask
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Gpu, Interpreter, Library, build_of
 from gpulint.doctor.machine import examine
 from gpulint.probe.measures.cards import Row, bus_id

@@ -8,6 +8,7 @@ from typing import Literal
 
 from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
 from gpulint.estimate.memory.figures import Figures, Groups, steady
+from gpulint.estimate.memory.liveness import Run
 
 TRIES = 6
 """Number of batch sizes that are simulated in search of the largest."""
@@ -90,36 +91,64 @@ def _alike(first: Function, second: Function) -> bool:
     return [(one.name, one.type) for one in first.operations] == [(one.name, one.type) for one in second.operations]
 
 
-def largest_batch(step: StepGraph, doubled: StepGraph | None, limit: int) -> int | None:
-    """The largest batch per replica whose steady peak is at most `limit` bytes: 0 if none is, None if that is unknown.
+class Batches:
+    """The steady peak of a step over its batch size. Each batch is played once."""
 
-    The peak is nearly a straight line over the batch, but that of small batches may be in a phase that does not depend
-    on it. The line through the two batches gives a first answer; far from them the step is played at the answer, and
-    the line goes through that.
-    """
-    if doubled is None or not step.batch or not doubled.batch:
+    def __init__(self, step: StepGraph, doubled: StepGraph | None) -> None:
+        """`doubled`: the step for another batch, None if it works for one only."""
+        self._step, self._doubled = step, doubled
+        self._runs: dict[int, Run] = {}
+
+    def run(self, batch: int) -> Run:
+        """A step after the first. Raises ValueError for another batch if the two steps differ by more than that."""
+        if batch not in self._runs:
+            known = (one for one in (self._step, self._doubled) if one is not None and one.batch == batch)
+            found = next(known, None)
+            if found is None:
+                if self._doubled is None:
+                    raise ValueError("two batch sizes are needed")
+                found = Line(self._step, self._doubled).at(batch)
+            self._runs[batch] = steady(found)
+        return self._runs[batch]
+
+    def slope(self) -> float | None:
+        """Bytes for each further example, between the two batches; None if there is one only."""
+        if self._doubled is None or not self._step.batch or not self._doubled.batch:
+            return None
+        first, second = self._step.batch, self._doubled.batch
+        return (self.run(second).peak - self.run(first).peak) / (second - first)
+
+    def largest(self, limit: int) -> int | None:
+        """The largest batch per replica whose steady peak is at most `limit` bytes: 0 if none is, None if that is
+        unknown.
+
+        The peak is nearly a straight line over the batch, but that of small batches may be in a phase that does not
+        depend on it. The line through the two batches gives a first answer; far from them the step is played at the
+        answer, and the line goes through that.
+        """
+        if self._doubled is None or not self._step.batch or not self._doubled.batch:
+            return None
+        sizes = self._step.batch, self._doubled.batch
+        if any(self.run(size).unknown for size in sizes):
+            return None
+        first, second = ((size, self.run(size).peak) for size in sizes)
+        for _ in range(TRIES):
+            slope = (second[1] - first[1]) / (second[0] - first[0])
+            guess = int(second[0] + (limit - second[1]) / slope) if slope > 0 else STRIDE * second[0]
+            if guess < 1:
+                return 0
+            if slope > 0 and second[0] <= FAR * guess and guess <= FAR * second[0]:
+                return guess
+            try:
+                first, second = second, (guess, self.run(guess).peak)
+            except ValueError:
+                return guess if slope > 0 else None
         return None
-    small, large = steady(step), steady(doubled)
-    if small.unknown or large.unknown:
-        return None
-    first, second = (step.batch, small.peak), (doubled.batch, large.peak)
-    for _ in range(TRIES):
-        slope = (second[1] - first[1]) / (second[0] - first[0])
-        guess = int(second[0] + (limit - second[1]) / slope) if slope > 0 else STRIDE * second[0]
-        if guess < 1:
-            return 0
-        if slope > 0 and second[0] <= FAR * guess and guess <= FAR * second[0]:
-            return guess
-        try:
-            first, second = second, (guess, steady(Line(step, doubled).at(guess)).peak)
-        except ValueError:
-            return guess if slope > 0 else None
-    return None
 
 
-def changes(step: StepGraph, doubled: StepGraph | None, now: Figures) -> list[Change]:
+def changes(step: StepGraph, batches: Batches, now: Figures) -> list[Change]:
     """Changes that would save memory, the largest saving first."""
-    found = [*_mixed(step, now), *_recomputed(step, now), *_accumulated(step, doubled, now)]
+    found = [*_mixed(step, now), *_recomputed(step, now), *_accumulated(step, batches.slope())]
     return sorted((one for one in found if one.bytes > 0), key=lambda one: -one.bytes)
 
 
@@ -179,10 +208,10 @@ def _kept(sizes: Sequence[int], parts: int) -> int:
     return ends + largest
 
 
-def _accumulated(step: StepGraph, doubled: StepGraph | None, now: Figures) -> Iterator[Change]:
-    """Half the batch at a time: what the batch needs is halved, and gradients are kept between the halves."""
-    if doubled is None or not step.batch or not doubled.batch or step.batch < 2:
+def _accumulated(step: StepGraph, slope: float | None) -> Iterator[Change]:
+    """Half the batch at a time: what the batch needs is halved, and gradients are kept between the halves. `slope`:
+    bytes for each example."""
+    if slope is None or step.batch is None or step.batch < 2:
         return
     gradients = sum(one.tensor.bytes or 0 for one in step.variables if one.is_trainable and one.copies == step.replicas)
-    slope = (steady(doubled).peak - now.steady.peak) / (doubled.batch - step.batch)
     yield Change("accumulate", int(slope * (step.batch - step.batch // 2)) - gradients, "two steps of half the batch")

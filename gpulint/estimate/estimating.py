@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from gpulint.estimate.answers import Change, changes, largest_batch
+from gpulint.estimate.answers import Batches, Change, changes
 from gpulint.estimate.cards import Card
 from gpulint.estimate.graph import StepGraph
 from gpulint.estimate.memory.figures import Figures, Groups, figures, place_of
@@ -23,9 +23,12 @@ METHOD = (
     "in 4 that XLA compiles it was less than 1 % off."
 )
 
+TOO_LOW = 0.07
+"""Share by which the steady peak was too low at worst, of those that were measured."""
+
 _REMEDIES = {
     "mixed precision": 'mixed precision (`keras.mixed_precision.set_global_policy("mixed_float16")`)',
-    "recompute": "recomputing activations (`tf.recompute_grad`, `keras.RematScope`)",
+    "recompute": "recomputing activations (`tf.recompute_grad`)",
     "accumulate": "half the batch with accumulated gradients (`gradient_accumulation_steps=2` of the optimizer)",
     "XLA": "compiling the step (`jit_compile=True`)",
 }
@@ -35,7 +38,8 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
     """The step on each card, and on several of them. `launch`: seconds for an operation on the host."""
     step, doubled = traced.step, traced.doubled
     found = figures(step)
-    remedies = tuple(_sentence(one, found) for one in changes(step, doubled, found))
+    batches = Batches(step, doubled)
+    remedies = tuple(_sentence(one, found) for one in changes(step, batches, found))
     holders, by_group = _holders(step, found)
     curve = [Moment(size, one.type, one.filename, one.row, one.cell) for one, size in found.steady.curve]
     chosen = []
@@ -46,22 +50,30 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
             first_step_peak=None if found.first.unknown else found.first.peak,
             process=None if found.steady.unknown else found.process,
             fits=_fits(found, card.limit),
-            largest_batch=largest_batch(step, doubled, card.limit),
+            largest_batch=batches.largest(card.limit),
             by_group=by_group,
             holders=holders,
             curve=curve,
             changes=remedies,
         )
         chosen.append(on_card(step, doubled, card, gpus, launch, memory))
-    return Estimate(step, steps_of(step), chosen, traced.is_eager, launch, (METHOD, method(launch)), traced.others)
+    tight = tuple(card.name for card in cards if _is_tight(found, card.limit))
+    methods = METHOD, method(launch)
+    return Estimate(step, steps_of(step), chosen, traced.is_eager, launch, methods, traced.others, tight)
 
 
 def _fits(found: Figures, limit: int) -> Fits:
     """Whether the step fits. Of a step that XLA compiles that is certain only where it would without fusing; where
-    sizes are unknown, the peak is a lower bound."""
+    sizes are unknown, the peak is a lower bound; and near the limit, the error of the estimate decides."""
     if found.steady.peak > limit:
         return "no"
-    return "unknown" if found.steady.unknown or found.most > limit else "yes"
+    is_unknown = found.steady.unknown or found.most > limit or _is_tight(found, limit)
+    return "unknown" if is_unknown else "yes"
+
+
+def _is_tight(found: Figures, limit: int) -> bool:
+    """Whether the peak is under the limit, but by less than it may be too low."""
+    return found.steady.peak <= limit < found.steady.peak / (1 - TOO_LOW)
 
 
 def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str]]:

@@ -89,6 +89,8 @@ class Estimate:
     """How memory and time were computed, with their measured errors, as sentences."""
     others: Sequence[tuple[str, Where]] = ()
     """Functions that take gradients, too, and are not in the step: name and first line."""
+    tight: Sequence[str] = ()
+    """Cards whose limit is so little above the peak that the error of the estimate decides whether the step fits."""
 
     @property
     def unknown(self) -> Counter[str]:
@@ -104,6 +106,9 @@ class Estimate:
         if self.others:
             named = ", ".join(f"{name} ({located(where)})" for name, where in self.others)
             found.append(f"this is one of several steps, and the only one estimated: {named} takes gradients, too")
+        if self.tight:
+            named = ", ".join(self.tight)
+            found.append(f"the peak is so near the limit of {named} that the error of this estimate decides")
         if self.step.unknown:
             found.append(f"unknown dimensions: {', '.join(self.step.unknown)} (state them with --shape)")
         return found

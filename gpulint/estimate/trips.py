@@ -12,7 +12,17 @@ _PASSED = ("Identity", "StopGradient", "Reshape", "Squeeze")
 
 def trips(loop: Operation, function: Function, graph: StepGraph) -> int | None:
     """Iterations of a loop that counts an integer from one constant up to another; of several such conditions that
-    `LogicalAnd` joins, the first to end. None if the graph tells none, or if another condition may end it before."""
+    `LogicalAnd` joins, the first to end. A gradient's loop runs as often as the one that filled its lists. None if the
+    graph tells none, or if another condition may end it before."""
+    counted = _trips(loop, function, graph)
+    if counted is None and loop.is_gradient:
+        filling = sorted({edge.operation for edge in loop.inputs})
+        before = (one for index in filling if "body" in (one := function.operations[index]).calls)
+        counted = next((found for one in before if (found := _trips(one, function, graph)) is not None), None)
+    return counted
+
+
+def _trips(loop: Operation, function: Function, graph: StepGraph) -> int | None:
     condition, body = (graph.functions.get(loop.calls.get(role, "")) for role in ("cond", "body"))
     if condition is None or body is None or not condition.results:
         return None

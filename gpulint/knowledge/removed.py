@@ -74,11 +74,31 @@ def method_since(library: str, method: str) -> str | None:
     """First release in which a class no longer has a method, its own or an inherited one."""
     cls: str | None = library
     while cls is not None:
-        gone: str | None = methods().get(cls, {}).get(method)
+        gone: str | None = methods().get(cls, {}).get(method, UNLISTED.get(cls, {}).get(method))
         if gone is not None:
             return gone or None
         cls = _table()["bases"].get(cls)
     return None
+
+
+def has_methods(library: str) -> bool:
+    """Whether the removed methods of a class are known, its own or inherited ones."""
+    return library in methods() or library in _table()["bases"]
+
+
+_OF_OPTIMIZERS = ("_create_all_weights", "_create_hypers", "_create_slots", "_decayed_lr", "_get_hyper", "_set_hyper")
+_OF_VARIABLES = ("device", "eval", "get_shape", "initialized_value", "is_initialized", "op", "read_value")
+
+UNLISTED: dict[str, dict[str, str]] = {
+    "tensorflow.keras.KerasTensor": {"get_shape": "2.16"},
+    "tensorflow.keras.Optimizer": dict.fromkeys(_OF_OPTIMIZERS, "2.11"),
+    "tensorflow.keras.Variable": dict.fromkeys(_OF_VARIABLES, "2.16"),
+}
+"""Class → method that the wheels do not show → the first release without it.
+
+Weights of Keras 2 were `tf.Variable`s, and its symbolic tensors had another class. Programs call some private methods
+of its optimizers.
+"""
 
 
 def functions() -> Iterator[str]:
@@ -116,8 +136,19 @@ PROPERTIES = {"tensorflow.keras.Optimizer": {"variables": "2.16"}}
 Keras 2.15 returns a list that can be called, Keras 3 a plain one.
 """
 
-BESIDE = {"lr": "optimizers", "minimize": "optimizers", "reset_states": "metrics", "variables": "optimizers"}
-"""Removed methods and arguments whose names are also used elsewhere → the module that they belong to."""
+BESIDE = {
+    "device": "trainable_variables",
+    "get_input_at": "keras",
+    "get_output_at": "keras",
+    "get_shape": "keras",
+    "lr": "optimizers",
+    "minimize": "optimizers",
+    "output_shape": "layers",
+    "read_value": "keras",
+    "reset_states": "metrics",
+    "variables": "optimizers",
+}
+"""Removed methods and arguments whose names are also used elsewhere → a word that a program that uses them has."""
 
 
 def replacement(name: str) -> str | None:
@@ -132,6 +163,7 @@ def _telling() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     table = _table()
     shared = frozenset(table["shared"])
     methods = {method for gone in table["methods"].values() for method, since in gone.items() if since}
+    methods.update(UNLISTED["tensorflow.keras.Optimizer"])
     passed = {
         name for function, gone in table["parameters"].items() if function.startswith(_MODEL_METHODS) for name in gone
     }

@@ -12,6 +12,14 @@ _WITH_TAPE = "take the gradients with `tf.GradientTape`, and pass them to `optim
 _IN_CALL = "pass `training=` to the model or layer"
 
 SUCCESSORS = {
+    "Variable.device": "use `variable.value.device`",
+    "Variable.eval": "use `numpy()`",
+    "Variable.read_value": "use `variable.value`",
+    "_create_all_weights": "use `optimizer.build(variables)`",
+    "_create_slots": "create them in `build`",
+    "_decayed_lr": "read `optimizer.learning_rate`",
+    "_get_hyper": "use an attribute of the optimizer",
+    "_set_hyper": "set an attribute of the optimizer",
     "Optimizer.get_weights": "read `optimizer.variables`",
     "Optimizer.weights": "use `optimizer.variables`",
     "add_metric": "call `update_state` of a metric of the layer in its `call`",
@@ -27,8 +35,11 @@ SUCCESSORS = {
     "fit_generator": "use `fit`, which takes generators",
     "fused": "remove it",
     "get_gradients": _WITH_TAPE,
+    "get_input_at": "use `layer.input`",
+    "get_output_at": "use `layer.output`",
     "get_scaled_loss": "use `scale_loss`",
     "get_session": _NO_SESSIONS,
+    "get_shape": "use `shape`",
     "get_unscaled_gradients": "remove it: `apply_gradients` unscales them",
     "get_updates": _WITH_TAPE,
     "input_shape": "use `layer.input.shape`",

@@ -7,6 +7,9 @@ _CALLBACKS = "tensorflow.keras.callbacks."
 CLEARS_SESSION = frozenset({"tensorflow.keras.backend.clear_session", "tensorflow.keras.utils.clear_session"})
 """Functions that free the state Keras keeps for all models created so far."""
 
+MAKES_GRAPH = "tensorflow.Graph"
+"""Class of graphs, which free the models that are created in them."""
+
 RUNS_EAGERLY = frozenset(
     {"tensorflow.config.run_functions_eagerly", "tensorflow.config.experimental_run_functions_eagerly"}
 )
@@ -49,6 +52,7 @@ LOADS_MODEL = "tensorflow.keras.models.load_model"
 _FUNCTIONS = frozenset(
     {
         LOADS_MODEL,
+        MAKES_GRAPH,
         "horovod.keras.init",
         "horovod.tensorflow.init",
         "horovod.tensorflow.keras.init",

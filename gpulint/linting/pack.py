@@ -11,7 +11,6 @@ import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from types import ModuleType
 from typing import NamedTuple
@@ -212,6 +211,8 @@ def _register(rules: dict[str, type[Rule]], rule: type[Rule], module: ModuleType
         raise PackError(f"{where} has no docstring")
     for event, method in rule.subscriptions().items():
         if event not in _events():
+            from difflib import get_close_matches
+
             close = get_close_matches(event, _events(), 1)
             meant = f"; did you mean the method for `{close[0]}`?" if close else ""
             raise PackError(f"{where}: `{method}` receives nothing, because there is no event `{event}`{meant}")

@@ -8,7 +8,6 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar, overload
 
 from gpulint.confidence import Confidence
-from gpulint.knowledge.words import OF_EVENTS
 from gpulint.linting.finding import Severity
 from gpulint.places import Site
 from gpulint.rewriting.offer import Offer
@@ -145,6 +144,8 @@ class Rule:
         for."""
         if cls.any_of_names is not None:
             return cls.any_of_names
+        from gpulint.knowledge.words import OF_EVENTS  # milliseconds, which a fully cached run saves
+
         kinds = {*cls.subscriptions(), *(kind.__name__ for kind in cls.listens_to)}
         needed = [OF_EVENTS.get(kind) for kind in kinds]
         known = [names for names in needed if names is not None]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from gpulint.analysis import Project
 from gpulint.analysis.project.call_graph import imported_paths
+from gpulint.analysis.project.tensorflow_imports import imports_tensorflow
 from gpulint.linting.files import Files
 from gpulint.sources.source import Source
 
@@ -16,12 +17,11 @@ MAX_ASKED = 24
 _SET_IN_ENVIRONMENT = re.compile(rb"\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
 """Environment variables that TensorFlow reads."""
 
+_LIBRARY = re.compile(rb"tensorflow|keras|tf_|horovod", re.IGNORECASE)
+"""What a file contains that imports TensorFlow or a package built on it."""
+
 _CALLS = re.compile(rb"^(?:[\w.]+ *= *)?[\w.]+\(", re.MULTILINE)
 """A call in the body of a module."""
-
-_IMPORT = re.compile(
-    rb"^[ \t]*(?:from|import)[ \t](?:[\w, \t]*?\b)??(?:\w*keras\w*|tensorflow\w*|tf_\w+|horovod)\b", re.MULTILINE
-)
 
 
 def runs_something(data: bytes) -> bool:
@@ -35,20 +35,10 @@ def mentions_tensorflow(data: bytes) -> bool:
     return b"tensorflow" in lowered or b"keras" in lowered or _sets_up(data)
 
 
-def imports_tensorflow(data: bytes) -> bool:
-    """Whether a file imports TensorFlow or a library built on it, or sets it up, so that its importers use it."""
-    return _IMPORT.search(data) is not None or _sets_up(data)
-
-
 def _sets_up(data: bytes) -> bool:
     """Whether a file sets an environment variable that TensorFlow reads."""
     named = (b"TF_" in data or b"CUDA_" in data) and _SET_IN_ENVIRONMENT.search(data) is not None
     return named and any(word in data for word in (b"environ", b"putenv", b"%env", b"export"))
-
-
-def _is_library(name: str) -> bool:
-    """Whether a part of a module's name is that of TensorFlow or of a package built on it."""
-    return "keras" in name or name.startswith(("tensorflow", "tf_")) or name == "horovod"
 
 
 class Screen:
@@ -57,7 +47,7 @@ class Screen:
     def __init__(self, files: Files, project: Callable[[str], Project]) -> None:
         self._files = files
         self._project = project
-        self._imports_tensorflow: dict[str, bool] = {}
+        self._supplies: dict[str, bool] = {}
 
     def is_relevant(self, source: Source) -> bool:
         return mentions_tensorflow(source.data) or self._uses_tensorflow(source)
@@ -68,36 +58,34 @@ class Screen:
         return any(map(self._imports_it, programs)) or self._uses_tensorflow(programs[0])
 
     def _imports_it(self, source: Source) -> bool:
-        """Whether a program imports TensorFlow or a package built on it; strings do not count."""
-        if not mentions_tensorflow(source.data):
+        """Whether a program imports TensorFlow or a package built on it. One that is not Python does if it mentions
+        it."""
+        if _LIBRARY.search(source.data) is None:
             return False
         outline = self._project(source.file).outline_of_source(source)
-        if outline is None:
-            return imports_tensorflow(source.data)
-        imports = (*outline.imports, *outline.inner_imports)
-        return any(_is_library(name) for one in imports for name in (*one.module.split("."), *one.names))
+        return imports_tensorflow(outline) if outline is not None else mentions_tensorflow(source.data)
 
     def forget(self, path: str) -> None:
-        self._imports_tensorflow.pop(path, None)
+        self._supplies.pop(path, None)
 
     def _uses_tensorflow(self, source: Source) -> bool:
-        """Whether a file runs something and imports, directly or not, a file that imports TensorFlow: `main.py` and the
-        trainers beside the modules of a model do."""
+        """Whether a file runs something and imports, directly or not, a file that imports TensorFlow or sets it up:
+        `main.py` and the trainers beside the modules of a model do."""
         if not runs_something(source.data):
             return False
         project = self._project(source.file)
         asked = [source.path]
         for path in asked:
             for imported in sorted(imported_paths(project, path).difference(asked)):
-                if self._is_importer(imported):
+                if self._supplies_tensorflow(imported):
                     return True
                 asked.append(imported)
             if len(asked) > MAX_ASKED:
                 break
         return False
 
-    def _is_importer(self, path: str) -> bool:
-        if path not in self._imports_tensorflow:
+    def _supplies_tensorflow(self, path: str) -> bool:
+        if path not in self._supplies:
             read = self._files.read(path)
-            self._imports_tensorflow[path] = read is not None and imports_tensorflow(read.data)
-        return self._imports_tensorflow[path]
+            self._supplies[path] = read is not None and (_sets_up(read.data) or self._imports_it(read))
+        return self._supplies[path]

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from gpulint.analysis.project.slicing import Subject
 from gpulint.analysis.queries.moments import is_test
-from gpulint.knowledge.releases import release
 from gpulint.linting import moved, pack
 from gpulint.linting.finding import Severity
 from gpulint.linting.pack import Pack
@@ -17,6 +16,7 @@ from gpulint.linting.rule import Rule
 from gpulint.settings import Settings, SettingsError, SettingsFinder
 from gpulint.sources.containment import relative_to
 from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
+from gpulint.sources.releases import release
 
 _CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
 

@@ -6,6 +6,7 @@ import inspect
 import re
 
 from gpulint.linting.rule import Rule
+from gpulint.output.site import url
 
 
 def summary(rule: type[Rule]) -> str:
@@ -23,5 +24,6 @@ def page(rule: type[Rule]) -> str:
     """The page of a rule, in Markdown."""
     title, _, rest = inspect.cleandoc(rule.__doc__ or "").partition("\n")
     state = "" if rule.on_by_default else ", off by default"
-    head = f"# {rule.name} ({rule.code})\n\n{title}. Severity: {rule.severity.value}{state}. Since {rule.since}.\n"
+    since = f" Since {rule.since}." if url(rule.code, rule.name) else ""  # plug-ins count their own releases
+    head = f"# {rule.name} ({rule.code})\n\n{title}. Severity: {rule.severity.value}{state}.{since}\n"
     return head + rest

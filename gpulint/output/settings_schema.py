@@ -15,9 +15,9 @@ FILE_NAME = "gpulint.schema.json"
 """File name of the schema on the site."""
 
 
-def schema(rules: Pack, checks: Iterable[str]) -> dict[str, Any]:
+def schema(rules: Pack, checks: Iterable[str], ignorable: Iterable[str]) -> dict[str, Any]:
     """The schema of gpulint.toml and of `[tool.gpulint]`. `rules` are the ones that editors suggest (others are
-    allowed), `checks` those of the probe."""
+    allowed), `checks` those of the probe, `ignorable` what its reports can leave out."""
     words = ["ALL", *sorted({rule.code[:4] for rule in rules}), *(rule.code for rule in rules)]
     named = [*words, *(rule.name for rule in rules)]
     properties: dict[str, Any] = {
@@ -26,7 +26,7 @@ def schema(rules: Pack, checks: Iterable[str]) -> dict[str, Any]:
     tables: dict[str, dict[str, Any]] = {table: {} for table in TABLES}
     for option in OPTIONS:
         place = tables[option.table] if option.table else properties
-        place[option.key] = _described(option, _values(option, named, checks))
+        place[option.key] = _described(option, _values(option, named, checks, ignorable))
     for table, keys in tables.items():
         properties[table] = {"type": "object", "additionalProperties": False, "properties": keys}
     return {
@@ -58,7 +58,7 @@ def _described(option: Option, values: Schema) -> dict[str, Any]:
     return {"description": option.help, "default": _default(option), **values}
 
 
-def _values(option: Option, rules: list[str], checks: Iterable[str]) -> Schema:
+def _values(option: Option, rules: list[str], checks: Iterable[str], ignorable: Iterable[str]) -> Schema:
     """The schema of a setting's values. Names of rules from other packs are allowed."""
     own = KINDS[option.kind].schema
     one_rule: Mapping[str, Any] = {"anyOf": [{"enum": rules}, KINDS["string"].schema]}
@@ -68,6 +68,8 @@ def _values(option: Option, rules: list[str], checks: Iterable[str]) -> Schema:
         return {**own, "items": one_rule}
     if option.kind == "rules by pattern":
         return {**own, "additionalProperties": {**own["additionalProperties"], "items": one_rule}}
+    if option.kind == "checks":
+        return {**own, "items": {"enum": [*ignorable]}}
     if option.kind == "level by check":
         level = own["additionalProperties"]
         return {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(checks, level)}

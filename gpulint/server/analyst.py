@@ -39,8 +39,9 @@ from gpulint.sources.decoding import Undecodable
 KEPT_CHARACTERS = 2_000_000
 """Total size of the files whose syntax is kept between checks: about 50,000 lines, 50 MB."""
 
-CHECKS_BETWEEN_COLLECTIONS = 8
-"""Number of checks after which to run the garbage collector, which takes a tenth of a second."""
+FILES_BETWEEN_COLLECTIONS = 24
+"""Number of files, imported ones included, after whose analysis to run the garbage collector. It takes some tenths of a
+second."""
 
 
 class Scope(IntEnum):
@@ -94,12 +95,13 @@ class Analyst:
 
     def __init__(self, folders: Folders, begun: Callable[[str, Limits], None]) -> None:
         self._folders = folders
-        self._begun = begun
+        self._announce = begun
         self._importers: dict[str, Importers] = {}
         self._listing = 0
         self._parsed = Parsed(KEPT_CHARACTERS)
         self._parts: dict[str, Parts] = {}
-        self._checks = 0
+        self._uncollected = 0
+        """Files analysed since the last garbage collection."""
 
     def check(self, order: Order) -> Found:
         """Check files as parts of the programs that they belong to."""
@@ -124,7 +126,6 @@ class Analyst:
                 problems[str(error)] = None
                 continue
             faults |= dict.fromkeys(run.faults)
-        self._collect()
         return Found(findings, tuple(problems), tuple(faults))
 
     def predictions(self, snapshot: Snapshot, path: str) -> FilePredictions | None:
@@ -141,9 +142,7 @@ class Analyst:
         settings = finder.of_file(path)
         self._begun(path, _limits(settings))
         project = _project(settings, files, self._parsed)
-        found = on_deep_stack(lambda: predictions_of(programs, project, target))
-        self._collect()
-        return found
+        return on_deep_stack(lambda: predictions_of(programs, project, target))
 
     def fixed(self, order: Order) -> Mapping[int | None, str]:
         """The changed texts of an open file, or of its cells, after its safe fixes: those that the last check of it and
@@ -169,10 +168,15 @@ class Analyst:
         known = self._importers[folder.root], self._parsed, self._parts.setdefault(folder.root, Parts())
         return _Run(folder, order, contents or {}, *known, self._begun)
 
-    def _collect(self) -> None:
-        """Free what the last checks left behind: it has cycles, and the collector hardly runs by itself."""
-        self._checks += 1
-        if self._checks % CHECKS_BETWEEN_COLLECTIONS == 0:
+    def _begun(self, path: str, limits: Limits) -> None:
+        self._announce(path, limits)
+        self._uncollected += 1
+
+    def tidy(self) -> None:
+        """Free what earlier calls left behind: it has cycles, and the collector hardly runs by itself. To be called
+        while nobody waits."""
+        if self._uncollected >= FILES_BETWEEN_COLLECTIONS:
+            self._uncollected = 0
             gc.collect()
 
 

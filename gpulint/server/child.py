@@ -40,6 +40,8 @@ class _Child:
                 self._analyst = Analyst(message, self._begun)
             elif isinstance(message, Call):
                 self._send(self._result(message))
+                if self._analyst is not None and self._inbox.empty():
+                    self._analyst.tidy()
 
     def _result(self, call: Call) -> Returned | Raised:
         try:

@@ -152,7 +152,7 @@ class AnalysisProcess:
 
     async def _death(self, job: _Job, error: Exception) -> Exception:
         """What a call raises whose process has died or is silent."""
-        status = await self._kill()
+        status = await self._end(error)
         if job.is_stopped:
             return Superseded()
         limits = job.at.limits if job.at is not None else Limits(0, 0)
@@ -169,6 +169,17 @@ class AnalysisProcess:
             self._process = await asyncio.create_subprocess_exec(sys.executable, "-c", command, stdin=pipe, stdout=pipe)
             self._is_informed = False
         return self._process
+
+    async def _end(self, error: Exception) -> int | None:
+        """End the process after an error of its pipe; its exit status.
+
+        A process that closed its pipe is ending. To kill it then would lose its status: `Popen.kill` first asks for
+        it, and asyncio, which is told later, reports 255.
+        """
+        if self._process is not None and not isinstance(error, TimeoutError | asyncio.TimeoutError):
+            with suppress(TimeoutError, asyncio.TimeoutError):
+                await asyncio.wait_for(self._process.wait(), PATIENCE)
+        return await self._kill()
 
     async def _kill(self) -> int | None:
         """End the process; its exit status."""

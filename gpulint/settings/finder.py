@@ -26,8 +26,8 @@ class SettingsFinder:
     win. `root` is that of settings that come from no file, by default the working directory. If nothing sets the
     TensorFlow release, the nearest requirements or container files do.
 
-    `trust` decides which `rule-paths` and limits of configuration files and of `editor` apply; `editor` is the table of
-    an editor that has `root` open: it wins over files, and the user's own tables over it.
+    `trust` decides which `rule-paths`, limits and fixes of configuration files and of `editor` apply; `editor` is the
+    table of an editor that has `root` open: it wins over files, and the user's own tables over it.
     """
 
     def __init__(

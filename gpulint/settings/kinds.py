@@ -156,6 +156,7 @@ KINDS: Mapping[str, Kind] = {
     "rules by pattern": _table("a table of lists of strings", _STRINGS),
     "language by extension": _table(f"a table of {', '.join(LANGUAGES)}", _one_of(*LANGUAGES)),
     "severity by rule": _table("a table of error, warning, info or off", _one_of("error", "warning", "info", "off")),
+    "checks": _STRINGS,
     "level by check": _table("a table of error, warn or off", _one_of("error", "warn", "off")),
 }
 """Every type, keyed by the name that `OPTIONS` and the documentation use."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -120,8 +119,10 @@ def _shown(value: object) -> str:
 
 
 def _unknown(full: str, places: KeyPlaces) -> str:
+    from difflib import get_close_matches
+
     key = full.rpartition(".")[2]
-    near = difflib.get_close_matches(full, OPTIONS_BY_KEY, 1, 0.5) or [
+    near = get_close_matches(full, OPTIONS_BY_KEY, 1, 0.5) or [
         name for name in OPTIONS_BY_KEY if name.rpartition(".")[2] == key
     ]
     hint = f"; did you mean `{near[0]}`?" if near else f"; known keys: {', '.join(OPTIONS_BY_KEY)}"

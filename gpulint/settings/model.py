@@ -50,6 +50,7 @@ class ProbeSettings:
 
     expect: tuple[str, ...] = ()
     level: tuple[tuple[str, str], ...] = ()
+    ignore: tuple[str, ...] = ()
     timeout: float = 0
     hang_after: float = 0
     steps: int = 0
@@ -70,8 +71,9 @@ class Settings:
     `root` is the directory to which globs and paths are relative, `source` the configuration file ("" for the
     defaults). `target_asked` tells a `target_tensorflow` that the user set from one that was found in the project's
     files; `target_origin` names the file or option that either comes from, "" for the default. `folders` are the
-    folders of the configuration files, that of `source` first: keys that run code or lift limits apply only if all of
-    them are trusted. A SettingsFinder has applied that, and keeps the rules that it did not load in `withheld`.
+    folders of the configuration files, that of `source` first: keys that run code, lift limits or write fixes apply
+    only if all of them are trusted. A SettingsFinder has applied that, and keeps the rules that it did not load in
+    `withheld`.
     """
 
     root: str = "."

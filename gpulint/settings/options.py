@@ -57,10 +57,12 @@ OPTIONS = (
     Option("max-file-seconds", "", "count", "Seconds of processor time after which a file is given up (0: no limit)."),
     Option("max-file-memory", "", "count", "Megabytes of memory beyond which a file is given up (0: no limit)."),
     Option("max-file-size", "", "count", "Size in megabytes above which a file is not read (0: no limit)."),
-    Option("fix", "", "bool", "Apply safe fixes, as with `--fix`."),
-    Option("fix-only", "", "bool", "Apply fixes and report no other findings, as with `--fix-only`."),
+    Option("fix", "", "bool", "Apply safe fixes, as with `--fix`; only in trusted folders."),
+    Option(
+        "fix-only", "", "bool", "Apply fixes and report nothing else, as with `--fix-only`; only in trusted folders."
+    ),
     Option("show-fixes", "", "bool", "List the findings that were fixed, as with `--show-fixes`."),
-    Option("unsafe-fixes", "", "bool", "Also apply unsafe fixes, as with `--unsafe-fixes`."),
+    Option("unsafe-fixes", "", "bool", "Also apply unsafe fixes, as with `--unsafe-fixes`; only in trusted folders."),
     Option("required-version", "", "requirement", 'Releases of gpulint that this file is for, such as ">=0.1,<1".'),
     Option("preview", "lint", "bool", "Enable rules in preview."),
     Option("select", "lint", "rules", "Rules to enable: codes, prefixes, names or ALL."),
@@ -76,6 +78,7 @@ OPTIONS = (
         "expect", "probe", "expectations", 'Expectations that a run is checked against, such as "ops.on_gpu >= 90%".'
     ),
     Option("level", "probe", "level by check", "Level of a check of the probe: error, warn or off."),
+    Option("ignore", "probe", "checks", "Checks and causes of advice to leave out of the probe's report."),
     Option("timeout", "probe", "number", "Seconds after which the program is stopped (0: never)."),
     Option("hang-after", "probe", "number", "Seconds without progress after which the program is stopped (0: never)."),
     Option(

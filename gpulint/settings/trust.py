@@ -1,4 +1,4 @@
-"""Trust: the folders whose configuration may run code and lift limits."""
+"""Trust: the folders whose configuration may run code, lift limits and write fixes."""
 
 from __future__ import annotations
 

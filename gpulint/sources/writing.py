@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Callable
 
 from gpulint.sources.containment import is_below
@@ -92,6 +91,8 @@ def put(path: str, content: bytes, last: Callable[[], None] = lambda: None) -> N
     owner are kept; hard links to the file keep the old bytes. `last` is called right before the rename: if it raises,
     the file is unchanged.
     """
+    import tempfile  # milliseconds, which a run that writes nothing saves
+
     target = os.path.realpath(path)
     directory = os.path.dirname(target)
     status = os.stat(target) if os.path.exists(target) else None

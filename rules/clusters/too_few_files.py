@@ -14,7 +14,8 @@ class TooFewFiles(Rule):
 
     ## What it does
     Finds a dataset that reads one file (`TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`) and is
-    distributed to the workers of a cluster with the default sharding, or with `AutoShardPolicy.FILE`.
+    distributed to the workers of a cluster with the default sharding, or with `AutoShardPolicy.FILE`; with Keras 2 also
+    by `fit`.
 
     ## Why is this bad
     TensorFlow gives each worker files of its own. A worker for which none is left raises InvalidArgumentError "Could
@@ -73,20 +74,33 @@ class TooFewFiles(Rule):
     instead = "set `options.experimental_distribute.auto_shard_policy` to `AutoShardPolicy.DATA`, or split the file"
 
     def on_dataset_distributed(self, event: events.DatasetDistributed, plan: Plan) -> Iterator[Report]:
-        if event.how != "experimental_distribute_dataset" or event.strategy.kind != "multi_worker":
+        if event.how == "experimental_distribute_dataset":
+            yield from self._distributed(event, event.dataset, event.strategy, plan)
+
+    def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
+        strategy = event.model.where.context.strategy
+        if not plan.runs_keras_3:  # Keras 3 does not train on several workers at all (GPU705)
+            for dataset in possible(event.data, event.where):
+                yield from self._distributed(event, dataset, strategy, plan)
+
+    def _distributed(
+        self, event: events.Event, dataset: values.Value, strategy: values.Strategy | None, plan: Plan
+    ) -> Iterator[Report]:
+        """The report about a dataset that an event gives to the workers of a cluster."""
+        if strategy is None or strategy.kind != "multi_worker":
             return
-        site = _single_file(event.dataset, event) if _shards_files(event.dataset) else None
-        if site is not None and self._has_cluster(event, plan):
+        site = _single_file(dataset, event) if _shards_files(dataset) else None
+        if site is not None and self._has_cluster(event, strategy, plan):
             yield Report(
                 event.site,
                 "one file is distributed to several workers",
-                confidence=confidence(event.where, event.strategy.where),
-                related=((site, "the file is read here"), (event.strategy.site, "the strategy is created here")),
+                confidence=confidence(event.where, strategy.where),
+                related=((site, "the file is read here"), (strategy.site, "the strategy is created here")),
             )
 
-    def _has_cluster(self, event: events.DatasetDistributed, plan: Plan) -> bool:
+    def _has_cluster(self, event: events.Event, strategy: values.Strategy, plan: Plan) -> bool:
         return any(
-            built.strategy is event.strategy and has_cluster(built, plan) and together(event.where, built.where)
+            built.strategy is strategy and has_cluster(built, plan) and together(event.where, built.where)
             for built in self.all(events.StrategyBuilt)
         )
 
@@ -102,7 +116,7 @@ def _shards_files(dataset: values.Value) -> bool:
     return all(isinstance(one, values.LibraryName) and one.name.endswith((".AUTO", ".FILE")) for one in policies)
 
 
-def _single_file(dataset: values.Value, event: events.DatasetDistributed) -> Site | None:
+def _single_file(dataset: values.Value, event: events.Event) -> Site | None:
     """Where a dataset reads one file only, None if it reads others or none."""
     if not isinstance(dataset, values.Dataset):
         return None

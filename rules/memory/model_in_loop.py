@@ -16,7 +16,7 @@ from gpulint.plugin import (
     events,
     possible,
 )
-from gpulint.plugin.facts import CLEARS_SESSION, RUNS_EAGERLY
+from gpulint.plugin.facts import CLEARS_SESSION, MAKES_GRAPH, RUNS_EAGERLY
 from gpulint.plugin.queries import are_few, callers, in_every_iteration, is_sought, known, switched, symbol_of
 from gpulint.plugin.symbols import Symbol, words
 from gpulint.plugin.words import MODEL_WORDS
@@ -60,10 +60,10 @@ class ModelInLoop(Rule):
 
     ## What is not reported
     Loops that call `clear_session()`, also in a helper, or `gc.collect()` where nothing is trained (neither helps if
-    each iteration makes a `tf.function` that trains its model); loops that run each iteration in a process of its own;
-    loops of at most ten iterations over folds or known configurations; models that are kept on purpose (an ensemble in
-    a list); models that are only called, or run eagerly; models built from the layers of one that outlives the loop;
-    programs that the analysis did not complete and that call one of these functions somewhere.
+    each iteration makes a `tf.function` that trains its model); loops that run each iteration in a process or a
+    `tf.Graph` of its own; loops of at most ten iterations over folds or known configurations; models that are kept on
+    purpose (an ensemble in a list); models that are only called, or run eagerly; models built from the layers of one
+    that outlives the loop; programs that the analysis did not complete and that call one of these functions somewhere.
 
     ## At run time
     How many of these models had live variables at the same time.
@@ -94,7 +94,7 @@ class ModelInLoop(Rule):
         kept = {_in_loop(event) for event in built if id(event.model) in kept_models}
         fitted = {id(event.model) for event in self.all(events.ModelFitted)}
         graphs_of = (fitted | self._called()) - self._eager()
-        cleared = _loops_around(event for event in library_calls if event.name in CLEARS_SESSION)
+        cleared = _loops_around(event for event in library_calls if event.name in {*CLEARS_SESSION, MAKES_GRAPH})
         collected = _loops_around(event for event in library_calls if event.name == "gc.collect")
         in_own_function = self._trained_in_own_function()
         told: set[Site] = set()

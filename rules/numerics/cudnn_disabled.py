@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, possible, values
+from gpulint.plugin.queries import has_other_backend
 
 
 class CudnnDisabled(Rule):
@@ -53,7 +54,7 @@ class CudnnDisabled(Rule):
         kind = LAYERS.get(event.layer.library)
         device = event.where.context.device
         on_cpu = device is not None and device.device is not None and not device.device.is_gpu
-        if kind is None or on_cpu or event.layer.cls is not None or _has_other_backend(plan):
+        if kind is None or on_cpu or event.layer.cls is not None or has_other_backend(plan):
             return
         given = event.arguments
         if any(isinstance(one, values.Constant) and one.value is False for one in _all(given, "use_cudnn", event)):
@@ -69,12 +70,6 @@ class CudnnDisabled(Rule):
                     confidence=confidence(event.where),
                 )
                 return
-
-
-def _has_other_backend(plan: Plan) -> bool:
-    """Whether a program configures Keras with a backend other than TensorFlow."""
-    chosen = [one for one in plan.events if isinstance(one, events.EnvironmentSet) and one.key == "KERAS_BACKEND"]
-    return any(isinstance(one.value, values.Constant) and one.value.value != "tensorflow" for one in chosen)
 
 
 LAYERS = {"tensorflow.keras.layers.LSTM": "LSTM", "tensorflow.keras.layers.GRU": "GRU"}

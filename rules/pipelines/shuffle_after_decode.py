@@ -164,12 +164,22 @@ def _image_before(steps: tuple[values.Step, ...], source: values.Dataset, decode
     if any(step.name == "cache" for step in steps):
         return None
     found = [decoded[step.site] for step in steps if step.site in decoded]
-    if found and not any(step.name in pipelines.BATCHES for step in steps):
+    batch = _batch_of(steps)
+    if found and batch is not None:
         sizes = [one.numbers for one in found if one.numbers is not None]
-        return found[0]._replace(numbers=min(sizes) if sizes else None)
+        return found[0]._replace(numbers=min(sizes) if sizes else None, batch=batch)
     if source.source.endswith(".image_dataset_from_directory") and not any(step.name == "unbatch" for step in steps):
         return _of_directory(source)
     return None
+
+
+def _batch_of(steps: tuple[values.Step, ...]) -> int | None:
+    """Number of images in an element after these steps, None if it is unknown."""
+    batches = [step for step in steps if step.name in pipelines.BATCHES or step.name == "unbatch"]
+    if not batches:
+        return 1
+    size = known(batches[0].arguments.get("batch_size", 0)) if len(batches) == 1 else None
+    return size if type(size) is int and batches[0].name == "batch" else None
 
 
 def _of_directory(source: values.Dataset) -> _Image | None:
@@ -193,11 +203,11 @@ def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: 
     for size in possible(step.arguments.get("buffer_size", 0), event.where):
         count = known(size)
         if type(count) is int:
+            what = "decoded images" if image.batch == 1 else f"batches of {image.batch} decoded images"
             if image.numbers is None:
-                if count >= MANY:
-                    return f"the shuffle buffer holds {count:,} decoded images"
+                if count * image.batch >= MANY:
+                    return f"the shuffle buffer holds {count:,} {what}"
             elif count * image.batch * image.numbers * 4 >= LARGE:
-                what = "decoded images" if image.batch == 1 else f"batches of {image.batch} decoded images"
                 gigabytes = count * image.batch * image.numbers * 4 / 1e9
                 return f"the shuffle buffer holds {count:,} {what} ({gigabytes:.1f} GB)"
         elif image.is_step and _is_number_of_all(size, source):

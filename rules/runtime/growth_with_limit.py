@@ -48,6 +48,7 @@ class GrowthWithLimit(Rule):
     code = "GPU306"
     name = "growth-with-limit"
     severity = Severity.ERROR
+    in_graph_mode = True
     why = "the two settings exclude each other"
     instead = "keep one of the two"
     any_of_names = CONFIG_WORDS

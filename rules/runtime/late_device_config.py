@@ -56,6 +56,7 @@ class LateDeviceConfig(Rule):
     code = "GPU301"
     name = "late-device-config"
     severity = Severity.ERROR
+    in_graph_mode = True
     why = "TensorFlow raises RuntimeError; where that is caught, the setting has no effect"
     instead = "configure devices first, right after the imports"
     any_of_names = CONFIG_WORDS

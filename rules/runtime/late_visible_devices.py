@@ -67,6 +67,7 @@ class LateVisibleDevices(Rule):
     code = "GPU302"
     name = "late-visible-devices"
     severity = Severity.WARNING
+    in_graph_mode = True
     is_performance = True
     why = "it is read once, when TensorFlow first lists the devices: setting it later has no effect"
     instead = "set it before the first TensorFlow call, or use `tf.config.set_visible_devices`"

@@ -42,6 +42,7 @@ class VisibleDevicesReplaced(Rule):
     code = "GPU309"
     name = "visible-devices-replaced"
     severity = Severity.ERROR
+    in_graph_mode = True
     any_of_names = CONFIG_WORDS
     why = "each call replaces the one before: only the last GPU is visible"
     instead = "remove it, since all GPUs are visible by default, or pass a list of the GPUs that you want"

@@ -142,6 +142,7 @@ class DebugLeftOn(Rule):
                 yield Report(
                     place,
                     "the model is trained eagerly",
+                    instead="remove `run_eagerly=True`, or set it only to debug",
                     confidence=confidence(chosen.where),
                     fix=unsafe(
                         "Remove `run_eagerly=True`: Python code of the model then runs only while tracing",

@@ -11,6 +11,7 @@ from gpulint.plugin.queries import (
     chain,
     fitting_loops,
     has_compiled_way,
+    has_other_backend,
     in_every_iteration,
     is_rare,
     leaves,
@@ -66,7 +67,8 @@ class EagerInference(Rule):
     Calls in a `tf.function`, in a method that Keras calls, in a training step (GPU508), under a condition that only
     some iterations meet, in loops of at most ten iterations, and in loops over epochs, trials and the like; models that
     are created in the loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is
-    built; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a tensor.
+    built; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a tensor;
+    programs that choose another backend of Keras (`KERAS_BACKEND`).
 
     ## At run time
     The log of eager operations.
@@ -86,13 +88,18 @@ class EagerInference(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         called = [event for event in self.all(events.ModelCalled) if _is_eager_call(event)]
-        if not called:
+        if not called or has_other_backend(plan):
             return
         learning = {
             loop.site
             for taken in self.all(events.GradientTaken)
             if taken.where.context.traced is None
             for loop in taken.where.context.loops[-1:]
+        }
+        steps = {
+            (taken.tape.site, taken.site)
+            for taken in self.all(events.GradientTaken)
+            if taken.tape is not None and taken.where.context.traced is None
         }
         reading = {loop.site for read in self.all(events.TensorRead) for loop in read.where.context.loops}
         much = fitting_loops(plan) | {
@@ -105,6 +112,8 @@ class EagerInference(Rule):
         for event in called:
             loop = _loop(event)
             if loop is None or loop.site in learning or loop.site in much:
+                continue
+            if any(_is_between(loop.site, tape, taken) for tape, taken in steps):
                 continue
             if any(words(name) & _LONG for name in loop.names):
                 continue
@@ -159,6 +168,12 @@ class EagerInference(Rule):
             ):
                 found[id(event.result)] = frozenset(loop.site for loop in loops)
         return found
+
+
+def _is_between(place: Site, first: Site, last: Site) -> bool:
+    """Whether a place is after another one, and before a third, in one file: a loop after a tape begins to record and
+    before its gradients are taken."""
+    return place.path == first.path == last.path and first.node < place.node < last.node
 
 
 def _is_eager_call(event: events.ModelCalled) -> bool:

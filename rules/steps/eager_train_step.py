@@ -117,6 +117,8 @@ class EagerTrainStep(Rule):
         self._gradients: dict[Site, events.GradientTaken] = {}
         self._forward: set[int] = set()
         """Calls of functions, by id, in which a model or a layer of the program is called eagerly."""
+        self._called: set[Site] = set()
+        """Places of eager calls of models, and of the calls that lead there."""
 
     def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> None:
         if event.tape is not None:
@@ -127,6 +129,9 @@ class EagerTrainStep(Rule):
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> None:
         if event.how == "call":
             self._note_forward(event.where)
+            if not event.where.context.may_be_traced:
+                self._called.add(event.site)
+                self._called.update(one.site for one in callers(event.where.caller) if one.site is not None)
 
     def on_function_entered(self, event: events.FunctionEntered, plan: Plan) -> None:
         if event.function.name == "call":
@@ -191,10 +196,11 @@ class EagerTrainStep(Rule):
                 continue
             if isinstance(event, events.GradientsApplied) and not in_every_iteration(event, of_step[-1], applied):
                 continue
-            if _is_compiled(taken):
+            if _is_compiled(taken) and not self._calls_model(taken):
                 yield from self._half_compiled(event, taken, of_step[-1])
                 continue
-            if any(self._may_be_compiled(loss, taken) for loss in possible(taken.loss, taken.where)):
+            losses = possible(taken.loss, taken.where)
+            if not self._calls_model(taken) and any(self._may_be_compiled(loss, taken) for loss in losses):
                 continue
             functions = [caller.definition for one in (event, taken) for caller in callers(one.where.caller)]
             if self._wrapped.intersection(function for function in functions if function is not None):
@@ -275,6 +281,14 @@ class EagerTrainStep(Rule):
                 confidence=confidence(event.where),
                 related=((loop.site, "in this loop"), (taken.site, "the gradients are taken here")),
             )
+
+    def _calls_model(self, taken: events.GradientTaken) -> bool:
+        """Whether eager code calls a model between a tape and its gradients: a compiled function computes only the loss
+        of the result."""
+        if taken.tape is None or taken.where.context.traced is not None:
+            return False
+        first, last = taken.tape.site, taken.site
+        return any(one.path == first.path == last.path and first.node < one.node < last.node for one in self._called)
 
     def _may_be_compiled(self, loss: values.Value, taken: events.GradientTaken) -> bool:
         """Whether the work may be in a compiled function: where that is unknown, no model is called here."""

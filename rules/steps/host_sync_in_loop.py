@@ -8,7 +8,15 @@ from functools import cache
 from typing import NamedTuple
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events
-from gpulint.plugin.queries import every_step, has_compiled_way, in_every_iteration, loop_around, step_loops, updates
+from gpulint.plugin.queries import (
+    evaluation_loops,
+    every_step,
+    has_compiled_way,
+    in_every_iteration,
+    loop_around,
+    step_loops,
+    updates,
+)
 from gpulint.plugin.words import TRAINING_WORDS
 
 
@@ -17,7 +25,8 @@ class HostSyncInLoop(Rule):
 
     ## What it does
     Finds `.numpy()`, NumPy functions, `float(t)`, `int(t)`, `if t`, `print(t)` and f-strings of a device tensor that
-    are reached in every step of a training loop. Several reads of one tensor are one finding.
+    are reached in every step of a training loop; and of a loss or metric in every iteration of an evaluation loop.
+    Several reads of one tensor are one finding.
 
     ## Why is this bad
     TensorFlow hands work to the GPU and returns at once, and Python prepares the next step meanwhile. Reading a value
@@ -74,9 +83,9 @@ class HostSyncInLoop(Rule):
     steps or on both sides; reads after the loop or once per epoch; `tf.print`; values that are on the host already
     (elements of a dataset, `logs` of a callback, results of `train_on_batch`, int32 numbers of shapes and results
     computed from those alone); values that the host needs (an action for an environment, an index; not a step number,
-    which Python can count, nor values passed only to a `tf.function`); loops that do not train, have at most ten
-    iterations or call `fit` in every iteration; an eager mode next to a compiled one; tests. Behind a decorator unknown
-    to gpulint: reads that traced code can do as well (conditions, `print`, formatting).
+    which Python can count, nor values passed only to a `tf.function`); predictions of an evaluation; loops that have
+    at most ten iterations or call `fit` in every iteration; an eager mode next to a compiled one; tests. Behind a
+    decorator unknown to gpulint: reads that traced code can do as well (conditions, `print`, formatting).
 
     ## At run time
     The synchronisation points of a step.
@@ -103,12 +112,13 @@ class HostSyncInLoop(Rule):
             return
         needs = self._needs()
         unneeded_in = cache(lambda loop: _unneeded(loop, reads_at, needs))
-        loops, steps = step_loops(plan), updates(plan)
+        training, evaluating, steps = step_loops(plan), evaluation_loops(plan), updates(plan)
         guarded: set[tuple[Site, Site, int, int]] = set()
         """Reads of a tensor in an iteration of a loop that, as far as is known, are on some paths only."""
         found: dict[tuple[Site, Site], dict[Site, events.TensorRead]] = {}
         """By tensor and loop: the first read makes the host wait, and others of the same tensor find it computed."""
         for event in (event for alike in reads_at.values() for event in alike):
+            loops = training | evaluating if _reports_progress(event) else training
             alike = [*reads_at[event.site], *reads_of[event.tensor.site]]
             loop = every_step(event, loops, steps, alike)
             if loop is None and (around := loop_around(event.where, loops)) is not None:
@@ -125,14 +135,15 @@ class HostSyncInLoop(Rule):
             if has_compiled_way(event.where, plan):
                 continue
             found.setdefault((event.tensor.site, loop.site), {}).setdefault(event.site, event)
-        for (tensor, step_loop), reads in found.items():
+        for (tensor, loop_site), reads in found.items():
             first, *others = reads.values()
             yield Report(
                 first.site,
                 f"{_HOW[first.how]} in every step",
+                instead=_COUNT if needs.counts(first) else "" if loop_site in training else _ADD_UP,
                 confidence=confidence(first.where),
                 related=(
-                    (step_loop, "the step loop"),
+                    (loop_site, "the step loop" if loop_site in training else "the evaluation loop"),
                     (tensor, "the tensor comes from here"),
                     *((other.site, "the tensor is read here, too") for other in others),
                 ),
@@ -149,6 +160,12 @@ class HostSyncInLoop(Rule):
         return _Needs(needed, {serial for serial, by_number in added.items() if all(by_number)})
 
 
+def _reports_progress(event: events.TensorRead) -> bool:
+    """Whether Python reads one number, such as a loss: the predictions of an evaluation may be what it is for."""
+    reduced = event.tensor.reduced
+    return reduced is not None and reduced.is_number and event.how != "bool"
+
+
 class _Needs(NamedTuple):
     """Reads whose values the host needs.
 
@@ -160,9 +177,12 @@ class _Needs(NamedTuple):
     counters: Collection[int]
 
     def include(self, event: events.TensorRead, loop: Site) -> bool:
+        return loop in self.loops.get(event.site, ()) and not self.counts(event)
+
+    def counts(self, event: events.TensorRead) -> bool:
+        """Whether the value is a number of steps, which Python can count."""
         variable = event.tensor.state
-        counts = variable is not None and (variable.counts_steps or variable.serial in self.counters)
-        return loop in self.loops.get(event.site, ()) and not counts
+        return variable is not None and (variable.counts_steps or variable.serial in self.counters)
 
 
 def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], needs: _Needs) -> list[events.TensorRead]:
@@ -176,6 +196,10 @@ def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], need
     }
     return list(found.values())
 
+
+_COUNT = "count the steps in Python: `for step, x in enumerate(data)`"
+
+_ADD_UP = "add it up on the device, or in a metric, and read the total after the loop"
 
 _HOW = {
     "numpy": "`.numpy()` of a device tensor",

@@ -30,6 +30,9 @@ from gpulint.plugin.symbols import (
 )
 from gpulint.plugin.words import MODEL_WORDS
 
+_OF_INPUTS = frozenset({"constant", "convert_to_tensor", "expand_dims", "pad_sequences", "verbose"})
+"""A program that predicts with a model that it does not create contains one of these words."""
+
 
 class PredictInLoop(Rule):
     """predict, evaluate or fit for each sample
@@ -85,7 +88,7 @@ class PredictInLoop(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = frozenset({".predict(", ".evaluate(", ".predict_on_batch(", ".fit("})
-    all_of_name_sets = (MODEL_WORDS,)
+    all_of_name_sets = (MODEL_WORDS | _OF_INPUTS,)
     why = "every call rebuilds a dataset, an iterator and callbacks (about 50 ms)"
     instead = "predict all samples in one call, or use `model.predict_on_batch(x)` or `model(x, training=False)`"
     cost = "about 50 × slower"

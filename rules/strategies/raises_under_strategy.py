@@ -49,7 +49,8 @@ class RaisesUnderStrategy(Rule):
 
     ## What is not reported
     TPUs, strategies of one device, paths with one device, scripts that only predict, jitted functions that do not use
-    the strategy, and jitted inner functions without collectives; an unknown number of steps to accumulate, or one.
+    the strategy, and jitted inner functions without collectives; an unknown number of steps to accumulate, or one, and
+    accumulation in eager replicas, where it passes.
 
     ## Fix
     Unsafe: removes `jit_compile=True`; for accumulation there is none. The step is then a TensorFlow graph that XLA
@@ -62,6 +63,7 @@ class RaisesUnderStrategy(Rule):
     code = "GPU215"
     name = "raises-under-strategy"
     severity = Severity.ERROR
+    raises = True
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
     why = "collectives between replicas do not compile with XLA: the first step raises"
@@ -90,7 +92,7 @@ class RaisesUnderStrategy(Rule):
         if event.where.context.replica is not None:
             strategy = event.where.context.replica.strategy
             yield from self._in_jitted(event, strategy)
-            if plan.has_keras_3:
+            if plan.has_keras_3 and event.where.context.traced is not None:
                 yield from _accumulates(event.optimizer, strategy, event)
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -20,7 +20,7 @@ from gpulint.plugin import (
     values,
 )
 from gpulint.plugin.fixes import loops
-from gpulint.plugin.queries import chain
+from gpulint.plugin.queries import are_few, chain
 from gpulint.plugin.words import STRATEGY_WORDS
 
 
@@ -71,7 +71,8 @@ class StrategyRunOutsideFunction(Rule):
 
     ## What is not reported
     Callers that are traced anywhere in the call chain, functions wrapped later, functions behind a decorator unknown to
-    gpulint, `fn` that is a `tf.function` itself or calls one (`train_on_batch` does), and `fn` that computes nothing.
+    gpulint, `fn` that is a `tf.function` itself or calls one (`train_on_batch` does), `fn` that computes nothing, and
+    loops of at most ten iterations.
 
     ## Fix
     Unsafe: decorates the function that the loop calls with `@tf.function`, if all of it can be traced. If the loop
@@ -86,6 +87,7 @@ class StrategyRunOutsideFunction(Rule):
     code = "GPU207"
     name = "strategy-run-outside-function"
     severity = Severity.WARNING
+    is_performance = True
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
     why = "Python dispatches every operation of every replica"
@@ -96,7 +98,7 @@ class StrategyRunOutsideFunction(Rule):
             event
             for event in self.all(events.StrategyRun)
             if event.strategy.is_multi_replica
-            and event.where.context.loops
+            and not are_few(event.where.context.loops)
             and not event.where.context.may_be_traced
             and all(_is_plain(function) for function in possible(event.function, event.where))
         ]

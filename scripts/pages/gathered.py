@@ -23,7 +23,7 @@ def gathered() -> dict[str, str]:
     """Texts by path: those of docs/ and of the top, the generated ones, and the JSON schema of the settings."""
     files = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
     files |= {name.lower(): (ROOT / name).read_text(encoding="utf-8") for name in _BESIDE}
-    schema = settings_schema.schema(pack.load(installed=False), levels.IDS)
+    schema = settings_schema.schema(pack.load(installed=False), levels.IDS, levels.IGNORABLE)
     generated = {
         **dict(rules.pages()),
         **settings.pages(),

@@ -49,6 +49,9 @@ MODULES = {
     "command.py": "import click\n@click.command()\ndef main(): pass\n",
     "kept.py": "from keeps import keep\n@keep\nclass A: pass\n",
     "keeps.py": "KINDS = []\ndef keep(x):\n    return put(x)\ndef put(x):\n    KINDS.append(x)\n    return x\n",
+    "marks.py": "import marked\nimport tensorflow as tf\ndef mark(x):\n    return lambda f: f\n"
+    "def go():\n    return marked.make()\n",
+    "marked.py": "import marks\n@marks.mark('a')\ndef make():\n    return MirroredStrategy()\n",
     "asks.py": "from parts import is_torch_available\nif is_torch_available(): x = 1\n",
     "names.py": "import tables\ndef go():\n    return tables.kind('x')\n",
     "tables.py": "import os, numpy as np\ndef kind(x):\n    return {'x': 'MirroredStrategy'}[x]\n",
@@ -176,6 +179,8 @@ def test_decorators_matter_where_they_may_keep_something(
         ("net.py", ("net.py", "Net"), True),
         ("parts.py", ("parts.py", "train"), True),
         ("parts.py", ("parts.py", "count"), False),
+        ("marks.py", ("marks.py", "go"), True),
+        ("marks.py", ("marks.py", "mark"), False),
     ],
 )
 def test_of_a_program_only_what_leads_to_a_word_need_be_run(

@@ -16,6 +16,7 @@ The stage has two pieces, each there only when the program's `# run:` line asks 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -193,6 +194,7 @@ def main() -> None:
     """Read jobs from standard input, one per line, and answer each with a line when its child has ended."""
     import tensorflow  # noqa: F401
 
+    gc.freeze()  # a collection in a child would copy the memory of all that has been imported
     print("ready", flush=True)
     for line in sys.stdin:
         child = os.fork()

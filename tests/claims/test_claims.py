@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import cache
 from importlib.metadata import packages_distributions, version
 
 import pytest
@@ -15,6 +16,7 @@ CLAIMS = [(program, line) for program in programs() for line in program.claims]
 NAMES = [f"{program.name}:{line.module}:{line.row}" for program, line in CLAIMS]
 
 
+@cache
 def installed_tensorflow() -> tuple[int, ...]:
     """Release of the installed TensorFlow, () without one."""
     if importlib.util.find_spec("tensorflow") is None:

@@ -42,6 +42,8 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         ("plan", "."),
         ("rule", "--all"),
         ("config", "--schema", "gpulint.toml"),
+        ("config", "--schema", "doctor"),
+        ("config", "--schema", "probe"),
         ("clean",),
         ("version",),
         ("server", "--help"),

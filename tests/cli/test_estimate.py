@@ -18,6 +18,7 @@ from gpulint.estimate.report.schema import of_estimate
 from gpulint.estimate.tracing import NotTraced
 from gpulint.probe.capture.records import Where
 from gpulint.probe.launch.command import Target
+from tests import warm
 from tests.notebooks import notebook
 
 FIT = """
@@ -34,12 +35,8 @@ print("trained")
 
 def estimate(directory: Path, program: str, *words: str, name: str = "train.py") -> subprocess.CompletedProcess[str]:
     (directory / "train.py").write_text(textwrap.dedent(program), encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, "-m", "gpulint", "estimate", *words, *([name] if name else [])],
-        cwd=directory,
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-m", "gpulint", "estimate", *words, *([name] if name else [])]
+    return warm.python().run(command, cwd=directory)
 
 
 @pytest.mark.tensorflow
@@ -150,12 +147,8 @@ def test_a_notebook_is_estimated(tmp_path: Path) -> None:
 @pytest.mark.tensorflow
 def test_the_probe_estimates_on_a_card_that_is_simulated(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(FIT, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "gpulint", "probe", "--simulate-gpus", "2", "--gpu", "T4", "train.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-m", "gpulint", "probe", "--simulate-gpus", "2", "--gpu", "T4", "train.py"]
+    done = warm.python().run(command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "The step fits on T4." in done.stdout
     assert "2 GPUs: at most" in done.stdout

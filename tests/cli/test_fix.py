@@ -107,8 +107,9 @@ def test_unfixable_rules_are_not_fixed(project: Path) -> None:
     }
 
 
-def test_the_settings_can_ask_for_fixes(project: Path) -> None:
+def test_the_settings_can_ask_for_fixes(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "gpulint.toml").write_text("fix = true\nunsafe-fixes = true\n")
+    monkeypatch.setenv("GPULINT_TRUST", str(project))
     check()
     assert texts(project) == (FREE, TEXT)
     (project / "number.py").write_text(NUMBER)

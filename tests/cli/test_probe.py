@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from click.testing import CliRunner
 
 from gpulint.cli.main import main
 from gpulint.probe.report.schema import of_probe
+from tests import warm
 
 OUTSIDE = """import sys
 import tensorflow as tf
@@ -55,15 +55,8 @@ print("trained")
 
 
 def probe(directory: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    return subprocess.run(
-        [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments],
-        cwd=directory,
-        env=environment,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
+    return warm.python().run(
+        [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments], cwd=directory, given=stdin
     )
 
 
@@ -148,6 +141,10 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
         (
             ["--config", "probe.level.retrase='off'", "a.py"],
             "gpulint: settings: probe.level: there is no check `retrase`; did you mean `retrace`?",
+        ),
+        (
+            ["--ignore", "retrase", "a.py"],
+            "gpulint: settings: probe.ignore: there is no check or cause `retrase`; did you mean `retrace`?",
         ),
         (["--html", "none/a.html", "a.py"], "gpulint: none/a.html: No such file or directory"),
         (["--html", ".", "a.py"], "gpulint: .: Is a directory"),

@@ -72,7 +72,22 @@ def test_the_settings() -> None:
 def test_nothing_happens_there() -> None:
     assert "the analysis saw nothing happen on this row" in why_not("GPU209", 10)
     said = why_not("GPU102", 3)
-    assert "on this row: " in said and "StrategyBuilt" in said
+    assert "on this row: " in said and "StrategyBuilt" in said and "graph mode" not in said
+
+
+def test_the_row_runs_in_graph_mode() -> None:
+    text = """import tensorflow.compat.v1 as tf
+
+tf.disable_v2_behavior()
+x = tf.placeholder(tf.float32)
+with tf.device("/gpu:0"):
+    y = x + 1
+with tf.Session() as session:
+    session.run(y, {x: 1})
+"""
+    Path("train.py").write_text(text, encoding="utf-8")
+    said = check("--why-not", "GPU102", "train.py:5", "train.py").stdout
+    assert "train.py:5: it runs in TensorFlow 1's graph mode, which GPU102 leaves out" in said
 
 
 def test_the_release_is_not_known() -> None:

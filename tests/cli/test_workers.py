@@ -42,7 +42,7 @@ def probe(
         input=stdin,
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -123,15 +123,15 @@ def test_a_worker_that_hangs_is_named_with_its_place_and_the_one_that_waits_is_n
     (tmp_path / "tensorflow" / "__init__.py").write_text("")
     (tmp_path / "tensorflow" / "python" / "__init__.py").write_text("import time\ndef wait():\n    time.sleep(600)\n")
     text = "if index == 0:\n    from tensorflow.python import wait\n    wait()\ntime.sleep(600)\n"
-    done = probe(tmp_path, text, "--local-workers", "2", "--hang-after", "3")
+    done = probe(tmp_path, text, "--local-workers", "2", "--hang-after", "6")
     assert done.returncode == 124
     assert done.stdout.decode().splitlines()[-1].endswith("Worker 1: stopped (hang) at a.py:7.")
 
 
 def test_one_that_works_keeps_the_others_from_hanging(tmp_path: Path) -> None:
     """A worker that waits for another one to save a checkpoint is idle, but does not hang."""
-    text = "if index == 0:\n    end = time.time() + 6\n    while time.time() < end: pass\nelse:\n    time.sleep(6)\n"
-    assert probe(tmp_path, text, "--local-workers", "2", "--hang-after", "2").returncode == 0
+    text = "if index == 0:\n    end = time.time() + 8\n    while time.time() < end: pass\nelse:\n    time.sleep(8)\n"
+    assert probe(tmp_path, text, "--local-workers", "2", "--hang-after", "4").returncode == 0
 
 
 def test_a_run_that_takes_too_long_is_stopped_as_a_whole(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_signal_to_the_probe_ends_every_worker(number: signal.Signals, tmp_pat
     )
     until(lambda: (tmp_path / "0").exists() and (tmp_path / "1").exists())
     process.send_signal(number)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=300)
     assert process.returncode == 4
     assert output.splitlines()[-1].startswith((b"Worker 0", b"Worker 1"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpulint.doctor import messages
-from gpulint.doctor.child import Answer
+from gpulint.doctor.answer import Answer
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Gpu, Interpreter, Library
 from gpulint.doctor.machine import BusCard, Machine
 from gpulint.probe.measures.cards import Row

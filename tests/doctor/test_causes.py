@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gpulint.doctor import causes, messages
+from gpulint.doctor.answer import Answer
 from gpulint.doctor.causes import diagnose
-from gpulint.doctor.child import Answer
 from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Library
 from gpulint.doctor.machine import BusCard
@@ -466,8 +466,9 @@ class TestLibraries:
         assert one.id == "wheel-version" and one.severity is severity
         assert f"{name} {version}" in one.seen and "torch 2.6.0" in one.why and f"'{name}<" in one.fix
 
-    def test_wheels_of_the_versions_asked_for(self) -> None:
-        wheels = (Distribution("nvidia-cudnn-cu12", "9.10.2.21", SITE),)
+    @pytest.mark.parametrize("version", ["9.10.2.21", "no version"])
+    def test_wheels_of_the_versions_asked_for_or_of_none(self, version: str) -> None:
+        wheels = (Distribution("nvidia-cudnn-cu12", version, SITE),)
         assert ids(on(interpreter={"distributions": (*INTERPRETER.distributions, *wheels)})) == []
 
     def test_an_older_cudnn_is_loaded(self) -> None:
@@ -497,6 +498,9 @@ class TestCapability:
     def test_kernels_that_the_driver_must_compile(self) -> None:
         one = only(self.with_cards((12, 0), cuda_driver="12.8"))
         assert one.id == "capability-compiled" and one.severity is Severity.WARNING and "12.0" in one.seen
+
+    def test_a_driver_of_the_same_minor_version_compiles_them(self) -> None:
+        assert only(self.with_cards((12, 0), cuda_driver="12.5")).id == "capability-compiled"
 
     def test_a_driver_that_cannot_read_them(self) -> None:
         one = only(self.with_cards((12, 0), cuda_driver="12.4"))

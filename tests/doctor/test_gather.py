@@ -61,7 +61,7 @@ class TestTensorFlowInAProcessOfItsOwn:
         site = tensorflow(tmp_path / "site", LISTING % started)
         gathered(tmp_path, environment(site), timeout=ENOUGH)
         child = Path(f"/proc/{mark.read_text()}/exe")
-        for _ in range(100):
+        for _ in range(1000):
             if not child.exists():
                 return  # signals are slow on a busy machine
             time.sleep(0.1)
@@ -268,7 +268,7 @@ def test_an_answer_that_was_torn_is_left_out(tmp_path: Path) -> None:
         sys.executable,
         "runtime",
         {"compute": False},
-        deadline=time.monotonic() + 30,
+        deadline=time.monotonic() + 300,
         environment=environment(site, **variables),
     )
     assert answer.ended == "crashed" and "gpus" not in answer.values

@@ -73,6 +73,6 @@ class Graph:
         self.arguments.append(Argument(f"x{index}", tensor, len(self.parameters) - 1))
         return index
 
-    def step(self, *results: int, batch: int = 1) -> StepGraph:
+    def step(self, *results: int, batch: int | None = 1) -> StepGraph:
         body = Function("step", tuple(self.operations), tuple(self.parameters), tuple(Edge(one, 0) for one in results))
         return StepGraph("step", "", 0, body, self.functions, tuple(self.variables), tuple(self.arguments), batch=batch)

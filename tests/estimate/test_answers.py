@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.estimate.answers import Line, changes, halved, largest_batch
+from gpulint.estimate.answers import Batches, Line, changes, halved
 from gpulint.estimate.graph import StepGraph, Tensor
-from gpulint.estimate.memory.figures import Groups, figures
-from gpulint.estimate.memory.liveness import play
+from gpulint.estimate.memory.figures import Groups, figures, steady
+from gpulint.estimate.memory.liveness import Run, play
 from tests.estimate.made import UNIT, Graph
 
 MiB = 1 << 20
@@ -51,7 +51,7 @@ def test_other_graphs_are_not_on_a_line() -> None:
 
 @pytest.mark.parametrize("limit", [250 * MiB, 500 * MiB, 5000 * MiB])
 def test_the_largest_batch_reaches_the_limit(limit: int) -> None:
-    largest = largest_batch(step(16), step(32), limit)
+    largest = Batches(step(16), step(32)).largest(limit)
     assert largest is not None
     assert play(step(largest)).peak == pytest.approx(limit, rel=0.25)
 
@@ -68,17 +68,32 @@ def test_a_peak_that_small_batches_do_not_change_is_followed_to_where_it_grows()
         return graph.step(batch=batch)
 
     assert play(updating(2)).peak - play(updating(1)).peak < 4 * MiB
-    largest = largest_batch(updating(1), updating(2), 1000 * MiB)
+    largest = Batches(updating(1), updating(2)).largest(1000 * MiB)
     assert largest is not None and largest > 300
     assert play(updating(largest)).peak == pytest.approx(1000 * MiB, rel=0.25)
 
 
 def test_nothing_fits_into_less_than_the_variables() -> None:
-    assert largest_batch(step(16), step(32), MiB) == 0
+    assert Batches(step(16), step(32)).largest(MiB) == 0
+
+
+def test_each_batch_is_played_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[int | None] = []
+
+    def counted(made: StepGraph) -> Run:
+        played.append(made.batch)
+        return steady(made)
+
+    monkeypatch.setattr("gpulint.estimate.answers.steady", counted)
+    batches = Batches(step(16), step(32))
+    for limit in (400 * MiB, 500 * MiB, 4000 * MiB):
+        batches.largest(limit)
+    assert batches.slope() == (batches.run(32).peak - batches.run(16).peak) / 16
+    assert len(played) == len(set(played)) and {16, 32} <= set(played)
 
 
 def test_the_largest_batch_is_unknown_with_a_single_size() -> None:
-    assert largest_batch(step(16), None, 500 * MiB) is None
+    assert Batches(step(16), None).largest(500 * MiB) is None
 
 
 def test_groups_of_what_is_held_at_the_peak() -> None:
@@ -114,7 +129,7 @@ def test_16_bits_halve_layers_but_not_those_that_normalize() -> None:
 
 def test_changes_give_back_what_they_say_the_most_first() -> None:
     small, large = step(16), step(32)
-    found = changes(small, large, figures(small))
+    found = changes(small, Batches(small, large), figures(small))
     assert [one.bytes for one in found] == sorted((one.bytes for one in found), reverse=True)
     given = {one.remedy: one.bytes for one in found}
     peak, half = figures(small).steady.peak, figures(step(8)).steady.peak
@@ -130,7 +145,7 @@ def test_recomputing_keeps_one_activation_of_each_part_of_the_model() -> None:
         layers.append(graph.add("Conv2D", layers[-1], layers[-1], outputs=(example(1),), layer=f"layer{number}"))
     graph.add("Loss", *layers, layer="loss", is_gradient=True)
     made = graph.step()
-    (found,) = (one for one in changes(made, None, figures(made)) if one.remedy == "recompute")
+    (found,) = (one for one in changes(made, Batches(made, None), figures(made)) if one.remedy == "recompute")
     assert found.bytes == (16 - 4 - 3) * MiB  # four parts of four, each with its last one
     assert found.assumption.startswith("4 parts of the model")
 
@@ -140,4 +155,4 @@ def test_nothing_is_recomputed_where_one_activation_is_all() -> None:
     x = graph.add("Conv2D", graph.argument(), graph.argument(), outputs=(example(1),), layer="layer")
     graph.add("Loss", x, layer="loss", is_gradient=True)
     made = graph.step()
-    assert [one for one in changes(made, None, figures(made)) if one.remedy == "recompute"] == []
+    assert [one for one in changes(made, Batches(made, None), figures(made)) if one.remedy == "recompute"] == []

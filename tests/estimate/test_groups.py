@@ -25,6 +25,17 @@ def test_a_variable_holds_the_value_that_it_was_assigned() -> None:
     assert by_group(graph)["slots"] >= 1024
 
 
+def test_sizes_and_constants_of_the_backward_pass_make_no_updates_of_what_reads_them() -> None:
+    graph = Graph()
+    weights = graph.variable()
+    axis = graph.add("Const", is_gradient=True)
+    size = graph.add("Shape", graph.argument(), is_gradient=True)
+    forward = graph.add("Mean", graph.add("StridedSlice", graph.add("ReadVariableOp", weights), size), axis)
+    backward = graph.add("ReluGrad", forward, is_gradient=True)
+    graph.add("AssignSubVariableOp", weights, graph.add("Scale", backward, forward), outputs=())
+    assert by_group(graph)["activations"] == 1024
+
+
 def test_a_layer_that_shares_a_value_with_the_backward_pass_has_activations() -> None:
     graph = Graph()
     weights = graph.variable()

@@ -183,7 +183,7 @@ def test_a_limit_raises() -> None:
         play(step, allocator=Bfc(limit=KiB, grows=False))
 
 
-def test_a_list_holds_what_each_iteration_of_a_loop_adds() -> None:
+def test_a_list_holds_what_each_iteration_of_a_loop_computes() -> None:
     condition, body, graph = Graph(), Graph(), Graph()
     condition.enter(Tensor("int32", ()), Tensor("variant", ()), UNIT)
     limit = condition.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 10})
@@ -191,10 +191,12 @@ def test_a_list_holds_what_each_iteration_of_a_loop_adds() -> None:
     body.enter(Tensor("int32", ()), Tensor("variant", ()), UNIT)
     one = body.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 1})
     counted = body.add("AddV2", body.parameters[0], one, outputs=(Tensor("int32", ()),))
-    listed = body.add("TensorListPushBack", body.parameters[1], body.parameters[2], outputs=(Tensor("variant", ()),))
+    computed = body.add("Transpose", body.parameters[2])
+    listed = body.add("TensorListPushBack", body.parameters[1], computed, outputs=(Tensor("variant", ()),))
+    kept = body.add("TensorListPushBack", listed, body.parameters[2], outputs=(Tensor("variant", ()),))
     graph.functions = {
         "cond": condition.step(less).body,
-        "body": body.step(counted, listed, body.parameters[2]).body,
+        "body": body.step(counted, kept, body.parameters[2]).body,
     }
     first = graph.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 0})
     empty = graph.add("EmptyTensorList", outputs=(Tensor("variant", ()),))
@@ -204,6 +206,27 @@ def test_a_list_holds_what_each_iteration_of_a_loop_adds() -> None:
     last = graph.add("Transpose", Edge(loop, 1))
     run = play(graph.step(last), allocator=_exact())
     assert run.curve[-1][1] // KiB == 10 + 1
+
+
+def test_the_value_of_a_variable_is_in_a_list_without_a_copy() -> None:
+    condition, body, graph = Graph(), Graph(), Graph()
+    handle = Tensor("resource", ())
+    condition.enter(Tensor("int32", ()), Tensor("variant", ()), handle)
+    limit = condition.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 10})
+    less = condition.add("Less", condition.parameters[0], limit, outputs=(Tensor("bool", ()),))
+    body.enter(Tensor("int32", ()), Tensor("variant", ()), handle)
+    one = body.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 1})
+    counted = body.add("AddV2", body.parameters[0], one, outputs=(Tensor("int32", ()),))
+    read = body.add("ReadVariableOp", body.parameters[2])
+    listed = body.add("TensorListPushBack", body.parameters[1], read, outputs=(Tensor("variant", ()),))
+    graph.functions = {"cond": condition.step(less).body, "body": body.step(counted, listed, body.parameters[2]).body}
+    weights = graph.variable()
+    first = graph.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 0})
+    empty = graph.add("EmptyTensorList", outputs=(Tensor("variant", ()),))
+    outputs = (Tensor("int32", ()), Tensor("variant", ()), handle)
+    loop = graph.add("While", first, empty, weights, outputs=outputs, calls={"cond": "cond", "body": "body"})
+    run = play(graph.step(graph.add("Transpose", Edge(loop, 1))), allocator=_exact())
+    assert run.curve[-1][1] // KiB == 1 + 1
 
 
 def test_the_first_step_also_tries_algorithms_of_convolutions() -> None:

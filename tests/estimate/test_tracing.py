@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import pickle
+import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
 from gpulint.estimate.memory.liveness import play
-from gpulint.estimate.tracing import NotTraced, Traced, trace
+from gpulint.estimate.tracing import NotTraced, Traced
 from gpulint.probe.launch.command import Target
+from tests import warm
 
 pytestmark = pytest.mark.tensorflow
 
@@ -29,11 +32,26 @@ model.fit(np.zeros((64, 8), "float32"), np.zeros(64, "int32"), batch_size=16, ve
 open(os.environ["TRAINED"], "w").close()
 """
 
+TRACE = """
+import pickle, sys
+from gpulint.estimate.tracing import trace
+
+answer, target, options = pickle.loads(bytes.fromhex(sys.argv[1]))
+with open(answer, "wb") as file:
+    pickle.dump(trace(target, **options), file)
+"""
+
 
 def run(directory: Path, program: str, **options: object) -> Traced | NotTraced:
     path = directory / "train.py"
     path.write_text(textwrap.dedent(program), encoding="utf-8")
-    return trace(Target(str(path)), **options)  # type: ignore[arg-type]
+    answer = directory / "answer"
+    given = pickle.dumps((str(answer), Target(str(path)), options)).hex()
+    done = warm.python().run([sys.executable, "-c", TRACE, given], cwd=directory)
+    assert done.returncode == 0, done.stderr
+    found: Traced | NotTraced = pickle.loads(answer.read_bytes())
+    answer.unlink()
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -179,23 +197,51 @@ def test_a_program_that_never_trains(tmp_path: Path) -> None:
     assert result == NotTraced("no step", status=0)
 
 
+def test_a_step_on_all_of_the_data_has_no_batch(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        """
+        import tensorflow as tf
+        nodes, edges = tf.random.normal((50, 8)), tf.random.uniform((200,), 0, 50, tf.int32)
+        weight = tf.Variable(tf.random.normal((8, 4)))
+
+        @tf.function
+        def step():
+            with tf.GradientTape() as tape:
+                summed = tf.math.unsorted_segment_sum(tf.gather(nodes @ weight, edges), edges, 50)
+                loss = tf.reduce_mean(summed**2)
+            weight.assign_sub(tape.gradient(loss, weight))
+
+        step()
+        """,
+    )
+    assert isinstance(result, Traced)
+    assert (result.step.batch, result.doubled, result.step.has_unknown) == (None, None, False)
+    assert {one.tensor.shape for one in result.step.variables} >= {(8, 4), (50, 8)}
+    assert play(result.step).peak > 50 * 8 * 4 + 8 * 4 * 4
+
+
 def test_a_dimension_that_stays_open_is_unknown_until_it_is_given(tmp_path: Path) -> None:
     program = f"""{MODEL}
-model = keras.Sequential([keras.Input((None, 8)), keras.layers.Dense(2), keras.layers.GlobalAveragePooling1D()])
+words = keras.Input((None, 8), name="words")
+model = keras.Sequential([words, keras.layers.Dense(2), keras.layers.GlobalAveragePooling1D()])
 model.compile("sgd", loss_of)
 data = tf.data.Dataset.from_generator(
-    lambda: ((np.zeros((4, 8)), 0) for _ in range(64)),
-    output_signature=(tf.TensorSpec((None, 8)), tf.TensorSpec((), tf.int32)),
+    lambda: ((dict(words=np.zeros((4, 8))), 0) for _ in range(64)),
+    output_signature=(dict(words=tf.TensorSpec((None, 8))), tf.TensorSpec((), tf.int32)),
 ).padded_batch(16)
 model.fit(data, verbose=0)
 """
     result = run(tmp_path, program)
     assert isinstance(result, Traced)
     assert result.step.batch == 16
-    assert result.step.unknown == ("0[1]",)
-    result = run(tmp_path, program, shapes={"0": (None, 20, 8)})
+    assert result.step.unknown == ("words[1]",)
+    result = run(tmp_path, program, shapes={"words": (None, 20, 8)})
     assert isinstance(result, Traced)
     assert result.step.unknown == ()
+    result = run(tmp_path, program, shapes={"0": (None, 20, 8)})
+    assert isinstance(result, NotTraced)
+    assert result.message.endswith("--shape names 0, but its tensors are words, 1")
 
 
 def test_nothing_of_an_estimate_is_left_behind(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.checking import findings_in
 def removed_words() -> set[str]:
     words = {part for name in removed.names() for part in name.split(".")}
     words |= {method for gone in removed.methods().values() for method in gone}
+    words |= {method for gone in removed.UNLISTED.values() for method in gone}
     words |= {argument for function in removed.functions() for argument in removed.parameters_since(function)}
     return words | set(removed.telling_words())
 
@@ -60,6 +61,26 @@ def test_the_help_names_the_successor(use: str, text: str, tmp_path: Path) -> No
 
 
 @pytest.mark.tensorflow
+def test_what_the_wheels_do_not_show_was_removed() -> None:
+    import keras
+    import tensorflow as tf
+
+    layer = keras.layers.Dense(2)
+    keras.Sequential([keras.Input((4,)), layer])
+    objects = {
+        "tensorflow.keras.KerasTensor": layer.output,
+        "tensorflow.keras.Optimizer": keras.optimizers.Adam(),
+        "tensorflow.keras.Variable": layer.kernel,
+    }
+    for library, gone in removed.UNLISTED.items():
+        assert [name for name in gone if hasattr(objects[library], name)] == []
+    assert [name for name in removed.methods()["tensorflow.keras.Layer"] if hasattr(layer, name)] == []
+    with pytest.raises(ValueError, match="KerasTensor cannot be used"):
+        tf.nn.relu(layer.output)
+    assert (layer.output + 1.0).shape == layer.output.shape
+
+
+@pytest.mark.tensorflow
 def test_the_successors_exist() -> None:
     import keras
     import tensorflow as tf
@@ -72,6 +93,8 @@ def test_the_successors_exist() -> None:
     layer = keras.layers.Dense(2)
     keras.Sequential([keras.Input(batch_shape=(1, 4)), layer])
     assert (tuple(layer.input.shape), tuple(layer.output.shape)) == ((1, 4), (1, 2))
+    assert "CPU" in layer.kernel.value.device
+    assert layer.kernel.numpy().shape == layer.kernel.shape
 
     class Batches(keras.utils.PyDataset):
         pass

@@ -8,10 +8,12 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import gpulint.plugin
 from gpulint.analysis import Project, analyse
 from gpulint.analysis.project.slicing import Subject
+from gpulint.cli.main import main
 from gpulint.knowledge.words import OF_EVENTS
 from gpulint.linting import moved
 from gpulint.linting.deep_stack import on_deep_stack
@@ -50,6 +52,12 @@ def test_a_broken_pack_is_one_line_and_the_rest_goes_on(project: Path, jobs: str
     (line,) = [one for one in done.stderr.splitlines() if "broken" in one]
     assert "ModuleNotFoundError" in line and line.endswith("the rules of this pack are not used")
     assert "Traceback" in check("--trust", "-v").stderr
+
+
+def test_the_page_of_a_plugin_names_no_release_of_gpulint(project: Path) -> None:
+    lint(project, good=RULE)
+    own, shipped = (CliRunner().invoke(main, ["rule", *words]).stdout for words in (["--trust", "ACM001"], ["GPU101"]))
+    assert "Severity: warning.\n" in own and "Severity: warning. Since 0.1.\n" in shipped
 
 
 def test_a_rule_for_a_later_interface_is_not_loaded(project: Path) -> None:

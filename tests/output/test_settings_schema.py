@@ -26,7 +26,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = schema(pack.load(installed=False), levels.IDS)
+SCHEMA = schema(pack.load(installed=False), levels.IDS, levels.IGNORABLE)
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 
 

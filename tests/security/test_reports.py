@@ -123,6 +123,23 @@ def test_a_report_is_not_written_through_what_the_project_planted(project: Path,
     assert (project.parent / "home" / "id_rsa").read_text() == f"{SECRET}\n"
 
 
+@pytest.mark.parametrize("planted", ["directory", "file"])
+def test_a_log_directory_is_not_written_through_what_the_project_planted(project: Path, planted: str) -> None:
+    pytest.importorskip("tensorboard")
+    capture(project, "train.py")
+    home = project.parent / "home"
+    assert replay("--tensorboard", "own").exit_code == 0
+    (events,) = (project / "own").iterdir()
+    if planted == "directory":
+        (project / "logs").symlink_to("../home")
+    else:
+        (project / "logs").mkdir()
+        (project / "logs" / events.name).symlink_to("../../home/id_rsa")
+    done = replay("--tensorboard", "logs")
+    assert done.exit_code == 2 and "left as it is" in done.stderr, done.output
+    assert [(one.name, one.read_text()) for one in home.iterdir()] == [("id_rsa", f"{SECRET}\n")]
+
+
 def test_a_log_of_many_devices_takes_time_in_proportion(project: Path) -> None:
     device = "/job:localhost/replica:0/task:0/device:GPU:{0}"
     (project / "log").write_text("".join(f"n{one}: (Op{one}): {device.format(one)}\n" for one in range(3000)))

@@ -439,6 +439,55 @@ def test_a_limit_with_thousands_of_digits_is_a_wrong_value(repository: Repositor
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
 
 
+# ----------------------------------------------------------------------------------- fixes
+
+
+UNFIXED = """import os
+import tensorflow as tf
+
+os.environ["CUDA_VISIBLE_DEVICES"] = 0
+with tf.device("/gpu:0"):
+    x = tf.zeros(4)
+"""
+SAFE = UNFIXED.replace("= 0", '= "0"')
+UNSAFE = SAFE.replace('with tf.device("/gpu:0"):\n    ', "")
+
+
+@pytest.mark.parametrize("key", ["fix", "fix-only"])
+def test_a_check_of_a_repository_that_asks_for_fixes_writes_only_if_it_is_trusted(
+    repository: Repository, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.configuration.write_text(f"{key} = true\nunsafe-fixes = true\n")
+    program = Path("train.py")
+    for arguments, text in (
+        ([], UNFIXED),
+        (["--config", "gpulint.toml"], UNFIXED),
+        (["--fix"], SAFE),
+        (["--fix", "--unsafe-fixes"], UNSAFE),
+        (["--trust"], UNSAFE),
+        (["--config", "fix=true"], SAFE),
+    ):
+        program.write_text(UNFIXED)
+        result = run("check", *arguments)
+        assert program.read_text() == text, arguments
+        assert (f"{key} = true not applied: {repository.folder} is not a trusted folder" in result.stderr) == (
+            arguments != ["--trust"]
+        )
+    program.write_text(UNFIXED)
+    monkeypatch.setenv("GPULINT_TRUST", str(repository.folder))
+    run("check")
+    assert program.read_text() == UNSAFE
+
+
+def test_an_editors_settings_leave_those_of_a_trusted_file_alone(repository: Repository) -> None:
+    inner = repository.folder / "inner"
+    inner.mkdir()
+    (inner / "gpulint.toml").write_text("fix = true\n")
+    finder = SettingsFinder(trust=Trust(accepted=(str(inner),)))
+    opened = finder.within(str(repository.folder), None, {"max-file-size": 1})
+    assert opened.of_directory(str(inner)).fix and not opened.of_directory(str(repository.folder)).fix
+
+
 # ------------------------------------------------------------------------------ as a value
 
 

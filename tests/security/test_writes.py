@@ -53,7 +53,9 @@ def check(*arguments: str) -> Result:
 
 @pytest.mark.parametrize("link", ["file", "folder", "chain"])
 @pytest.mark.parametrize(("option", "written"), [("--fix", TEXT), ("--add-ignore=later", IGNORED), ("", TEXT)])
-def test_a_link_out_of_the_project_is_not_written_through(project: Path, link: str, option: str, written: str) -> None:
+def test_a_link_out_of_the_project_is_not_written_through(
+    project: Path, link: str, option: str, written: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = project.parent / "home"
     if link == "file":
         (project / "linked.py").symlink_to("../home/train.py")
@@ -64,6 +66,7 @@ def test_a_link_out_of_the_project_is_not_written_through(project: Path, link: s
         (project / "again.py").symlink_to(home / "train.py")
     if not option:
         (project / "gpulint.toml").write_text("fix = true\n")
+        monkeypatch.setenv("GPULINT_TRUST", str(project))
     before = contents(home)
     done = check(*filter(None, [option]))
     assert contents(home) == before

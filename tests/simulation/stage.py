@@ -7,6 +7,7 @@ here: the fork's runtime is not up.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -72,6 +73,7 @@ def main() -> None:
     """Answer jobs until standard input ends."""
     import tensorflow  # noqa: F401
 
+    gc.freeze()  # a collection in a fork would copy the memory of all that has been imported
     print("ready", flush=True)
     for line in sys.stdin:
         child = os.fork()

@@ -14,20 +14,19 @@ from click.testing import CliRunner
 
 from gpulint.cli.probe import command
 from gpulint.probe.launch.command import Simulated
+from tests import warm
 
 
-def probe(directory: Path, *arguments: str, paths: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    """Run the command in a directory, with `paths` first on the module path."""
-    path = os.pathsep.join([*paths, *filter(None, sys.path)])
-    return subprocess.run(
-        [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments],
-        cwd=directory,
-        env={**os.environ, "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "2"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def probe(
+    directory: Path, *arguments: str, paths: tuple[str, ...] = (), is_warm: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a directory, with `paths` first on the module path. `is_warm`: TensorFlow has been imported
+    beforehand."""
+    command = [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments]
+    if paths or not is_warm:
+        path = os.pathsep.join([*paths, *filter(None, sys.path)])
+        return warm.fresh(command, cwd=directory, env={"PYTHONPATH": path})
+    return warm.python().run(command, cwd=directory)
 
 
 @pytest.mark.parametrize("size", ["16gigs", "16", "GiB", "-1GiB", "1e3MB", "10B", ""])
@@ -243,7 +242,7 @@ print(gradient(tf.zeros((0, 16, 16, 8))).shape)
 @pytest.mark.tensorflow
 def test_max_pooling_of_an_empty_batch_does_not_end_the_process(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(POOL)
-    done = probe(tmp_path, "--simulate-gpus", "2", "train.py")
+    done = probe(tmp_path, "--simulate-gpus", "2", "train.py", is_warm=False)
     assert done.returncode == 0
     assert done.stdout.startswith("(0, 16, 16, 8)\n")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -9,9 +10,9 @@ import stat
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -45,24 +46,47 @@ def in_child(work: Callable[[], object]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def killed_at(number: int, path: str) -> Callable[[], None]:
-    """Write, and die at the start or the end of the `number`-th call of the C library or the system."""
+KILLED = """
+import json, os, signal, sys
+from gpulint.sources.writing import replace_file
 
-    def work() -> None:
-        left = number
+file, path, old, new = sys.argv[1], sys.argv[2], *map(bytes.fromhex, sys.argv[3:])
 
-        def count(frame: Any, event: str, argument: Any) -> None:
-            nonlocal left
-            if event in ("c_call", "c_return"):
-                left -= 1
-                if not left:
-                    os.kill(os.getpid(), signal.SIGKILL)
 
-        sys.setprofile(count)
-        replace_file(path, OLD, NEW)
-        sys.setprofile(None)
+def work(left):
+    # Write, and die at the start or the end of the `left`-th call of the C library or the system.
+    def count(frame, event, argument):
+        nonlocal left
+        if event in ("c_call", "c_return"):
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
 
-    return work
+    sys.setprofile(count)
+    replace_file(path, old, new)
+    sys.setprofile(None)
+    os._exit(0)
+
+
+for number in range(1, 2000):
+    with open(file, "wb") as opened:
+        opened.write(old)
+    os.chmod(file, 0o640)
+    child = os.fork()
+    if not child:
+        work(number)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with open(file, "rb") as opened:
+        content = opened.read()
+    folder = os.path.dirname(file)
+    left = [name for name in os.listdir(folder) if name not in (os.path.basename(file), "links")]
+    for name in left:
+        os.unlink(os.path.join(folder, name))
+    is_link = os.path.islink(path)
+    print(json.dumps([status, content.hex(), os.stat(file).st_mode, is_link, left]))
+    if status != -signal.SIGKILL:
+        break
+"""
 
 
 @pytest.mark.parametrize("by_link", [False, True], ids=["the file", "a link to it"])
@@ -72,24 +96,20 @@ def test_killed_between_any_two_calls_the_file_is_the_old_one_or_the_new_one(fil
         (file.parent / "links").mkdir()
         path = file.parent / "links" / "program.py"
         path.symlink_to("../program.py")
-    seen: dict[bytes, int] = {}
-    for number in range(1, 2000):
-        file.write_bytes(OLD)
-        file.chmod(0o640)
-        status = in_child(killed_at(number, str(path)))
-        content = file.read_bytes()
+    # Forks of a small process: a fork of the test run copies all that its tests have left in memory.
+    command = [sys.executable, "-c", KILLED, str(file), str(path), OLD.hex(), NEW.hex()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    *killed, last = map(json.loads, done.stdout.splitlines())
+    seen = Counter[bytes]()
+    for number, (_, text, mode, is_link, left) in enumerate([*killed, last], 1):
+        content = bytes.fromhex(text)
         assert content in (OLD, NEW), number
-        assert stat.S_IMODE(file.stat().st_mode) == 0o640
-        assert path.is_symlink() is by_link
-        left = [name for name in os.listdir(file.parent) if name not in (file.name, "links")]
+        assert stat.S_IMODE(mode) == 0o640
+        assert is_link is by_link
         assert all(name.startswith(".gpulint-") for name in left) and len(left) <= 1
-        for name in left:
-            (file.parent / name).unlink()
-        seen[content] = seen.get(content, 0) + 1
-        if status == 0:
-            break
-        assert status == -signal.SIGKILL
-    assert status == 0 and content == NEW and seen[OLD] > 20 and seen[NEW] > 3
+        seen[content] += 1
+    assert all(status == -signal.SIGKILL for status, *_ in killed)
+    assert (last[0], content) == (0, NEW) and seen[OLD] > 20 and seen[NEW] > 3
 
 
 def test_a_file_that_may_not_grow_is_left_as_it_was(file: Path) -> None:

@@ -122,6 +122,7 @@ def call_function(
     if function.memoized:
         machine.context = machine.context._replace(loops=())
     bind(frame.locals, function, arguments, symbol_of(unknown), machine)
+    frame.arguments = arguments
     machine.active.append(identity)
     steps, depth, mark = machine.budget.taken, len(machine.active), machine.state.mark()
     try:

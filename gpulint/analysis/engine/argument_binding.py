@@ -10,6 +10,7 @@ from gpulint.analysis.domain.values.functions import Function, Traced, UserClass
 from gpulint.analysis.engine import type_annotations
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
+from gpulint.syntax import ir
 
 
 def of_those_that_fit(function: Union, arguments: Arguments) -> Value:
@@ -43,6 +44,15 @@ def _fits(function: Value, arguments: Arguments) -> bool:
         and ("*" in kinds or given <= len(positional))
         and (arguments.open or function.injected or not needed)
     )
+
+
+def spells_out(arguments: Arguments, definition: ir.FunctionDef | ir.Lambda, name: str) -> bool:
+    """Whether a call spells out a constant for a parameter: `show(verbose=True)`."""
+    positional = [one.name for one in definition.parameters if one.kind == "positional"]
+    position = positional.index(name) if name in positional else None
+    value = arguments.get(name, position)
+    place = arguments.sites.get(name) or (arguments.sites.get(position) if position is not None else None)
+    return type(value) is Constant and value.origin is not None and value.origin == place
 
 
 def bind(names: dict[str, Value], function: Function, arguments: Arguments, symbol: Any, machine: Machine) -> None:

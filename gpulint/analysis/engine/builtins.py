@@ -166,6 +166,8 @@ def _enumerate(machine: Machine, values: list[Value], arguments: Arguments, site
 
 
 def _zip(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    if arguments.open:
+        return _transposed(machine, arguments, site) if not values else _unknown("zip", arguments)
     if not values:
         return Items("list", ())
     columns = [elements(machine, value, site) for value in values]
@@ -178,6 +180,21 @@ def _zip(machine: Machine, values: list[Value], arguments: Arguments, site: Site
         for value, (_, element) in zip(values, columns, strict=True)
     )
     return Items("list", None, Items("tuple", row), ("zip", site), tuple(values))
+
+
+def _transposed(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """Columns of a list of unknown length, from `zip(*rows)`."""
+    rows = arguments.spread
+    if isinstance(rows, Items) and rows.items is not None:
+        return _zip(machine, list(rows.items), Arguments(rows.items), site)
+    if not isinstance(rows, Items) or not isinstance(rows.element, Items):
+        return _unknown("zip", arguments)
+    items, element = elements(machine, rows.element, site)
+    if items is None:
+        column = Items("tuple", None, element, ("zip", site, symbol_of(rows)))
+        return Items("list", None, column, ("zip", site), (rows.element,))
+    columns = (Items("tuple", None, one, ("zip", site, at)) for at, one in enumerate(items))
+    return Items("list", tuple(columns))
 
 
 def _map(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:

@@ -116,6 +116,7 @@ def dict_method(machine: Machine, receiver: Mapping, name: str, arguments: Argum
     key = arguments.get("", 0)
     complete = receiver.state["complete"]
     if name in ("get", "pop", "setdefault") and key is not None:
+        machine.library.value_used(key, site)
         given = arguments.get("", 1)
         default = given or (NONE if name != "pop" else None)
         found = entry(machine, receiver, key, default if name != "setdefault" or is_known(key) else None)

@@ -161,6 +161,7 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
     sites: dict[Any, Any] = {}
     handed_on: dict[str, Any] = {}
     is_open = False
+    spread: Value | None = None
     for node in nodes:
         value = machine.choose(machine.evaluate(node.value))
         if node.star == "*":
@@ -168,7 +169,8 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
             able = [one for one in several if not isinstance(one, Constant) or isinstance(one.value, str)]
             items = able[0].items if len(able) == 1 and isinstance(able[0], Items) else None
             if items is None or len(positional) + len(items) > sequences.MAX_ITEMS:
-                is_open = True
+                rows = [one for one in able if isinstance(one, Items) and one.items != ()]
+                is_open, spread = True, rows[0] if len(rows) == len(nodes) == 1 else None
             else:
                 positional += items
         elif node.star == "**":
@@ -184,7 +186,7 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
         else:
             sites[len(positional)] = machine.site(node.value)
             positional.append(value)
-    return Arguments(tuple(positional), keywords, is_open, sites, handed_on)
+    return Arguments(tuple(positional), keywords, is_open, sites, handed_on, spread)
 
 
 def _filled_in(machine: Machine, node: ir.Expr, value: Value) -> Value:
@@ -451,6 +453,7 @@ def eval_mapping(machine: Machine, node: ir.Mapping_) -> Value:
                 complete = False
             continue
         key = machine.choose(machine.evaluate(key_node))
+        machine.library.value_used(key, machine.site(key_node))
         if isinstance(key, Constant):
             entries[key.value] = value.renamed(key.value) if isinstance(key.value, str) else value
         else:
@@ -510,6 +513,7 @@ def _clauses(
     if depth == len(node.clauses):
         if node.key is not None:
             keys.append(machine.choose(machine.evaluate(node.key)))
+            machine.library.value_used(keys[-1], machine.site(node.key))
         collected.append(machine.choose(machine.evaluate(node.element)))
         machine.library.collected(collected[-1], machine.site(node))
         return True

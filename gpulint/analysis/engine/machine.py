@@ -46,6 +46,7 @@ class Frame:
     """One activation of a function, a class body or a module."""
 
     __slots__ = (
+        "arguments",
         "branches",
         "caller",
         "closure",
@@ -95,6 +96,8 @@ class Frame:
         """Whether it enters context managers by hand, which stay entered after it."""
         self.is_given_up = False
         """Whether it took too many steps, so that the rest of it was not run."""
+        self.arguments = Arguments()
+        """Arguments of the call."""
         self.is_relevant = True
         """Whether the function may lead to something that a rule asks about."""
         self.returns_here = False

@@ -164,6 +164,7 @@ def exec_if(machine: Machine, node: ir.If) -> int:
         machine.path |= guard or frozenset()
         is_option = (
             transient_tests.is_of_moment(node.test)
+            and not transient_tests.is_asked(machine, node.test)
             and not _is_unused(machine, node, block)
             and not (block is node.body and transient_tests.is_present(machine, node.test))
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.values.base import Constant
+from gpulint.analysis.engine.argument_binding import spells_out
 from gpulint.analysis.engine.machine import Machine
 from gpulint.syntax import ir
 
@@ -23,6 +24,22 @@ def is_of_moment(test: ir.Expr) -> bool:
             isinstance(part, ir.Binary) and part.operator == "%" for part in (test.left, right)
         )
     return isinstance(test, ir.Binary) and test.operator == "%"
+
+
+def is_asked(machine: Machine, test: ir.Expr) -> bool:
+    """Whether a test is on a parameter for which the call spells out a constant, in the loop that contains the call: it
+    is an option of a function, and none of the loop."""
+    frame = machine.frame
+    while isinstance(test, ir.Unary):
+        test = test.operand
+    if isinstance(test, ir.Compare):
+        test = test.left
+    return (
+        isinstance(test, ir.Name)
+        and isinstance(frame.definition, (ir.FunctionDef, ir.Lambda))
+        and frame.caller.loops == len(machine.context.loops)
+        and spells_out(frame.arguments, frame.definition, test.id)
+    )
 
 
 def is_present(machine: Machine, test: ir.Expr) -> bool:

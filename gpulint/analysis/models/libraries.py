@@ -28,6 +28,7 @@ from gpulint.analysis.models.tensorflow import (
     foreign_objects,
     gradients,
     host_sync,
+    loss_reduction,
     object_calls,
     objects,
     retention,
@@ -90,6 +91,7 @@ class Libraries(LibrarySemantics):
             return receiver.function
         if isinstance(receiver, (Dataset, Traced)):
             return Bound(receiver, name)
+        api_removals.unknown_attribute(machine, symbol_of(receiver), name, machine.site(node))
         known: Object | None = None
         if name == "optimizer":
             known = machine.library_state.models.get(symbol_of(receiver))
@@ -220,7 +222,7 @@ class Libraries(LibrarySemantics):
     def total(self, first: Value, values: tuple[Value, ...], site: Site) -> Value | None:
         if not isinstance(first, Tensor):
             return None
-        return Tensor(site, reduced=tensors.sum_of(values), gradient=gradients.by_op("tensorflow.add_n", values))
+        return Tensor(site, reduced=loss_reduction.sum_of(values), gradient=gradients.by_op("tensorflow.add_n", values))
 
     def decorate(self, decorator: Value, defined: Value, node: ir.Expr) -> Value:
         return decorators.decorate(self._machine, decorator, defined, node)

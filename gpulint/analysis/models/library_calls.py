@@ -47,6 +47,7 @@ from gpulint.analysis.models.tensorflow import (
     generator_sources,
     host_sync,
     keras_loaders,
+    model_parts,
     objects,
     stateful_ops,
     tensors,
@@ -207,7 +208,7 @@ def _model(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
     if has_shape or arguments.open:
         objects.variables_built(machine, model, is_known=has_shape)
     dtype_policy.remember_parts(machine, model, name, arguments)
-    wholes = {tensors.whole_of(symbol_of(one)) for one in leaves(arguments.get("inputs", 0) or NONE)}
+    wholes = {model_parts.whole_of(symbol_of(one)) for one in leaves(arguments.get("inputs", 0) or NONE)}
     model.part_of = wholes.pop() if len(wholes) == 1 else None
     return model
 

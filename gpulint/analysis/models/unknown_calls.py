@@ -21,6 +21,7 @@ from gpulint.analysis.models.tensorflow import (
     gradients,
     host_sync,
     keras_training,
+    model_parts,
     objects,
     tensors,
     tf_data,
@@ -48,6 +49,7 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         command_line_options.add_option(machine, arguments)
     if method:
         api_removals.unknown_method(machine, called, method, site)
+        api_removals.unknown_arguments(machine, called, method, arguments, site)
         api_removals.property_called(machine, called, site)
         tuners.run_trials_of_method(machine, symbol(called.parts[1]), method, arguments, site)
         threads.run_in_pool(machine, symbol(called.parts[1]), method, arguments, site)
@@ -57,10 +59,10 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
             return Tensor(site)
         if method == "numpy" and isinstance(number := tensors.as_number(Unknown(called.parts[1])), Tensor):
             return tensors.tensor_method(machine, number, method, site)
-        if method == "numpy" and tensors.is_weight(symbol(called.parts[1])):
+        if method == "numpy" and model_parts.is_weight(symbol(called.parts[1])):
             tensors.read_at(machine, Unknown(called.parts[1]), method, site)
             return host_sync.host_value(site, method)
-        if method in keras_training.WEIGHTS and tensors.is_layer(symbol(called.parts[1])):
+        if method in keras_training.WEIGHTS and model_parts.is_layer(symbol(called.parts[1])):
             layer = Layer(site, machine.where(), "tensorflow.keras.layers.Layer")
             keras_training.weights_used(machine, layer, method, arguments, site)
     if method in ("apply", "apply_gradients"):
@@ -69,7 +71,7 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         _moved(machine, method, arguments, site)
     elif method == "assign" and _is_weight(symbol(called.parts[1])):
         machine.emit(WeightAssigned(site, machine.where()))
-    model = _compiled(machine, called, method, arguments, site)
+    model = _model(machine, called, method, arguments, site)
     if model is not None:
         return library_methods.call_library_method(machine, model, method, arguments, site)
     if method == "fit" and called.package not in _OTHER_LEARNERS:
@@ -107,19 +109,32 @@ def _moved(machine: Machine, method: str, arguments: Arguments, site: Site) -> N
         objects.state_updated(machine, foreign_objects.variable(machine, site), method, site, given)
 
 
-def _compiled(machine: Machine, called: Symbol, method: str, arguments: Arguments, site: Site) -> Model | None:
-    """Model that an unknown object is taken for, because it is or was compiled with arguments that only Keras takes."""
+def _model(machine: Machine, called: Symbol, method: str, arguments: Arguments, site: Site) -> Model | None:
+    """Model that an unknown object is taken for, because it is or was used as only Keras models are: compiled with an
+    optimizer and a loss, or asked to predict for a tensor, with `verbose`, or for what Keras has prepared."""
     if method not in _OF_MODELS:
         return None
     owner = symbol(called.parts[1])
     given = arguments.keywords.keys()
-    is_keras = method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given)
+    is_keras = (method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given)) or (
+        method == "predict"
+        and called.package not in _OTHER_LEARNERS
+        and ("verbose" in given or any(map(_is_of_tensorflow, arguments.all())))
+    )
     if is_keras and any(word.startswith("torch.") for value in arguments.all() for word in symbol_of(value).words):
         return None
     if is_keras and owner not in machine.library_state.models:
         machine.library_state.models[owner] = foreign_objects.model(machine, site)
     return machine.library_state.models.get(owner)
 
+
+def _is_of_tensorflow(value: Value) -> bool:
+    """Whether a value is a tensor, or what a function of TensorFlow or Keras returned."""
+    called = symbol_of(value).parts
+    return isinstance(value, Tensor) or (called[0] == "call" and symbol(called[1]).package in _TENSORFLOW)
+
+
+_TENSORFLOW = frozenset({"keras", "tensorflow"})
 
 _OF_MODELS = frozenset({"compile", "evaluate", "fit", "predict", "predict_on_batch", "save", "train_on_batch"})
 

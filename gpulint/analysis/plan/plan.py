@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
-from gpulint.knowledge.releases import release
 from gpulint.places import Site
+from gpulint.sources.releases import release
 
 if TYPE_CHECKING:
     from gpulint.analysis.domain.values.functions import UserClass

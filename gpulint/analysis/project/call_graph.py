@@ -296,11 +296,12 @@ class Reach:
         """Those of `leading` that reach the words through the file itself.
 
         Includes the classes of the file that contain a word in their own bodies, or name what leads to one: the methods
-        that they inherit depend on it.
+        that they inherit depend on it. The file as a whole, which a decorator of another file can name, is no part.
         """
-        own = [node for node in leading if node[0] == self._path]
-        makers = {node for node in own if self._seen[node].bases is not None and self._makes(node, leading, words)}
-        return self._before(node for node in own if self._seen[node].bases is None) | makers
+        own = {node for node in leading if node[0] == self._path and node in self._seen}
+        classes = {node for node in own if self._seen[node].bases is not None}
+        makers = {node for node in classes if self._makes(node, leading, words)}
+        return self._before(own - classes) | makers
 
     def _makes(self, node: Node, leading: frozenset[Node], words: frozenset[str]) -> bool:
         path, name = node

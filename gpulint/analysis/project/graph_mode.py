@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpulint.knowledge.releases import release
+from gpulint.sources.releases import release
 from gpulint.syntax import ir
 
 if TYPE_CHECKING:

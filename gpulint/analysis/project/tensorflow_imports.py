@@ -1,4 +1,4 @@
-"""Whether a program can have an object of TensorFlow at all, judging by its imports."""
+"""Whether a file imports TensorFlow, and whether its program can have an object of TensorFlow at all."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gpulint.analysis.project.call_graph import paths_of
 from gpulint.analysis.project.modules import Project
 from gpulint.knowledge.packages import WITHOUT_TENSORFLOW
+from gpulint.syntax.outline import Outline
 
 _IMPORTS_FOR_TESTS = frozenset({"importorskip(", ".importorskip("})
 """Calls that import the module that they name."""
@@ -19,6 +20,18 @@ class _Imports(NamedTuple):
 
     paths: frozenset[str]
     may_have: bool
+
+
+def imports_tensorflow(outline: Outline) -> bool:
+    """Whether a file imports TensorFlow, Keras or a package built on them, anywhere and by whichever name."""
+    return any(
+        (not one.level and _is_library(one.module.partition(".")[0])) or any(map(_is_library, one.names))
+        for one in (*outline.imports, *outline.inner_imports)
+    )
+
+
+def _is_library(name: str) -> bool:
+    return "keras" in name or name.startswith(("tensorflow", "tf_")) or name == "horovod"
 
 
 def may_have_tensorflow(project: Project, path: str) -> bool:

@@ -293,6 +293,12 @@ def way_to_start(plan: Plan, since: Site) -> tuple[Site, ...]:
     return next((way(event) for event in started), (since,))
 
 
+def has_other_backend(plan: Plan) -> bool:
+    """Whether a program configures Keras with a backend other than TensorFlow."""
+    chosen = [event for event in plan.events if isinstance(event, EnvironmentSet) and event.key == "KERAS_BACKEND"]
+    return any(isinstance(one.value, Constant) and one.value.value != "tensorflow" for one in chosen)
+
+
 def is_test(path: str) -> bool:
     """Whether a file is a test: by its name, or by a part of its name in a test directory."""
     directory, _, name = path.replace("\\", "/").rpartition("/")

@@ -14,6 +14,7 @@ from gpulint.analysis.domain.traversal import iterated_sources, leaves, length_s
 from gpulint.analysis.domain.values.base import Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
+from gpulint.analysis.domain.values.objects import Metric
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.plan.events import (
     Event,
@@ -24,6 +25,7 @@ from gpulint.analysis.plan.events import (
     ModelFitted,
     StateUpdated,
     TensorRead,
+    TracedCalled,
     UnknownFitted,
     WeightAssigned,
     WeightsUsed,
@@ -109,6 +111,23 @@ def step_loops(plan: Plan) -> frozenset[Site]:
             chunked.update(loop.site for loop in loops if not loop.is_traced)
     found.update(loop for loop, sites in taken.items() if not sites <= inside[loop])
     return frozenset(found - chunked - fitting_loops(plan))
+
+
+def evaluation_loops(plan: Plan) -> frozenset[Site]:
+    """Eager loops that do not train, and in each iteration of which the GPU has work: a model or a `tf.function` is
+    called, or a metric is updated."""
+    found = set[Site]()
+    for event in plan.events:
+        if (
+            isinstance(event, TracedCalled)
+            or (isinstance(event, ModelCalled) and event.how == "call")
+            or (isinstance(event, StateUpdated) and isinstance(event.target, Metric))
+        ):
+            loops = event.where.context.loops
+            inner = next((loop for loop in reversed(loops) if not loop.unrolled and not loop.is_traced), None)
+            if inner is not None and not is_over_epochs(inner):
+                found.add(inner.site)
+    return frozenset(found - training_loops(plan) - fitting_loops(plan)) if found else frozenset()
 
 
 def _is_drawn(event: Event) -> bool:

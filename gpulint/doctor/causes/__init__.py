@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpulint.doctor.causes import (
@@ -19,7 +19,7 @@ from gpulint.doctor.causes import (
     selection,
     visibility,
 )
-from gpulint.doctor.diagnosis import Diagnosis
+from gpulint.doctor.diagnosis import Code, Diagnosis
 from gpulint.doctor.evidence import Evidence
 from gpulint.linting.finding import Severity
 
@@ -39,7 +39,7 @@ CAUSES: tuple[Callable[[Evidence], Iterator[Diagnosis]], ...] = (
 )
 """In the order of cause and effect: the first is to be fixed first."""
 
-_EXPLAINED = {
+_EXPLAINED: Mapping[Code, tuple[Code, ...]] = {
     "import-fails": (
         "no-tensorflow",
         "tensorflow-shadowed",
@@ -69,7 +69,7 @@ _EXPLAINED = {
 }
 """A diagnosis → those that explain it: it is dropped beside one of them."""
 
-_LAST = "no-gpu-listed"
+_LAST: Code = "no-gpu-listed"
 """The diagnosis if nothing else explains it."""
 
 

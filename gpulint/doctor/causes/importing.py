@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpulint.doctor.diagnosis import Diagnosis, pip_install, with_cuda
+from gpulint.doctor.diagnosis import Code, Diagnosis, pip_install, with_cuda
 from gpulint.doctor.evidence import Evidence
 from gpulint.linting.finding import Severity
 
@@ -21,7 +21,7 @@ class _Text:
     `fix` is another fix."""
 
     pattern: str
-    id: str
+    id: Code
     why: str
     package: str = ""
     fix: str = ""

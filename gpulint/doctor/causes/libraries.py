@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.version import InvalidVersion
+from packaging.version import InvalidVersion, Version
 
 from gpulint.doctor import cuda
 from gpulint.doctor.diagnosis import Diagnosis, pip_install, with_cuda
@@ -184,7 +184,7 @@ def _wheels(evidence: Evidence) -> Iterator[Diagnosis]:
 
 def _fits(version: str, required: Requirement) -> bool:
     try:
-        return required.specifier.contains(version, prereleases=True)
+        return required.specifier.contains(Version(version), prereleases=True)
     except InvalidVersion:
         return True  # not a version: cannot be compared
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpulint.doctor.child import Answer
+from gpulint.doctor.answer import Answer
 from gpulint.doctor.evidence import Evidence
 from gpulint.doctor.report import MachineReport
 from gpulint.output.escapes import json_text

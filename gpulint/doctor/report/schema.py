@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from gpulint.doctor.child import Ended
+from gpulint.doctor.answer import Ended
 from gpulint.doctor.report.json import VERSION
 from gpulint.linting.finding import Severity
 from gpulint.output.json_schema import (

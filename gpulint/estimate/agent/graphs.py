@@ -273,15 +273,16 @@ class Reader:
         inference, definition = self._inference, library[name]
         arguments = [one.name for one in definition.signature.input_arg]
         given = list(caller.inputs)
-        body, tensors = inference.body(definition, given, caller.type)
         lists = {
             argument: element
             for argument, tensor in zip(reversed(arguments), reversed(given), strict=False)
             if (element := self._element(tensor, functions)) is not None
         }
         try:
+            body, tensors = inference.body(definition, given, caller.type, lists)
             graph = inference.imported(body, lists)
         except ValueError:  # an iteration changes a shape
+            body, tensors = inference.body(definition, given, caller.type)
             for node in body.node:
                 if node.op == "Placeholder":
                     node.attr["shape"].shape.CopyFrom(self._pieces.shapes.TensorShape(None).as_proto())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from gpulint.estimate.agent.inlining import CONDITIONS, LOOPS
@@ -94,12 +95,12 @@ class Inference:
                         value[0] = opened[0]
                         constant.attr["value"].tensor.CopyFrom(self._pieces.tensors.make_tensor_proto(value))
 
-    def settle(self, definition: Any) -> None:
+    def settle(self, definition: Any, lists: Mapping[str, Tensor] | None = None) -> None:
         """Gives the variables of loops the shapes with which they enter, and conditions those that their branches agree
-        on: the trace left those of the batch open."""
+        on: the trace left those of the batch open. `lists`: as of `imported`."""
         nodes = {node.name: node for node in definition.node if node.op in LOOPS or node.op in CONDITIONS}
         for _ in nodes:  # one may feed another
-            graph = self.imported(definition)
+            graph = self.imported(definition, lists)
             has_changed = False
             for name, node in nodes.items():
                 operation = graph.get_operation_by_name(name)
@@ -137,9 +138,12 @@ class Inference:
             found.append(known[0] if known and known[0] == known[-1] else unknown)
         return found
 
-    def body(self, function: Any, given: Sequence[Any], kind: str = "") -> tuple[Any, Mapping[str, str]]:
+    def body(
+        self, function: Any, given: Sequence[Any], kind: str = "", lists: Mapping[str, Tensor] | None = None
+    ) -> tuple[Any, Mapping[str, str]]:
         """The body of a function, as a graph's definition, and the tensors that stand for those that the function's
-        definition names. `given` are the inputs of the operation of type `kind` that calls it.
+        definition names. `given` are the inputs of the operation of type `kind` that calls it; `lists`: as of
+        `imported`.
 
         Functions of datasets take elements, too, before what they capture: there only handles of variables are known,
         from the end on.
@@ -147,7 +151,8 @@ class Inference:
         arguments = [one.name for one in function.signature.input_arg]
         given = list(given)[-len(arguments) :] if arguments else []
         is_exact = kind in LOOPS or kind in CHOICES
-        body, tensors = self._pieces.from_definition.function_def_to_graph_def(function)
+        with self._home.as_default():
+            body, tensors = self._pieces.from_definition.function_def_to_graph_def(function)
         nodes = {node.name: node for node in body.node}
         for argument, tensor in zip(reversed(arguments), reversed(given), strict=False):
             node = nodes[argument]
@@ -165,8 +170,15 @@ class Inference:
                     self._open_shape(nodes[argument].attr["shape"].shape)
         self.open(body.node)
         body.library.function.extend(self._library.values())
-        self.settle(body)
+        self.settle(body, lists)
         return body, tensors
+
+    @cached_property
+    def _home(self) -> Any:
+        """A graph with the functions, in which each finds those that it calls: Grappler's are known nowhere else."""
+        definition = self._pieces.graph_proto.GraphDef()
+        definition.library.function.extend(self._library.values())
+        return self.imported(definition)
 
     def _sizes(self, tensor: Any) -> Any:
         """The value of a tensor of integers, such as a shape, if it is known; None otherwise."""

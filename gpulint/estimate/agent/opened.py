@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpulint.estimate.agent.pieces import Pieces
@@ -35,8 +36,41 @@ def batch_of(pieces: Pieces, arguments: Any, may_take: bool = True) -> int | Non
     return sizes.most_common(1)[0][0] if sizes else None
 
 
-def opened(pieces: Pieces, arguments: Any, batch: int | None, given: Shapes, size: int | None = None) -> Any:
-    """The arguments as types whose leading dimension, where it is the batch, is `size`, open by default."""
+def parameters(python: Any, arguments: Sequence[Any]) -> list[str]:
+    """Names of positional arguments: of the function's parameters, or their positions where it does not tell."""
+    try:
+        found = list(inspect.signature(python).parameters.values())
+    except (TypeError, ValueError):
+        found = []
+    names = [one.name for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    if names[:1] == ["self"] and len(names) > len(arguments):
+        del names[0]
+    return [*names[: len(arguments)], *(str(index) for index in range(len(names), len(arguments)))]
+
+
+def tensors_in(value: Any, name: str = "") -> Iterator[str]:
+    """Names of the tensors in an argument, or in an element of a dataset, in TensorFlow's order: the key or position of
+    each in the innermost structure, else the argument's `name`."""
+    if is_iterator(value):
+        yield from tensors_in(value.element_spec, name)
+    elif isinstance(value, Mapping):
+        for key in sorted(value, key=str):
+            yield from tensors_in(value[key], str(key))
+    elif isinstance(value, (list, tuple)):
+        keys = getattr(value, "_fields", None) or range(len(value))
+        for key, one in zip(keys, value, strict=True):
+            yield from tensors_in(one, str(key))
+    elif type(value).__name__ in ("PerReplica", "PerReplicaSpec"):
+        yield from tensors_in(next(_leaves(value), None), name)
+    elif hasattr(value, "shape"):
+        yield name
+
+
+def opened(
+    pieces: Pieces, arguments: Any, batch: int | None, given: Shapes, size: int | None = None, name: str = ""
+) -> Any:
+    """The arguments as types whose leading dimension, where it is the batch, is `size`, open by default. `name`: that
+    of the only argument."""
     tf = pieces.tensorflow
 
     def spec(shape: Any, dtype: Any, name: str) -> Any:
@@ -65,7 +99,7 @@ def opened(pieces: Pieces, arguments: Any, batch: int | None, given: Shapes, siz
             return _opened_replicas(pieces, value, lambda one: change(one, name))
         return value
 
-    return _mapped(arguments, change)
+    return _mapped(arguments, change, name)
 
 
 def is_iterator(value: Any) -> bool:

@@ -18,7 +18,15 @@ from gpulint.estimate.agent.eager import steps_around
 from gpulint.estimate.agent.graphs import Captured, Read, Reader
 from gpulint.estimate.agent.inference import Shape
 from gpulint.estimate.agent.names import GRADIENT, UPDATES, mentions, names_in
-from gpulint.estimate.agent.opened import Shapes, Unknown, batch_of, opened
+from gpulint.estimate.agent.opened import (
+    Shapes,
+    Unknown,
+    batch_of,
+    is_iterator,
+    opened,
+    parameters,
+    tensors_in,
+)
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Layers, Sources
 from gpulint.estimate.agent.variables import Inventory
@@ -231,12 +239,23 @@ class StepWatch:
         for each size only if it cannot be or if that leaves shapes open."""
         found = batch_of(self.pieces, (arguments, keywords))
         batch = self.settings.batch or found or _batch_inside(trace.concrete)
-        if batch is None:
-            raise Unknown("its batch size")
+        given = self.settings.shapes or {}
+        names = parameters(function.python_function, arguments)
+        within = [*zip(names, arguments, strict=True), *keywords.items()]
+        known = [one for at, argument in within for one in tensors_in(argument, at)]
+        if strange := sorted(given.keys() - set(known)):
+            tensors = ", ".join(dict.fromkeys(known)) or "none by a name"
+            self._stop("untraceable", f"--shape names {', '.join(strange)}, but its tensors are {tensors}", place)
+        elements = next((list(tensors_in(one)) for _, one in within if is_iterator(one)), [])
+        reading = functools.partial(_Reading, self, name, place, bool(function._jit_compile), elements)
+        if batch is None:  # such as a graph's nodes in tensors that the step captures
+            whole = reading(trace.concrete).graph(None)
+            if whole.has_unknown:
+                raise Unknown("its batch size")
+            return [whole]
 
         def traced(size: int | None) -> Any:
-            given = self.settings.shapes or {}
-            types = opened(self.pieces, list(arguments), found, given, size)
+            types = [opened(self.pieces, one, found, given, size, at) for at, one in zip(names, arguments, strict=True)]
             named = opened(self.pieces, keywords, found, given, size)
             return self._again(function).get_concrete_function(*types, **named)
 
@@ -244,22 +263,21 @@ class StepWatch:
         if trace.is_general is False:
             with suppress(Exception):  # it needs its batch size
                 general = traced(None)
-        is_compiled = bool(function._jit_compile)
         if general is None:
             exact = trace.concrete if batch == found else traced(batch)
-            graphs = [_Reading(self, name, place, exact, is_compiled).graph(batch)]
+            graphs = [reading(exact).graph(batch)]
             with suppress(Exception):  # something else in the step has the size of the batch
-                graphs.append(_Reading(self, name, place, traced(2 * batch), is_compiled).graph(2 * batch))
+                graphs.append(reading(traced(2 * batch)).graph(2 * batch))
             return graphs
-        reading = _Reading(self, name, place, general, is_compiled)
-        graphs, sizes = [reading.graph(batch)], [batch]
-        if reading.is_open:
+        opened_once = reading(general)
+        graphs, sizes = [opened_once.graph(batch)], [batch]
+        if opened_once.is_open:
             with suppress(ValueError):
-                graphs.append(reading.graph(2 * batch))
+                graphs.append(opened_once.graph(2 * batch))
                 sizes.append(2 * batch)
         if any(graph.has_unknown and not graph.unknown for graph in graphs):
             with suppress(Exception):
-                return [_Reading(self, name, place, traced(size), is_compiled).graph(size) for size in sizes]
+                return [reading(traced(size)).graph(size) for size in sizes]
         return graphs
 
     # --------------------------------------------------------------------------- ending
@@ -286,8 +304,18 @@ class StepWatch:
 class _Reading:
     """A traced step and what belongs to it, to be read for several batch sizes."""
 
-    def __init__(self, watch: StepWatch, name: str, place: Place | None, concrete: Any, is_compiled: bool) -> None:
-        """`is_compiled`: whether XLA compiles the whole function, which its graph does not say."""
+    def __init__(
+        self,
+        watch: StepWatch,
+        name: str,
+        place: Place | None,
+        is_compiled: bool,
+        elements: Sequence[str],
+        concrete: Any,
+    ) -> None:
+        """`is_compiled`: whether XLA compiles the whole function, which its graph does not say. `elements`: names of
+        the tensors in an element of the dataset that the function is given."""
+        self._elements = elements
         self._name, self._place, self._concrete = name, place, concrete
         self._is_compiled = is_compiled
         self._device_of = watch.device_of
@@ -308,8 +336,8 @@ class _Reading:
         self.is_open = any(_open(tensor) for tensor in self._inputs) or _has_open_elements(concrete)
         """Whether the batch was left open."""
 
-    def graph(self, batch: int) -> StepGraph:
-        """The step for a batch size."""
+    def graph(self, batch: int | None) -> StepGraph:
+        """The step for a batch size, None if nothing in it has one."""
         shapes: dict[str, Shape] = {}
         for tensor in self._inputs:
             if tensor.dtype.base_dtype.name not in ("resource", "variant") and tensor.shape.rank:
@@ -334,7 +362,7 @@ class _Reading:
             is_compiled=self._is_compiled or read.is_compiled,
             is_optimized=read.is_optimized,
             precision=_policy(),
-            unknown=tuple(dict.fromkeys(_unknown(read))),
+            unknown=tuple(dict.fromkeys(_unknown(read, self._elements))),
         )
 
     def _updates(self, read: Read) -> bool:
@@ -455,7 +483,7 @@ def _batch_inside(concrete: Any) -> int | None:
     return found[0] if found else None
 
 
-def _sized(shape: Shape, batch: int) -> Shape:
+def _sized(shape: Shape, batch: int | None) -> Shape:
     """A shape with its open leading dimension set to the batch."""
     return (batch, *shape[1:]) if shape and shape[0] is None else shape
 
@@ -471,15 +499,16 @@ def _arguments(read: Read, parameters: Mapping[int, int], shapes: Mapping[str, S
                     yield Argument(f"{one.name}:{index}", tensor)
 
 
-def _unknown(read: Read) -> Iterator[str]:
-    """Names of what enters the step with a dimension that is still open."""
+def _unknown(read: Read, elements: Sequence[str]) -> Iterator[str]:
+    """Names of what enters the step with a dimension that is still open, as `--shape` takes them."""
     for one in read.body.operations:
         if one.type == "_Arg" or one.type in INPUTS:
             for index, tensor in enumerate(one.outputs):
                 if tensor.bytes is None:
                     for position, size in enumerate(tensor.shape or ()):
                         if size is None:
-                            yield f"{one.name if one.type == '_Arg' else index}[{position}]"
+                            element = elements[index] if index < len(elements) else str(index)
+                            yield f"{one.name if one.type == '_Arg' else element}[{position}]"
 
 
 def _policy() -> str:

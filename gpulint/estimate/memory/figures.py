@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from gpulint.estimate.graph import INPUTS, Operation, StepGraph, Variable
+from gpulint.estimate.graph import INPUTS, SMALL, Operation, StepGraph, Variable
 from gpulint.estimate.memory.bfc import Bfc
 from gpulint.estimate.memory.fusion import play_compiled
+from gpulint.estimate.memory.kernels import CONSTANTS
 from gpulint.estimate.memory.liveness import Held, Run, play_steps
 
 CONTEXT, LIBRARIES = 594 << 20, 100 << 20
@@ -96,10 +97,11 @@ def _updating(graph: StepGraph) -> Collection[str]:
     of_slots = set(slots)
     for index in _in_order(operations):
         sources = {edge.operation for edge in operations[index].inputs}
+        # Grappler merges equal constants and sizes, also of the forward and the backward pass.
+        computed = {source for source in sources if operations[source].type not in CONSTANTS | SMALL}
         is_of_layer = operations[index].layer != ""  # may read what the optimizer shares with the backward pass
-        if not is_of_layer and any(source in after or operations[source].is_gradient for source in sources):
+        if not is_of_layer and any(source in after or operations[source].is_gradient for source in computed):
             after.add(index)
-        computed = {source for source in sources if operations[source].type != "Const"}
         if computed and computed <= of_slots:
             of_slots.add(index)
     return {operations[index].name for index in after | of_slots if not operations[index].is_gradient}

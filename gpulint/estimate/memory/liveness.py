@@ -41,6 +41,11 @@ class Buffer:
     """Operations that are still to read it, a variable whose value it is, and the function's caller."""
     is_own: bool = False
     """Whether it is the kernel's own memory and not an output."""
+    size: int = field(init=False)
+    """Bytes of the chunk while it is in use: neighbours are merged with it once it is free."""
+
+    def __post_init__(self) -> None:
+        self.size = self.chunk.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,9 @@ class _Player:
         self.variables = dict(variables)
         """Operation that yields a variable's handle → the variable's buffer."""
         self._buffers: dict[Edge, Buffer] = {}
-        self._live: dict[Buffer, None] = dict.fromkeys([*variables.values(), *arguments.values()])
+        self._live = {buffer: buffer.owner for buffer in (*variables.values(), *arguments.values())}
+        """Buffers in use, each with what it is for at the time."""
+        self._at_peak: Mapping[Buffer, Operation | Variable | None] = {}
         self._result = Run()
         operations = function.operations
         self._readers = [[0] * len(one.outputs) for one in operations]
@@ -137,8 +144,11 @@ class _Player:
 
     def _allocate(self, size: int, owner: Operation | Variable | None, users: int) -> Buffer:
         buffer = Buffer(self._allocator.allocate(size), owner, users)
-        self._live[buffer] = None
+        self._live[buffer] = owner
         return buffer
+
+    def _give(self, buffer: Buffer, owner: Operation | Variable | None) -> None:
+        buffer.owner = self._live[buffer] = owner
 
     def _release(self, buffer: Buffer) -> None:
         buffer.users -= 1
@@ -167,6 +177,7 @@ class _Player:
         for index, one in enumerate(operations):
             if one.type in CONSTANTS and (buffer := self._buffers.get(Edge(index, 0))) is not None:
                 self._release(buffer)
+        self._result.held = tuple(Held(owner, one.size, one.is_own) for one, owner in self._at_peak.items())
         return self._result
 
     def _launch(self, one: Operation, index: int) -> None:
@@ -219,37 +230,29 @@ class _Player:
             taken = self._buffers.get(one.inputs[position]) if position < len(one.inputs) else None
             if taken is not None and taken.users == 1 and self._fits(one, position, tensor):
                 taken.users += users  # the reader's own use ends after the launch
-                taken.owner = one
+                self._give(taken, one)
                 self._buffers[edge] = taken
                 return
         self._buffers[edge] = self._allocate(size, one, users)
 
     def _lists(self, loop: Operation, output: int) -> int | None:
-        """Bytes of the tensors that a loop adds to a list, one or more in each iteration."""
+        """Bytes of the tensors that a loop adds to a list, one or more in each iteration. What was in memory before the
+        loop, such as the value of a variable, is the same buffer each time."""
         body = self._graph.functions.get(loop.calls["body"])
         if body is None or output >= len(body.results):
             return 0
         added: int | None = 0
         edge = body.results[output]
         while (one := body.operations[edge.operation]).type in ADDS_TO_LIST or (one.type in VIEWS and one.inputs):
-            if one.type in ADDS_TO_LIST:
+            if one.type in ADDS_TO_LIST and not _is_invariant(body, one.inputs[-1]):
                 source, number = one.inputs[-1]
                 size = body.operations[source].outputs[number].bytes
                 added = None if size is None or added is None else added + rounded(size)
             edge = one.inputs[0]
         if not added:
             return added
-        count = self._trips(loop)
-        return None if count is None else count * added
-
-    def _trips(self, loop: Operation) -> int | None:
-        """Iterations of a loop: those that it counts; of a gradient's loop, those of the loop that filled its lists."""
         count = trips(loop, self._function, self._graph)
-        if count is None and loop.is_gradient:
-            filling = {edge.operation for edge in loop.inputs}
-            before = [one for index in sorted(filling) if "body" in (one := self._function.operations[index]).calls]
-            count = next((found for one in before if (found := trips(one, self._function, self._graph))), None)
-        return count
+        return None if count is None else count * added
 
     def _fits(self, one: Operation, position: int, tensor: Tensor) -> bool:
         source, output = one.inputs[position]
@@ -279,7 +282,7 @@ class _Player:
         if handle is None or inputs[1] is None:
             return
         inputs[1].users += 1
-        inputs[1].owner = self.variables[handle].owner
+        self._give(inputs[1], self.variables[handle].owner)
         self._release(self.variables[handle])
         self.variables[handle] = inputs[1]
 
@@ -289,7 +292,7 @@ class _Player:
             handle = self._handle(edge)
             if handle is not None and self.variables[handle].users > 1:
                 old = self.variables[handle]
-                self.variables[handle] = self._allocate(old.chunk.size, old.owner, users=1)
+                self.variables[handle] = self._allocate(old.size, old.owner, users=1)
                 self._release(old)
 
     def _is_here(self, one: Operation) -> bool:
@@ -310,7 +313,7 @@ class _Player:
         result.curve.append((one, now))
         if now > result.peak:
             result.peak, result.at = now, len(result.curve) - 1
-            result.held = tuple(Held(buffer.owner, buffer.chunk.size, buffer.is_own) for buffer in self._live)
+            self._at_peak = self._live.copy()
 
     def _call(self, one: Operation) -> int:
         """Bytes that the functions which an operation calls need beyond their arguments and results."""
@@ -322,3 +325,18 @@ class _Player:
                 needed = max(needed, result.peak)
                 self._result.unknown += result.unknown
         return needed
+
+
+def _is_invariant(body: Function, edge: Edge) -> bool:
+    """Whether a tensor in a loop's body is a view of what the loop is given, and passes on as it is."""
+    while (one := body.operations[edge.operation]).type in VIEWS and one.inputs:
+        edge = one.inputs[0]
+    if edge.operation not in body.parameters:
+        return False
+    position = body.parameters.index(edge.operation)
+    if one.outputs[0].dtype == "resource" or position >= len(body.results):
+        return True
+    passed = body.results[position]
+    while (after := body.operations[passed.operation]).type in VIEWS and after.inputs:
+        passed = after.inputs[0]
+    return passed.operation == edge.operation

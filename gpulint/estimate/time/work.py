@@ -155,14 +155,15 @@ def _cudnn_rnn(operation: Operation, inputs: Sequence[Tensor]) -> float:
     source, state = inputs[0].shape or (), inputs[1].shape or ()
     if len(source) != 3 or len(state) != 3:
         return 0.0
-    time, batch, width = (size or 0 for size in source)
-    stacked, _, units = (size or 0 for size in state)
+    steps, width = (source[0] or 0) * (source[1] or 0), source[2] or 0
+    stacked = state[0 if operation.attributes.get("time_major", True) else 1] or 0  # the other one is the batch
+    units = state[2] or 0
     directions = 2 if operation.attributes.get("direction") == "bidirectional" else 1
     gates = _GATES.get(str(operation.attributes.get("rnn_mode", "lstm")), 1)
     flops = 0.0
     for layer in range(stacked // directions):
         taken = width if layer == 0 else units * directions
-        flops += 2.0 * time * batch * gates * units * (taken + units) * directions
+        flops += 2.0 * steps * gates * units * (taken + units) * directions
     return flops * (2 if "Backprop" in operation.type else 1)
 
 

@@ -51,7 +51,8 @@ class Advice:
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """Advice before its gain is known. `cures`: the seconds of each part of the time that the change can save at
-    most; `is_urgent`: the program does not run without it."""
+    most; `in_proportion`: it saves a share of each part, so less of what other changes leave; `is_urgent`: the program
+    does not run without it."""
 
     cause: str
     where: Where | None
@@ -60,6 +61,7 @@ class Candidate:
     fix: str
     cures: Mapping[str, float] = field(default_factory=dict)
     code: str | None = None
+    in_proportion: bool = False
     is_urgent: bool = False
 
 

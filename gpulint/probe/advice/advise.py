@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.advice.advice import Advice, Observed
@@ -14,12 +14,16 @@ from gpulint.probe.measures.time_spent import TimeSpent
 
 
 def advise(
-    capture: Capture, findings: Sequence[Finding], time: TimeSpent | None, held: Sequence[Held] = ()
+    capture: Capture,
+    findings: Sequence[Finding],
+    time: TimeSpent | None,
+    held: Sequence[Held] = (),
+    ignored: Collection[str] = (),
 ) -> tuple[Advice, ...]:
     """What to change first, at most five changes. `time`: None without training steps, where only what kept the
-    program from running is known."""
+    program from running is known; `ignored`: causes to leave out."""
     observed = Observed(capture, time or NOTHING, findings, held)
-    return ranked((one for cause in CAUSES for one in cause(observed)), observed.time)
+    return ranked((one for cause in CAUSES for one in cause(observed) if one.cause not in ignored), observed.time)
 
 
 NOTHING = TimeSpent(

@@ -29,7 +29,7 @@ _CAUSES = {
     "host-reads": "training waits for Python to read tensors",
     "slow-python": "training waits for Python between its steps",
     "checkpoints": "training waits for files to be written",
-    "copies": "training waits for copies between devices",
+    "copies": "steps copy between devices",
     "straggler": "workers wait for the slowest one",
     "idle-device": "not every GPU has work",
     "out-of-memory": "it ran out of memory",

@@ -27,12 +27,14 @@ def ranked(candidates: Iterable[Candidate], time: TimeSpent) -> tuple[Advice, ..
     found = list(candidates)
     chosen = [_advice(one, 0.0, 1.0) for one in found if one.is_urgent]
     open_ = [one for one in found if not one.is_urgent]
-    left = {part.name: part.seconds for part in time.parts}
+    whole = {part.name: part.seconds for part in time.parts}
+    left = dict(whole)
     while open_ and len(chosen) < MOST:
-        best = max(open_, key=lambda one: saved(one, left))
+        best = max(open_, key=lambda one: sum(saved(one, left, whole).values()))
         open_.remove(best)
-        seconds, remaining = saved(best, left), sum(left.values())
-        after = {name: value - min(value, best.cures.get(name, 0.0)) for name, value in left.items()}
+        gains, remaining = saved(best, left, whole), sum(left.values())
+        seconds = sum(gains.values())
+        after = {name: value - gains.get(name, 0.0) for name, value in left.items()}
         if seconds <= least_gain(time, after):
             continue
         chosen.append(_advice(best, seconds, remaining / max(remaining - seconds, 1e-9)))
@@ -40,9 +42,15 @@ def ranked(candidates: Iterable[Candidate], time: TimeSpent) -> tuple[Advice, ..
     return tuple(chosen[:MOST])
 
 
-def saved(one: Candidate, left: Mapping[str, float]) -> float:
-    """Seconds that a change saves of what is left of the parts."""
-    return sum(min(seconds, left.get(part, 0.0)) for part, seconds in one.cures.items())
+def saved(one: Candidate, left: Mapping[str, float], whole: Mapping[str, float]) -> dict[str, float]:
+    """Seconds of each part that a change saves of what others have left of the whole."""
+    gains = {}
+    for part, seconds in one.cures.items():
+        rest = left.get(part, 0.0)
+        if one.in_proportion and whole.get(part):
+            seconds *= rest / whole[part]
+        gains[part] = min(seconds, rest)
+    return gains
 
 
 def least_gain(time: TimeSpent, after: Mapping[str, float]) -> float:

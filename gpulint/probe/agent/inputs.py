@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import time
 import weakref
 from collections import Counter
@@ -111,7 +112,8 @@ class Inputs:
                 return advance(iterator)
             loop = self._loops.get(iterator)
             if loop is None:
-                loop = self._loops[iterator] = _Loop(self._places.here(2))
+                of_library = self._places.is_foreign(sys._getframe(1).f_code.co_filename)
+                loop = self._loops[iterator] = _Loop(self._places.here(2), of_library)
                 self._owners[id(iterator)] = loop.place
                 self._idle.discard(iterator)
                 states.begin_pass(loop.place)
@@ -132,7 +134,7 @@ class Inputs:
         return timed
 
     def _advanced(self, loop: _Loop, element: Any) -> None:
-        if sizes := split(element):
+        if not loop.of_library and (sizes := split(element)):
             self.splits.count(loop.place, sizes)
         loop.taken += 1
 
@@ -313,12 +315,13 @@ class Inputs:
 
 
 class _Loop:
-    """An iterator read in Python: its line, and the number of its elements."""
+    """An iterator read in Python: its line, whether a library reads it (Keras, to build a model), and the number of its
+    elements."""
 
-    __slots__ = ("place", "taken")
+    __slots__ = ("of_library", "place", "taken")
 
-    def __init__(self, place: Place | None) -> None:
-        self.place = place
+    def __init__(self, place: Place | None, of_library: bool) -> None:
+        self.place, self.of_library = place, of_library
         self.taken = 0
 
 

@@ -28,6 +28,7 @@ from gpulint.probe.capture.evidence import (
     LINES,
     OPERATIONS,
     PEER_WAITS,
+    PROFILE,
     READS,
     REPLICAS,
     REQUESTED,
@@ -87,6 +88,7 @@ PRIVATE = {
     "drop_graphs": Private(_CONTEXT, "context().disable_graph_collection", END),
     "default_async": Private(_CONTEXT, "context()._default_is_async", GRAPHS),
     "server": Private(_CONTEXT, "context().get_server_def", GRAPHS),
+    "collectives": Private(_CONTEXT, "context()._collective_ops_server_def", PROFILE),
     "executor": Private(_EXECUTOR, "new_executor", GRAPHS),
     "stack": Private("tensorflow.python.util.tf_stack", "extract_stack", LINES),
     "kernels": Private("tensorflow.python.framework.kernels", "get_registered_kernels_for_op", KERNELS),
@@ -197,6 +199,21 @@ class Internals:
         if context.get_server_def() is not None:
             return REMOTE
         return ASYNCHRONOUS if context._default_is_async else ""
+
+    @property
+    def cannot_trace(self) -> str:
+        """Why the profiler must not run, "" if it may.
+
+        It now and then crashes workers that exchange tensors over gRPC: `TraceMeRecorder::Stop` reads events that
+        other threads still write (2.21 on CPUs: about a fifth of the runs on a busy machine; none without it). It
+        traces the host of a worker with GPUs in the same way. MultiWorkerMirroredStrategy has a server for collective
+        operations, parameter servers one of the other kind.
+        """
+        if "collectives" not in self._found:
+            return "it is not known whether this is a worker of a cluster"
+        context = self._context()
+        servers = (context.get_server_def(), context._collective_ops_server_def)
+        return "workers of a cluster are not traced" if servers != (None, None) else ""
 
     def _both(self, first: str, second: str) -> tuple[Any, Any] | None:
         if first in self._found and second in self._found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -12,7 +13,9 @@ from gpulint.probe.agent.callbacks import Callbacks
 from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.holders import Holder, Holders, array_bytes
 from gpulint.probe.agent.hooks import Hooks
+from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.shares import Shares, of_arrays, of_dataset
 from gpulint.probe.agent.states import States
 from gpulint.probe.agent.tally import Tally
 from gpulint.probe.agent.writer import Writer
@@ -49,10 +52,18 @@ class Models:
         self._note_data = guarded("data of models", fault, self._count_data)
         self.calls = Tally("models")
         self.data = Tally("data")
+        self.splits = Tally("splits")
+        """Batches of `fit` under a strategy, by the elements of each replica."""
+        self._note_shares = guarded("shares of replicas", fault, self._count_shares)
+        self._value_of: Callable[[Any], Any] | None = None
         self.begun = 0
         """Calls started so far, of all methods."""
         self.on_ended: Callable[[], None] | None = None
         """If set, called when a method has ended."""
+
+    def watch(self, internals: Internals) -> None:
+        """TensorFlow has been imported."""
+        self._value_of = internals.value_of
 
     def imported(self, keras: Any) -> None:
         """Keras has just been imported."""
@@ -81,7 +92,10 @@ class Models:
                 states.begin_stage(stage, self._places.here(2))
             try:
                 with holding:
-                    return method(*arguments, **keywords)
+                    result = method(*arguments, **keywords)
+                if name == TRAINING:
+                    self._note_shares(arguments, keywords, result)
+                return result
             finally:
                 if self.on_ended is not None:
                     self.on_ended()
@@ -98,6 +112,25 @@ class Models:
         workers = keywords.get("workers", getattr(data, "workers", 1)) if kind == LOADER else 0
         batch = keywords.get("batch_size") or 0
         self.data.count(self._places.here(), kind, int(workers), int(batch))
+
+    def _count_shares(self, arguments: tuple[Any, ...], keywords: dict[str, Any], history: Any) -> None:
+        """`fit` has returned, after all batches of each epoch."""
+        given = {**dict(zip(("model", "x", "y", "batch_size"), arguments, strict=False)), **keywords}
+        strategy = getattr(given.get("model"), "distribute_strategy", None)
+        replicas = getattr(strategy, "num_replicas_in_sync", 1)
+        if strategy is None or replicas < 2 or len(strategy.extended.worker_devices) < replicas:
+            return
+        if keywords.get("steps_per_epoch") or keywords.get("validation_split"):
+            return
+        data = given.get("x")
+        kind = _kind(data)
+        found: Counter[Shares] = Counter()
+        if kind == ARRAYS:
+            found = of_arrays(data, given.get("batch_size"), replicas)
+        elif kind == DATASET and self._value_of is not None:
+            found = of_dataset(data, replicas, self._value_of)
+        for sizes, count in found.items():
+            self.splits.add(self._places.here(), sizes, numbers=(count * len(getattr(history, "epoch", ())),))
 
 
 def _kind(data: Any) -> str:

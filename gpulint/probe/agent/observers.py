@@ -81,6 +81,7 @@ class Observers:
             ("garbage collection", self._garbage.watch),
             ("pipelines", lambda: self._pipelines.watch(tensorflow.data.Dataset, internals)),
             (WAITS, lambda: self._inputs.generators.watch(tensorflow.data.Dataset)),
+            ("models", lambda: self._models.watch(internals)),
             ("saves", lambda: self._saves.watch(tensorflow, OF_TENSORFLOW)),
         )
         for evidence, watch in watches:
@@ -103,6 +104,7 @@ class Observers:
         for tally in (
             self._models.calls,
             self._models.data,
+            self._models.splits,
             self._replicas.calls,
             self._reads.seen,
             self._reads.steps,

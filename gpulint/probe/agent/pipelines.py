@@ -58,12 +58,12 @@ class Pipelines:
     def place_of(self, dataset: Any, stage: str) -> Place | None:
         """The line that added a stage, by the stage's name in tf.data's model: "Shuffle", "ParallelMapV2"; None if it
         is not the program's, as of options."""
-        left, wanted = [Internals.undistributed(dataset)], _bare(stage)
+        left, wanted = [Internals.undistributed(dataset)], bare(stage)
         for _ in range(MOST):
             if not left:
                 break
             one = left.pop(0)
-            if _bare(type(one).__name__) == wanted:
+            if bare(type(one).__name__) == wanted:
                 return self._made.get(one)
             left += Internals.inputs_of(one)
         return None
@@ -83,6 +83,6 @@ class Pipelines:
             self._writer.write("pipeline", where=where, stages=stages)
 
 
-def _bare(name: str) -> str:
+def bare(name: str) -> str:
     """What the names of a dataset's class and of its stage share: "Cache" of `CacheDataset` and "MemoryCacheImpl"."""
     return _AFFIXES.sub("", name)

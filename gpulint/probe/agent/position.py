@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.stacks import current_frames
 from gpulint.probe.agent.writer import Writer
 
 
@@ -20,7 +20,7 @@ class Position:
     def write(self, writer: Writer) -> None:
         if self._thread is None:
             return
-        frames = self._places.frames_from(sys._current_frames().get(self._thread))
+        frames = self._places.frames_from(current_frames().get(self._thread))
         if frames and frames != self._written:
             self._written = frames
             writer.write("position", frames=frames)

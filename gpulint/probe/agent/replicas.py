@@ -58,13 +58,14 @@ class Replicas:
         if strategy.num_replicas_in_sync < 2:
             return place
         tensorflow = self._tensorflow
+        shares = len(getattr(strategy.extended, "worker_devices", ())) > 1
         divided, whole, batch = False, False, None
         for leaf in _leaves(given):
             if type(leaf).__name__ == PER_REPLICA:
                 divided = True
                 batch = batch or _length(leaf.values[0])
             elif tensorflow.is_tensor(leaf) and _length(leaf):
-                whole = True
+                whole = whole or shares  # the only replica of a worker gets its own part as a tensor, too
                 batch = batch or _length(leaf)
         self.calls.add(
             place,

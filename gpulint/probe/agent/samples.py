@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections import deque
@@ -10,6 +9,7 @@ from types import FrameType
 
 from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.places import Place, Places
+from gpulint.probe.agent.stacks import current_frames
 from gpulint.probe.agent.states import INPUT, LAUNCH, PYTHON, STATES, States
 from gpulint.probe.agent.tally import Tally
 from gpulint.probe.agent.threads import OWN
@@ -58,13 +58,13 @@ class Samples:
     def _sample(self) -> None:
         (state, detail), training = self._states.now, self._states.thread
         if state == PYTHON:
-            if (frame := sys._current_frames().get(training)) is not None:
+            if (frame := current_frames().get(training)) is not None:
                 self._add(self._places.of_frame(frame), state, detail, TRAINING)
         elif state in (INPUT, LAUNCH):
             aside = {training, threading.get_ident()}
             self._add(None, state, detail, LOOKED)
             # A variable with this thread's own frame would be a cycle that keeps what all threads work on.
-            for frame in [one for thread, one in sys._current_frames().items() if thread not in aside]:
+            for frame in [one for thread, one in current_frames().items() if thread not in aside]:
                 if (place := self._working(frame)) is not None:
                     self._add(place, state, detail, OUTSIDE)
 

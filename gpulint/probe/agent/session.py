@@ -410,10 +410,8 @@ class Session:
                 self._states.leave()
 
     def _refuses_profile(self) -> str:
-        """TensorFlow's profiler crashes workers that exchange tensors over gRPC now and then (2.21 on CPUs: 3 of 17
-        runs with it, none of 6 without). It traces the host of a worker with GPUs in the same way."""
         assert self._internals is not None
-        return "workers of a cluster are not traced" if self._internals.may_wait is REMOTE else ""
+        return self._internals.cannot_trace
 
     def _begin_spans(self) -> None:
         self._states.on_span = lambda state, began, ended: self._profile.spent(STATES[state], began, ended)

@@ -19,6 +19,9 @@ STATES = ("input", "trace", "launch", "checkpoint", "python", "own")
 
 INPUT, TRACE, LAUNCH, CHECKPOINT, PYTHON, OWN = range(len(STATES))
 
+OF_SAVES = frozenset({LAUNCH, PYTHON})
+"""States that are part of a save in which they begin."""
+
 EACH = 2_000
 """Steps recorded individually; later ones are only summed up."""
 
@@ -167,13 +170,17 @@ class States:
         return self._since
 
     def enter(self, state: int, place: Place | None = None, detail: str = "") -> bool:
-        """This thread begins something. Returns whether `leave` is to be called: not in other threads."""
+        """This thread begins something. Returns whether `leave` is to be called: not in other threads, and not for what
+        a save runs and reads, which is part of it."""
         if threading.get_ident() != self._thread or self._is_adding_up:
+            return False
+        if state in OF_SAVES and self._stack[-1].state == CHECKPOINT:
             return False
         now = time.perf_counter()
         self._account(self._stack[-1], now)
         work = self._work(state, place, detail)
-        work.fresh_count += 1
+        if work is not self._stack[-1]:  # a read within a read, by another method of the tensor
+            work.fresh_count += 1
         self._stack.append(work)
         return True
 

@@ -79,15 +79,15 @@ def _of_loop(where: Where | None, splits: Counter[tuple[int, ...]], subject: str
     total = splits.total()
     for sizes, count in splits.most_common():
         if 0 in sizes:
-            empty = f"replica {sizes.index(0)} got 0 of {sum(sizes)} in {count} of {total} steps"
-            fix = "pass `drop_remainder=True` to `batch`: means over nothing are NaN"
+            empty = f"replica {sizes.index(0)} got 0 of {sum(sizes)} in {count} of {total} batches"
+            fix = "pass `drop_remainder=True` to `batch`, or choose another size: means over nothing are NaN"
             return violated(_BATCH, subject, expected, empty, where=where, fix=fix, level=Level.WARN)
     ((usual, times),) = splits.most_common(1)
     observed = shares(usual)
     if min(usual) < SMALLEST:
         return _too_small(subject, expected, observed, where)
     if times < total:
-        observed += f" in {times} of {total} steps"
+        observed += f" in {times} of {total} batches"
     return held(_BATCH, subject, expected, observed, where=where)
 
 

@@ -1,4 +1,4 @@
-"""The ids of all checks, and their levels."""
+"""The ids of all checks, their levels, and what is left out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from gpulint.probe.advice.advice import CAUSES
 from gpulint.probe.expectations.expectation import Expectation, Level, Status
 from gpulint.settings import Settings, SettingsError, row_of
 
@@ -55,21 +56,26 @@ IDS = {
 }
 """Check ids, as in reports and `[tool.gpulint.probe.level]`."""
 
+IGNORABLE = tuple(sorted({*IDS, *CAUSES}))
+"""What `[tool.gpulint.probe] ignore` can name: checks, and causes of advice."""
+
 
 def validate(settings: Settings) -> None:
-    """Raises SettingsError for the level of an unknown check."""
-    for id, _ in settings.probe.level:
-        if id not in IDS:
-            near = difflib.get_close_matches(id, IDS, 1, 0.5)
-            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(IDS)}"
+    """Raises SettingsError for an unknown check or cause."""
+    named = [("level", "check", id, tuple(IDS)) for id, _ in settings.probe.level]
+    named += [("ignore", "check or cause", id, IGNORABLE) for id in settings.probe.ignore]
+    for key, kind, id, known in named:
+        if id not in known:
+            near = difflib.get_close_matches(id, known, 1, 0.5)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
             row = row_of(settings.source, id)
-            origin = f"{settings.source}:{row}" if row else settings.source or "settings"
-            raise SettingsError(f"{origin}: probe.level: there is no check `{id}`; {hint}")
+            origin = f"{settings.source}:{row}" if row else "settings"
+            raise SettingsError(f"{origin}: probe.{key}: there is no {kind} `{id}`; {hint}")
 
 
 def with_levels(expectations: Iterable[Expectation], settings: Settings) -> Iterator[Expectation]:
-    """Expectations with the levels from the settings, without those that are off."""
-    levels = dict(settings.probe.level)
+    """Expectations with the levels from the settings, without those that are off or ignored."""
+    levels = {**dict(settings.probe.level), **dict.fromkeys(settings.probe.ignore, "off")}
     for one in expectations:
         level = levels.get(one.id)
         if level == "off":

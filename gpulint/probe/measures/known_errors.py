@@ -63,7 +63,7 @@ KNOWN = (
     Known("tried to create variables on non-first call", "A `tf.function` creates variables again on each call."),
     Known(
         "Trying to access resource",
-        "XLA compiles for one device, and a variable is on another. Build the model and call it on the same.",
+        "XLA compiles for one device, and a variable is on another: create the whole model in `strategy.scope()`.",
     ),
     Known("Detected unsupported operations when trying to compile", "XLA cannot compile this: drop `jit_compile`."),
     Known(

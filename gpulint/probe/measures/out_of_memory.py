@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gpulint.probe.agent.models import ARRAYS
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.measures.holders import Held
+from gpulint.probe.measures.holders import Held, Holder
 from gpulint.probe.measures.memory_limits import places
 from gpulint.probe.placement_log.counts import short_device
 
@@ -20,6 +20,10 @@ _COPY = re.compile(r"Failed copying input tensor from \S+ to (?P<device>/[\w:/]+
 _BYTES = re.compile(
     r"(?:Out of memory|OOM) (?:when |while )?(?:trying to )?allocat\w+ (?P<bytes>\d+) bytes", re.IGNORECASE
 )
+_ALL = re.compile(
+    r"OOM when allocating (?P<more>\d+) bytes beyond the (?P<all>\d+) of all simulated GPUs(?: \[Op:(?P<op>\w+)\])?"
+)
+_FUNCTION = re.compile(r"__(?:inference|forward|backward)_(?P<name>\w+?)_\d+")
 _SIZES = {"half": 2, "bfloat16": 2, "double": 8, "int64": 8, "complex64": 8, "complex128": 16, "bool": 1, "int8": 1}
 """Bytes of an element, by type name in such errors; 4 for others."""
 
@@ -55,6 +59,41 @@ def refused(capture: Capture) -> Refused | None:
     return found._replace(device=gpus[0]) if len(gpus) == 1 else found
 
 
+class Needed(NamedTuple):
+    """The function or operation for which there was no room, and the bytes that it needed while it ran, beyond what is
+    held anyway."""
+
+    name: str
+    size: int
+
+
+def needed_to_run(capture: Capture, held: Iterable[Held]) -> Needed | None:
+    """What the simulated GPUs had no room for; None if something else ended the program."""
+    found = _ALL.search(capture.error)
+    if found is None:
+        return None
+    beside = sum(one.peak for one in held if one.device.startswith("GPU"))
+    function = _FUNCTION.fullmatch(found["op"] or "")
+    return Needed(
+        function["name"] if function else found["op"] or "", max(int(found["all"]) + int(found["more"]) - beside, 0)
+    )
+
+
+def with_needed(capture: Capture, held: Iterable[Held]) -> tuple[Held, ...]:
+    """Who holds memory, with what a function needed on the only simulated GPU that had no room for it: as "other",
+    on the line that called it."""
+    held = tuple(held)
+    gpus = [one for one in held if one.device.startswith("GPU")]
+    needed = needed_to_run(capture, held)
+    if needed is None or not needed.size or len(gpus) != 1:
+        return held
+    peak = gpus[0].peak + needed.size
+    ran = Holder(gpus[0].device, "other", capture.error_at, needed.size)
+    holders = tuple(sorted((*gpus[0].holders, ran), key=lambda one: -one.bytes))
+    full = gpus[0]._replace(peak=peak, allocator=peak, holders=holders)
+    return tuple(full if one is gpus[0] else one for one in held)
+
+
 def retried(capture: Capture) -> int:
     """Number of distinct failed allocations in TensorFlow's log, including those that a retry satisfied."""
     lines = {message for log in capture.logs.values() for message in log.messages}
@@ -73,12 +112,16 @@ def largest_batch(capture: Capture, held: Iterable[Held]) -> Fitting | None:
     ]
     if failed is None or not failed.size or not max(batches, default=0):
         return None
+    held = list(held)
     full = next((one for one in held if one.device == failed.device or not failed.device), None)
     limit = _limit(capture, full.device) if full is not None else None
     if full is None or limit is None:
         return None
     fixed = sum(one.bytes for one in full.holders if one.group in _FIXED)
-    growing = full.peak - fixed + failed.size
+    needed = needed_to_run(capture, held)
+    if needed is not None and sum(one.device.startswith("GPU") for one in held) > 1:
+        return None  # they share an allocator, which does not tell whose it was
+    growing = full.peak - fixed + (needed.size if needed is not None else failed.size)
     batch = max(batches)
     fits = int(batch * (limit - fixed) / growing)
     return Fitting(batch, max(fits, 0)) if fits < batch else None

@@ -14,7 +14,13 @@ from gpulint.probe.capture.records import Where
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import SUFFIX, read_notebook
 
-_Rows = tuple[int, int]
+
+class _Function(NamedTuple):
+    """A function by its name and the rows of its body."""
+
+    name: str
+    first: int
+    last: int
 
 
 class _Scope(NamedTuple):
@@ -35,7 +41,7 @@ class Reached:
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
-        self._functions: dict[tuple[str, int | None], tuple[_Rows, ...]] = {}
+        self._functions: dict[tuple[str, int | None], tuple[_Function, ...]] = {}
 
     def has(self, span: Span) -> bool:
         """Whether the line of a finding was reached, as far as the run shows."""
@@ -53,17 +59,25 @@ class Reached:
     def _last(self) -> dict[_Scope, tuple[int, int]]:
         """The last line of each scope on which something was observed."""
         found: dict[_Scope, tuple[int, int]] = {}
-        for where in {*_observed(self._capture), *_ends(self._capture)}:
+        for where in {*_observed(self._capture), *_ends(self._capture), *self._of_replicas()}:
             scope = self._scope(where)
             found[scope] = max(found.get(scope, (0, 0)), _order(where))
         return found
 
     def _scope(self, where: Where) -> _Scope:
-        around = [first for first, last in self._rows_of(where.path, where.cell) if first <= where.row <= last]
+        around = [one.first for one in self._within(where.path, where.cell) if one.first <= where.row <= one.last]
         return _Scope(where.path, where.cell, max(around)) if around else _Scope(where.path, None, 0)
 
-    def _rows_of(self, path: str, cell: int | None) -> tuple[_Rows, ...]:
-        """First and last row of each function of a file or cell."""
+    def _of_replicas(self) -> Iterator[Where]:
+        """The last lines of the functions that `strategy.run` was given: of a cluster, no graph shows their lines."""
+        for run in self._capture.runs:
+            if run.where is not None:
+                for one in self._within(run.where.path, run.where.cell):
+                    if one.name == run.function:
+                        yield run.where._replace(row=one.last)
+
+    def _within(self, path: str, cell: int | None) -> tuple[_Function, ...]:
+        """The functions of a file or cell."""
         if (path, cell) not in self._functions:
             self._functions[path, cell] = tuple(_functions(self._text(path, cell)))
         return self._functions[path, cell]
@@ -79,14 +93,14 @@ class Reached:
             return ""
 
 
-def _functions(text: str) -> Iterator[_Rows]:
+def _functions(text: str) -> Iterator[_Function]:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node.body[0].lineno, node.end_lineno or node.body[-1].lineno
+            yield _Function(node.name, node.body[0].lineno, node.end_lineno or node.body[-1].lineno)
 
 
 def _order(where: Where) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gpulint.probe.agent.graphs import STEP
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import Where
+from gpulint.probe.capture.records import Inside, Where
 from gpulint.probe.measures.retracing import causes_of, in_words
 from gpulint.probe.measures.training_time import INPUT, LAUNCH, PYTHON, Span, TrainingTime, training_time
 from gpulint.probe.measures.window import busy, computing_lines, why_unknown
@@ -29,6 +29,9 @@ ROUNDING = 1e-4
 
 LOOP = "loop"
 """The name of a stage that is one pass over a dataset."""
+
+TRACE = "trace"
+"""The state in which functions are traced and compiled."""
 
 _ROOT = "Root"
 """The stage of a pipeline that only passes on."""
@@ -305,8 +308,32 @@ def _launch_cost(capture: Capture, time: TrainingTime, operations: float | None)
 
 def _tracings(capture: Capture) -> Iterator[Tracing]:
     for (name, where, kind), one in sorted(capture.traced.items(), key=lambda item: -item[1].seconds):
-        causes = tuple(in_words(causes_of(name, capture))) if kind == "trace" else one.causes
-        yield Tracing(name, where, kind, one.times, one.seconds, causes, one.again, one.again_seconds)
+        if kind == "trace":
+            causes = tuple(in_words(causes_of(name, capture)))
+            yield Tracing(name, where, kind, one.times, one.seconds, causes, one.again, one.again_seconds)
+            continue
+        waits = list(_mere_waits(capture, name))
+        seconds = sum(waits)
+        if one.times > len(waits):
+            times, again = one.times - len(waits), max(one.again - len(waits), 0)
+            left, again_left = max(one.seconds - seconds, 0.0), max(one.again_seconds - seconds, 0.0)
+            yield Tracing(name, where, kind, times, left, one.causes, again, again_left)
+
+
+def _mere_waits(capture: Capture, function: str) -> Iterator[float]:
+    """Seconds of each long call of a function that seemed to compile, but mostly waited for its element: the agent
+    learns of waits later."""
+    waits = [one for one in capture.inside if one.work.state == INPUT]
+    for one in capture.inside:
+        if (one.work.state, one.work.detail) == (TRACE, function):
+            if sum(_within(wait, one) for wait in waits) > one.work.seconds / 2:
+                yield one.work.seconds
+
+
+def _within(wait: Inside, other: Inside) -> float:
+    """Seconds of a wait that are inside the time of another row."""
+    both = min(wait.ended, other.ended) - max(wait.began, other.began)
+    return wait.work.seconds * max(both, 0.0) / (wait.ended - wait.began) if wait.ended > wait.began else 0.0
 
 
 def _pipeline(capture: Capture) -> Iterator[PipelineStage]:

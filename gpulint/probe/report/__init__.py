@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -15,6 +15,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation
 from gpulint.probe.measures.holders import Held, held
+from gpulint.probe.measures.out_of_memory import with_needed
 from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.notebook import read_notebook
@@ -38,11 +39,18 @@ class RunReport:
 
     @classmethod
     def of(
-        cls, capture: Capture, expectations: Sequence[Expectation], status: int, findings: Sequence[Finding] = ()
+        cls,
+        capture: Capture,
+        expectations: Sequence[Expectation],
+        status: int,
+        findings: Sequence[Finding] = (),
+        ignored: Collection[str] = (),
     ) -> RunReport:
-        """The report of a run, with the findings of `gpulint check` in its files."""
+        """The report of a run, with the findings of `gpulint check` in its files. `ignored`: causes to advise nothing
+        about."""
         time, holders = time_spent(capture), held(capture)
-        return cls(capture, expectations, status, time, advise(capture, findings, time, holders), holders)
+        advice = advise(capture, findings, time, holders, ignored)
+        return cls(capture, expectations, status, time, advice, with_needed(capture, holders))
 
     @property
     def headline(self) -> str:

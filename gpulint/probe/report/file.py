@@ -1,4 +1,4 @@
-"""Writes a report to a file atomically."""
+"""Writes reports to files atomically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check_writable(path: str) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if _is_stream(path):
         return
-    _require_own(path)
+    require_own(path)
     with tempfile.TemporaryFile(dir=directory):
         pass
 
@@ -33,13 +33,18 @@ def write(path: str, text: str) -> None:
         with open(path, "wb") as file:
             file.write(data)
         return
-    _require_own(path)
+    write_bytes(path, data)
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Replaces the file's content. Raises OSError, and then the old content is still there."""
+    require_own(path)
     put(path, data)
 
 
-def _require_own(path: str) -> None:
+def require_own(path: str) -> None:
     """Refuse what the author of a project can have planted: a pipe or device, and a link that leads out of the working
-    directory or, for a path elsewhere, out of the file's folder."""
+    directory or, for a path elsewhere, out of the file's folder. Raises OSError."""
     if not is_below(os.path.realpath(path), os.path.realpath(folder_of(path, "."))):
         raise OSError(errno.EPERM, "is a link to a file outside the project; left as it is", path)
     if os.path.exists(path) and not os.path.isfile(path):

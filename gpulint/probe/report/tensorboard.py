@@ -21,8 +21,8 @@ from gpulint.probe.expectations.expectation import Expectation
 from gpulint.probe.expectations.metrics import METRICS, Measured
 from gpulint.probe.measures.curves import beginning, curves
 from gpulint.probe.report import RunReport, located
+from gpulint.probe.report.file import check_writable, require_own, write_bytes
 from gpulint.probe.report.header import header, verdict
-from gpulint.sources.writing import put
 
 MISSING = "--tensorboard needs TensorBoard: pip install 'gpulint[tensorboard]'"
 
@@ -47,8 +47,7 @@ def is_available() -> bool:
 
 def check_directory(path: str) -> None:
     """Raises OSError if a log directory can be neither written to nor created, before the program runs."""
-    from gpulint.probe.report.file import check_writable
-
+    require_own(os.path.join(path, "events"))
     there = os.path.realpath(path)
     while not os.path.exists(there):
         there = os.path.dirname(there)
@@ -63,16 +62,19 @@ def write(directory: str, report: RunReport, profile: str = "") -> None:
 
     Keeps files of other runs; a replay of the same run replaces its own file. Raises OSError.
     """
-    os.makedirs(directory, exist_ok=True)
     content = events(report)
-    put(os.path.join(directory, _name(report.capture, content)), content)
+    _put(os.path.join(directory, _name(report.capture, content)), content)
     for folder, _, names in os.walk(profile) if profile else ():
         for name in names:
             source = os.path.join(folder, name)
-            target = os.path.join(directory, os.path.relpath(source, profile))
-            os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(source, "rb") as file:
-                put(target, file.read())
+                _put(os.path.join(directory, os.path.relpath(source, profile)), file.read())
+
+
+def _put(path: str, content: bytes) -> None:
+    require_own(path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    write_bytes(path, content)
 
 
 def events(report: RunReport) -> bytes:

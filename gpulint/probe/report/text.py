@@ -10,6 +10,7 @@ from rich.text import Text
 from gpulint.probe.advice.coverage import is_told
 from gpulint.probe.advice.words import gain, holders
 from gpulint.probe.agent.garbage import GARBAGE
+from gpulint.probe.agent.reads import READ
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
@@ -73,6 +74,9 @@ _COLORS = {
 }
 _SHADES = "█▓▒░"
 """The longest parts of a step, where there is no color."""
+
+_OF_PYTHON = {GARBAGE: GARBAGE, READ: "reads of tensors"}
+"""What the details of Python's time are called."""
 
 STATUSES = {
     Status.FAIL: ("failed", "failed", "bold red"),
@@ -164,7 +168,7 @@ def _python_lines(time: TimeSpent) -> list[str]:
     if share < MUCH or not lines:
         return []
     return [
-        f"{located(one.where)} {GARBAGE if one.detail == GARBAGE else 'Python'} {duration(one.seconds / time.steps)}"
+        f"{located(one.where)} {_OF_PYTHON.get(one.detail, 'Python')} {duration(one.seconds / time.steps)}"
         for one in lines[:MOST_LINES]
         if one.seconds >= MUCH / 2 * time.seconds
     ]
@@ -227,15 +231,17 @@ def _closing(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
 def _memory(report: RunReport, width: int) -> Iterator[Text]:
     """The peak of each device, and who held it; equal ones share a line."""
     held = {one.device: holders(one) for one in report.held}
+    needed = {one.device: one.peak for one in report.held if report.capture.simulated}
     told: dict[str, list[str]] = {}
     aside = ("card ", "CPU:") if report.capture.simulated else ("card ",)
     for curve in curves(report.capture):
         if (curve.subject == CPU and HOST in held) or not curve.peak:
             continue
+        peak = max(curve.peak, needed.get(curve.subject, 0))
         if curve.unit == "bytes" and not curve.subject.startswith(aside) and report.capture.tensorflow:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""
             whose = f": {held[curve.subject]}" if held.get(curve.subject) else ""
-            told.setdefault(f"peak {in_words(curve.peak)}{limit}{whose}", []).append(device_name(curve.subject))
+            told.setdefault(f"peak {in_words(peak)}{limit}{whose}", []).append(device_name(curve.subject))
     parts = [f"{listed(devices)} {text}" for text, devices in told.items()]
     if parts:
         yield from _listed(parts, "Memory  ", width)

@@ -8,6 +8,7 @@ from typing import Any
 from gpulint.probe.capture.contents import Capture, Member
 from gpulint.probe.cluster.worker_text import SHOWN, culprits, how_it_ended, last_words
 from gpulint.probe.measures.pace import pace
+from gpulint.probe.measures.time_words import duration
 from gpulint.probe.report import located
 
 
@@ -19,11 +20,11 @@ def _steps(member: Member) -> str:
     return f"{member.capture.taken.total():,}" if member.capture is not None else ""
 
 
-def _milliseconds(member: Member, name: str) -> str:
+def _time(member: Member, name: str) -> str:
     if member.capture is None or member.capture.simulated:
         return ""
     times = pace(member.capture)
-    return f"{1000 * getattr(times, name):.1f} ms" if times.steps else ""
+    return duration(getattr(times, name)) if times.steps else ""
 
 
 def _end(member: Member) -> str:
@@ -50,8 +51,8 @@ WORKER_COLUMNS: tuple[tuple[str, Callable[[Member], str]], ...] = (
     ("worker", lambda member: member.task.name),
     ("devices", _devices),
     ("steps", _steps),
-    ("in a step", lambda member: _milliseconds(member, "inside")),
-    ("between", lambda member: _milliseconds(member, "between")),
+    ("in a step", lambda member: _time(member, "inside")),
+    ("between", lambda member: _time(member, "between")),
     ("ended", _end),
 )
 """Columns for readers: heading, and text of a worker's cell."""

@@ -186,7 +186,7 @@ class Watch:
     @property
     def _run_report(self) -> RunReport:
         status = exit_status(self.expectations, self.capture.end, self._strict, self.capture.faults)
-        return RunReport.of(self.capture, self.expectations, status)
+        return RunReport.of(self.capture, self.expectations, status, (), self._settings.probe.ignore)
 
     def __str__(self) -> str:
         return self.report() if self.is_over else repr(self)

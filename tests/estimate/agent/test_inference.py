@@ -82,3 +82,29 @@ def test_of_a_condition_the_branch_counts_whose_sizes_do_not_depend_on_values() 
     assert any(unknown(one) for one in step.functions.values())
     assert not step.has_unknown
     assert not play(step).unknown
+
+
+def test_a_condition_in_a_loop_calls_functions_that_the_optimizer_specialized() -> None:
+    import keras
+    import tensorflow as tf
+
+    class Repeated(keras.layers.Layer):
+        def build(self, shape: Any) -> None:
+            self.kernel = self.add_weight(shape=(8, 8))
+            super().build(shape)
+
+        def call(self, x: Any) -> Any:
+            def iteration(count: Any, value: Any) -> tuple[Any, Any]:
+                return count + 1, tf.cond(
+                    tf.reduce_mean(value) > 0,
+                    lambda: tf.tanh(value @ self.kernel),
+                    lambda: tf.nn.relu(value @ self.kernel),
+                )
+
+            return tf.while_loop(lambda count, value: count < 6, iteration, (0, x))[1]
+
+    model = keras.Sequential([keras.Input((8,)), Repeated(), keras.layers.Dense(2)])
+    step = step_of(model, keras.optimizers.SGD(), ((None, 8), "float32"), ((None,), "int32"), batch=4)
+    assert not step.has_unknown
+    assert any(one.calls for function in step.functions.values() for one in function.operations)
+    assert not play(step).unknown

@@ -54,6 +54,13 @@ def test_every_type_in_the_table_is_one_of_tensorflows() -> None:
         ("CudnnRNNV3", [(10, 2, 8), (1, 2, 16)], [(10, 2, 16)], {"rnn_mode": "lstm"}, 2 * 10 * 2 * 4 * 16 * 24),
         ("CudnnRNNV3", [(10, 2, 8), (1, 2, 16)], [(10, 2, 16)], {"rnn_mode": "gru"}, 2 * 10 * 2 * 3 * 16 * 24),
         (
+            "CudnnRNNV3",
+            [(2, 10, 8), (2, 1, 16)],
+            [(2, 10, 16)],
+            {"rnn_mode": "gru", "time_major": False},
+            2 * 10 * 2 * 3 * 16 * 24,
+        ),
+        (
             "CudnnRNNBackpropV3",
             [(10, 2, 8), (4, 2, 16)],
             [(10, 2, 8)],

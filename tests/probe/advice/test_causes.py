@@ -124,6 +124,12 @@ def test_the_first_pipeline_of_a_loop_is_needed() -> None:
     assert first(twice, capture()).seconds == pytest.approx(2.0)
 
 
+def test_ignored_causes_are_left_out() -> None:
+    time = spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 4))
+    (one,) = advise(capture(), (), time, ignored=("retracing",))
+    assert not advise(capture(), (), time, ignored=("retracing", one.cause))
+
+
 def test_an_evaluation_is_no_epoch() -> None:
     phases = [phase("epoch 1", THERE), phase("evaluation", HERE)]
     assert not advise(capture(), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 1), phases=phases))
@@ -138,7 +144,7 @@ def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
     slow_to_hand_out = "Python takes longer to ask for an element than the pipeline to make it"
     local = capture(local_input={HERE: (100, 3.0)}, splits=Counter({Split(HERE, (8,)): 100}))
     assert first(WAITING, local).text == slow_to_hand_out
-    assert first(WAITING, capture(local_input={HERE: (100, 8.0)})).text == "the dataset is slower than the step"
+    assert first(WAITING, capture(local_input={HERE: (100, 8.0)})).text == "the step waits for the dataset"
 
     def read(*names: str) -> Capture:
         return capture(pipelines={HERE: [tuple(Transformation(name, THERE) for name in names)]})
@@ -151,7 +157,7 @@ def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
     assert first(with_stage(0.08), read("MapDataset")).where == THERE
     assert "from_generator" in first(with_stage(0.001), read("BatchDataset", "FlatMapDataset", "TensorDataset")).text
     fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
-    assert first(with_stage(0.001), fit).text == "the dataset that `fit` reads is slower than the step"
+    assert first(with_stage(0.001), fit).text == "the step waits for the dataset that `fit` reads"
 
 
 def test_a_pipeline_that_is_only_closed_is_no_advice() -> None:
@@ -351,6 +357,8 @@ def test_compilations_are_distinguished_from_traces() -> None:
     again = tracing("train", "xla", 4, 8.0, 3)
     one = first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[again]), capture())
     assert (one.cause, one.where, one.seconds) == ("recompiling", THERE, 6.0)
+    called = [PartAt("trace", THERE, 0.1, 1, "train"), PartAt("trace", HERE, 7.9, 3, "train")]  # traced, and compiled
+    assert first(spent({"trace": 8.0, "launch": 2.0}, by_line=called, tracings=[again]), capture()).seconds == 6.0
     once = tracing("train", "xla", 1, 8.0, 0)
     assert (
         first(spent({"trace": 8.0, "launch": 2.0}, by_line=[TRACED], tracings=[once]), capture()).cause == "recompiling"
@@ -426,6 +434,18 @@ def test_copies_are_blamed_on_the_line_that_moves_most() -> None:
     assert (one.cause, one.where, one.seconds) == ("copies", THERE, 5.0)
     assert one.evidence.startswith("2 copies of 2 MiB in each step, GPU:1 to GPU:0")
     assert not advise(seen, (), spent({"gpu": 5.0, "launch": 0.01}, busy={"GPU:0": 0.99}))
+
+
+def test_copies_of_a_rehearsal_have_the_share_that_they_would_have_on_gpus() -> None:
+    moved = Copy("_Send", "GPU:1", "GPU:0", THERE, "MatMul", "", 20_000_000, in_step=True)
+    fed = Copy("_Send", "CPU:0", "GPU:0", HERE, "MatMul", "", 1 << 30, in_step=True)
+    seen = capture(logical=GPUS, copies=Counter({moved: 1, fed: 1}), simulated=2)
+    one = first(spent({"launch": 8.0, "python": 2.0}, operations=38.0), seen)
+    assert (one.cause, one.where) == ("copies", THERE)
+    assert one.seconds == pytest.approx(8.0 * 0.81)  # 810 µs of copying beside 190 µs of launching
+    assert "GPU:1 to GPU:0; on GPUs at least 810 µs, and its operations 190 µs to launch" in one.evidence
+    launched = advise(seen, (), spent({"launch": 8.0, "python": 2.0}, operations=100_000.0))
+    assert [one.cause for one in launched] == ["launch-bound"]
 
 
 def test_a_gpu_without_work_would_share_it() -> None:

@@ -4,13 +4,13 @@ advice."""
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests import warm
 
 pytestmark = pytest.mark.tensorflow
 
@@ -110,11 +110,8 @@ PLANTED = {
 def probed(directory: Path, text: str, *options: str) -> dict[str, Any]:
     (directory / "a.py").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "gpulint", "probe", "--isolated", "--exit-zero", "--output-format", "json"]
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
-    done = subprocess.run(
-        [*command, "-o", "r.json", *options, "a.py"], cwd=directory, env=environment, capture_output=True, check=False
-    )
-    assert done.returncode in (0, 4), done.stderr.decode()
+    done = warm.python().run([*command, "-o", "r.json", *options, "a.py"], cwd=directory)
+    assert done.returncode in (0, 4), done.stderr
     report: dict[str, Any] = json.loads((directory / "r.json").read_text(encoding="utf-8"))
     return report
 

@@ -17,11 +17,11 @@ SECONDS = st.floats(0.001, 1000)
 PART_SECONDS = st.dictionaries(st.sampled_from(PARTS), SECONDS, min_size=1)
 
 
-def candidate(cures: dict[str, float], cause: str = "input-bound") -> Candidate:
-    return Candidate(cause, None, "text", "Evidence.", "Fix.", cures)
+def candidate(cures: dict[str, float], cause: str = "input-bound", in_proportion: bool = False) -> Candidate:
+    return Candidate(cause, None, "text", "Evidence.", "Fix.", cures, in_proportion=in_proportion)
 
 
-CANDIDATES = st.lists(st.builds(candidate, PART_SECONDS, st.sampled_from(CAUSES)), max_size=9)
+CANDIDATES = st.lists(st.builds(candidate, PART_SECONDS, st.sampled_from(CAUSES), st.booleans()), max_size=9)
 
 
 @st.composite
@@ -59,8 +59,8 @@ def test_the_first_advice_gains_most(time: TimeSpent, candidates: list[Candidate
     assert gains == sorted(gains, reverse=True)
     whole = {part.name: part.seconds for part in time.parts}
     if advice:
-        quiet = [one for one in candidates if saved(one, whole) > gains[0] * (1 + 1e-9)]
-        assert all(saved(one, whole) <= least_gain(time, _after(one, whole)) for one in quiet)
+        quiet = [one for one in candidates if _gain(one, whole) > gains[0] * (1 + 1e-9)]
+        assert all(_gain(one, whole) <= least_gain(time, _after(one, whole)) for one in quiet)
 
 
 @given(times(), CANDIDATES)
@@ -69,9 +69,19 @@ def test_no_advice_gains_less_than_the_noise(time: TimeSpent, candidates: list[C
     assert all(one.seconds > LEAST * time.seconds for one in advice)
     if advice:
         whole = {part.name: part.seconds for part in time.parts}
-        alike = [one for one in candidates if saved(one, whole) == pytest.approx(advice[0].seconds)]
+        alike = [one for one in candidates if _gain(one, whole) == pytest.approx(advice[0].seconds)]
         noises = [ERRORS * standard_error(time, _after(one, whole)) for one in alike]
         assert min(noises) <= advice[0].seconds
+
+
+def _gain(one: Candidate, whole: dict[str, float]) -> float:
+    return sum(saved(one, whole, whole).values())
+
+
+def test_a_change_in_proportion_saves_its_share_of_what_is_left() -> None:
+    first = candidate({"launch": 60.0})
+    half = candidate({"launch": 50.0}, in_proportion=True)
+    assert [one.seconds for one in ranked([half, first], spent({"launch": 100.0}))] == [60.0, 20.0]
 
 
 def _after(one: Candidate, left: dict[str, float]) -> dict[str, float]:

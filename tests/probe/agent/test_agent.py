@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.reader import read
 from gpulint.probe.capture.records import Where
 from gpulint.probe.launch.command import Target, command_line
+from tests import warm
 
 pytestmark = pytest.mark.tensorflow
 
@@ -26,23 +26,21 @@ tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfigur
 
 
 def probed(
-    tmp_path: Path, text: str, *arguments: str, steps: int = 0, warmup: int = 1
+    tmp_path: Path, text: str, *arguments: str, steps: int = 0, warmup: int = 1, is_warm: bool = True
 ) -> tuple[subprocess.CompletedProcess[str], Capture]:
-    """Run a program under the agent, in its own directory; return its output and the capture."""
+    """Run a program under the agent, in its own directory; return its output and the capture. `is_warm`: TensorFlow
+    has been imported beforehand."""
     (tmp_path / "prog.py").write_text(text)
     capture = tmp_path / "run.jsonl"
     line = command_line(Target("prog.py", arguments=arguments), str(capture), steps, warmup, False)
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    return done, read(str(capture))
+    run = warm.python().run if is_warm else warm.fresh
+    return run(line, cwd=tmp_path), read(str(capture))
 
 
 def plain(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a program without the agent."""
     (tmp_path / "prog.py").write_text(text)
-    return subprocess.run(
-        [sys.executable, "prog.py", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    return warm.fresh([sys.executable, "prog.py", *arguments], cwd=tmp_path)
 
 
 def row_of(text: str, part: str) -> int:
@@ -234,7 +232,7 @@ SCRIPTS = {
 def test_a_program_behaves_as_without_the_agent(name: str, tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("x = 3\n")
     alone = plain(tmp_path, SCRIPTS[name] + "\n", "a", "-b", "--c=d")
-    watched, _ = probed(tmp_path, SCRIPTS[name] + "\n", "a", "-b", "--c=d")
+    watched, _ = probed(tmp_path, SCRIPTS[name] + "\n", "a", "-b", "--c=d", is_warm=False)
     assert watched.stdout == alone.stdout
     assert watched.stderr == alone.stderr
     assert watched.returncode == alone.returncode

@@ -14,7 +14,7 @@ import pytest
 
 from gpulint.probe.agent.garbage import GARBAGE, Garbage
 from gpulint.probe.agent.inputs import CLOSE, Inputs, _Call, _Inside
-from gpulint.probe.agent.states import INPUT, LAUNCH, PYTHON, STATES, TRACE, States
+from gpulint.probe.agent.states import CHECKPOINT, INPUT, LAUNCH, PYTHON, STATES, TRACE, States
 from gpulint.probe.agent.writer import Writer
 from gpulint.probe.capture.reader import read
 from gpulint.probe.measures.time_spent import time_spent
@@ -54,6 +54,27 @@ def test_the_states_of_a_step_add_up_to_its_time(tmp_path: Path) -> None:
     assert found is not None
     assert found.seconds_of("trace") >= 0.005
     assert found.seconds_of("other") < 1e-4
+
+
+def test_a_read_within_a_read_and_what_a_save_reads_and_runs_are_one_piece_of_work(tmp_path: Path) -> None:
+    states = States()
+    states.stepped(0)
+    states.enter(PYTHON, LINE, "read")
+    states.enter(PYTHON, LINE, "read")
+    states.leave()
+    states.leave()
+    states.enter(CHECKPOINT, LINE, "Model.save")
+    assert not states.enter(PYTHON, LINE, "read")
+    assert not states.enter(LAUNCH, LINE, "step")
+    states.leave()
+    states.stepped(0)
+    states.close()
+    capture_path = tmp_path / "run.jsonl"
+    records(states, capture_path)
+    done = {(one.state, one.detail): one.times for segment in read(str(capture_path)).segments for one in segment.work}
+    assert done[("python", "read")] == 1
+    assert done[("checkpoint", "Model.save")] == 1
+    assert ("launch", "step") not in done
 
 
 def test_nothing_is_counted_before_the_first_step(tmp_path: Path) -> None:

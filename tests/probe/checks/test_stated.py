@@ -241,6 +241,12 @@ def test_every_check_that_reports_something_is_listed_with_its_id() -> None:
     assert found == set(levels.IDS)
 
 
+def test_an_ignored_check_is_left_out() -> None:
+    expected = [Expectation(id, Status.FAIL, Level.ERROR, "", "", "") for id in ("retrace", "copies")]
+    settings = Settings(probe=ProbeSettings(ignore=("copies",), level=(("copies", "error"),)))
+    assert [one.id for one in levels.with_levels(expected, settings)] == ["retrace"]
+
+
 def test_a_level_of_no_check_names_file_line_and_the_nearest(tmp_path: Path) -> None:
     path = tmp_path / "gpulint.toml"
     path.write_text('[probe]\n[probe.level]\nretrase = "off"\n')

@@ -39,7 +39,7 @@ class Screen:
         return bytes(self._seen)
 
     def await_(self, text: bytes) -> None:
-        limit = time.monotonic() + 20
+        limit = time.monotonic() + 300
         while text not in self._seen:
             assert time.monotonic() < limit, bytes(self._seen)
             time.sleep(0.01)

@@ -48,7 +48,7 @@ class Launched:
     def finish(self, given: bytes | None = None) -> tuple[bytes, bytes]:
         """The whole output."""
         try:
-            return self.process.communicate(given, timeout=60)
+            return self.process.communicate(given, timeout=300)
         finally:
             self.process.kill()
 
@@ -71,7 +71,7 @@ class Launched:
         return read(str(self.capture_path))
 
 
-def until(condition: Callable[[], Any], seconds: float = 30.0) -> None:
+def until(condition: Callable[[], Any], seconds: float = 300.0) -> None:
     """Waits for something that happens soon."""
     limit = time.monotonic() + seconds
     while not condition():

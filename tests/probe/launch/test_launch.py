@@ -268,7 +268,7 @@ class TestEnd:
             print(child.pid, flush=True)
             time.sleep(600)
         """
-        launched = Launched(tmp_path, source, options={"timeout": 2.0})
+        launched = Launched(tmp_path, source, options={"timeout": 4.0})
         child = int(launched.finish()[0])
         ended = launched.ended
         assert (ended["status"], ended["signal"], ended["reason"]) == (None, signal.SIGKILL, "timeout")
@@ -284,13 +284,13 @@ class TestEnd:
                 time.sleep(600)
             waits_here()
         """
-        launched = Launched(tmp_path, source, options={"timeout": 2.0})
+        launched = Launched(tmp_path, source, options={"timeout": 4.0})
         launched.finish()
         assert (launched.ended["status"], launched.ended["reason"]) == (9, "timeout")
         assert "waits_here" in (tmp_path / "run.jsonl.stacks").read_text()
 
     def test_hang(self, tmp_path: Path) -> None:
-        launched = Launched(tmp_path, "import time; print('begun'); time.sleep(600)", options={"hang_after": 2.0})
+        launched = Launched(tmp_path, "import time; print('begun'); time.sleep(600)", options={"hang_after": 4.0})
         assert launched.finish()[0] == b"begun\n"
         assert (launched.ended["signal"], launched.ended["reason"]) == (signal.SIGTERM, "hang")
 
@@ -303,7 +303,7 @@ class TestEnd:
             threading.Thread(target=graphs, daemon=True).start()
             time.sleep(600)
         """
-        launched = Launched(tmp_path, source, options={"hang_after": 2.0, "warn_after": 1.0})
+        launched = Launched(tmp_path, source, options={"hang_after": 4.0, "warn_after": 1.0})
         _, errors = launched.finish()
         assert b"; gpulint itself waits for TensorFlow, in `graphs`, " in errors
         (fault,) = launched.capture.faults
@@ -315,8 +315,8 @@ class TestEnd:
         ["sum(range(20_000)), time.sleep(0.02)", "print('.', end=''), time.sleep(0.3)"],
     )
     def test_work_is_no_hang(self, tmp_path: Path, work: str) -> None:
-        source = f"import time; end = time.time() + 4\nwhile time.time() < end: {work}"
-        launched = Launched(tmp_path, source, options={"hang_after": 1.5})
+        source = f"import time; end = time.time() + 9\nwhile time.time() < end: {work}"
+        launched = Launched(tmp_path, source, options={"hang_after": 4.0})
         launched.finish()
         assert (launched.ended["status"], launched.ended["reason"]) == (0, "exit")
 

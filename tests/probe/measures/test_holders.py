@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.reader import read
 from gpulint.probe.capture.records import Card, Holding, PeakRow, Sample, Where, WindowPeak
 from gpulint.probe.measures.holders import Holder, held
+from tests import warm
 
 MODEL, STEP, LOAD = (Where("/train.py", row) for row in (3, 9, 20))
 
@@ -132,13 +131,9 @@ model.predict(np.zeros((64, 64, 64, 3), "float32"), verbose=0)
 @pytest.mark.tensorflow
 def test_a_program_on_tensorflows_own_allocator(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
-    subprocess.run(
-        [sys.executable, "-m", "gpulint", "probe", "--isolated", "--capture", "run.jsonl", "train.py"],
-        cwd=tmp_path,
-        env={**os.environ, "TF_CPU_ALLOCATOR_USE_BFC": "true", "CUDA_VISIBLE_DEVICES": "-1"},
-        capture_output=True,
-        check=True,
-    )
+    command = [sys.executable, "-m", "gpulint", "probe", "--isolated", "--capture", "run.jsonl", "train.py"]
+    done = warm.python().run(command, cwd=tmp_path, env={**warm.QUIET, "TF_CPU_ALLOCATOR_USE_BFC": "true"})
+    assert done.returncode == 0, done.stderr
     (cpu,) = held(read(str(tmp_path / "run.jsonl")))
     by_row = {(one.group, one.where.row): one.bytes for one in cpu.holders if one.where is not None}
     weights = 4 * (3 * 3 * 3 * 8 + 8 + 62 * 62 * 8 * 4 + 4)

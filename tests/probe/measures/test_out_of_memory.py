@@ -10,14 +10,14 @@ import pytest
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Data, Where
 from gpulint.probe.measures.holders import Held, Holder
-from gpulint.probe.measures.out_of_memory import Fitting, largest_batch, refused
+from gpulint.probe.measures.out_of_memory import Fitting, largest_batch, needed_to_run, refused, with_needed
 
 HERE = Where("/p/train.py", 9)
 MIB = 1 << 20
 
 
 def failed(batch: int, size: int, **contents: Any) -> Capture:
-    error = f"ResourceExhaustedError: OOM when allocating {size} bytes beyond the limit"
+    error = contents.pop("error", f"ResourceExhaustedError: OOM when allocating {size} bytes beyond the limit")
     seen = {"data": Counter({Data(HERE, "arrays", 0, 8): 1, Data(HERE, "arrays", 0, batch): 1})}
     return Capture(error=error, error_at=HERE, **{"limits": {"GPU:0": 300 * MIB}, **seen, **contents})
 
@@ -42,6 +42,21 @@ def test_what_grows_with_the_batch_must_fit_beside_what_does_not(
 ) -> None:
     seen = {"data": Counter({Data(HERE, "arrays", 0, 0): 1})} if not batch else {}
     assert largest_batch(failed(batch, size * MIB, **seen), held(**holders)) == known
+
+
+def test_a_function_without_room_on_simulated_gpus_needed_all_that_is_not_held() -> None:
+    error = (
+        f"ResourceExhaustedError: OOM when allocating {100 * MIB} bytes beyond the {300 * MIB} of all simulated GPUs"
+    )
+    seen = failed(64, 0, error=f"{error} [Op:__inference_train_step_417]", simulated=1)
+    assert needed_to_run(seen, held(weights=50, python=50)) == ("train_step", 300 * MIB)
+    assert largest_batch(seen, held(weights=50, python=50)) == Fitting(64, 42)  # 200 of 300 MiB
+    others = [*held(weights=50), held(weights=50)[0]._replace(device="GPU:1")]
+    assert largest_batch(seen, others) is None
+    assert needed_to_run(failed(64, 9), []) is None
+    (full,) = with_needed(seen, held(weights=50, python=50))
+    assert (full.peak, full.holders[0]) == (400 * MIB, Holder("GPU:0", "other", HERE, 300 * MIB))
+    assert with_needed(seen, others) == tuple(others)
 
 
 def test_nothing_is_reported_where_something_is_unknown() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gpulint.places import Span
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import Execution, Frame, SourceText, Where
+from gpulint.probe.capture.records import Execution, Frame, ReplicaRun, SourceText, Where
 from gpulint.probe.measures.reached import Reached
 
 PATH = "/p/train.py"
@@ -32,6 +32,7 @@ first = tf.ones(3)
 train(first)
 last = tf.ones(3)
 """
+ROW_OF_UNUSED = 9
 ROWS = {text: row for row, text in enumerate(TEXT.splitlines(), 1)}
 
 
@@ -70,6 +71,12 @@ def test_of_a_program_that_was_killed_it_is_where_it_was_seen_last() -> None:
     for capture in (ended(stack=stack), ended(position=position)):
         assert [has(capture, row) for row in (4, 6, 19)] == [True, False, False]
     assert has(ended(), 19)  # unknown
+
+
+def test_a_function_that_replicas_ran_was_reached_though_no_line_of_it_was_observed() -> None:
+    run = ReplicaRun(Where(PATH, 18), "unused", 2, False, False, False, True, 8)
+    assert not has(ended((18, "<module>")), ROW_OF_UNUSED)
+    assert has(ended((18, "<module>"), runs=Counter({run: 1})), ROW_OF_UNUSED)
 
 
 def test_a_module_that_was_imported_was_reached() -> None:

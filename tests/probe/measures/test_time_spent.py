@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.probe.capture.contents import Capture, Member
+from gpulint.probe.capture.reader import read
 from gpulint.probe.capture.records import (
     EagerCost,
     Inside,
@@ -20,6 +21,7 @@ from gpulint.probe.capture.records import (
     Where,
     Work,
 )
+from gpulint.probe.measures.splits import splits_by_loop
 from gpulint.probe.measures.time_spent import TimeSpent, time_spent
 from tests.probe.agent.test_agent import DEVICES, probed, row_of
 
@@ -78,6 +80,22 @@ def test_a_long_call_that_was_a_wait_is_no_compilation() -> None:
         inside=[inside("trace", 2, 3.9, 1.9), inside("input", 2, 4, 1.9)],
     )
     assert spent(capture) == {"input": 1.9, "trace": 0.1, "launch": 2.0}
+
+
+def test_compilations_that_were_waits_are_not_counted() -> None:
+    capture = Capture(
+        segments=[segment(0, 9, 3, launch=9.0)],
+        inside=[inside("trace", 3, 4, 1.0), inside("trace", 6, 7, 1.0), inside("input", 6.001, 6.9, 0.899)],
+        traced={("next", LINE, "xla"): Traced(2, 2.0, ("(16, None)",), 2, 2.0)},
+    )
+    time = time_spent(capture)
+    assert time is not None
+    assert [(one.count, one.seconds, one.again) for one in time.tracings] == [(1, 1.0, 1)]
+    capture.inside = capture.inside[1:]
+    capture.traced[("next", LINE, "xla")] = Traced(1, 1.0, (), 1, 1.0)
+    time = time_spent(capture)
+    assert time is not None
+    assert not time.tracings
 
 
 def test_eager_operations_between_functions_are_launches() -> None:
@@ -327,8 +345,8 @@ import numpy as np
 with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
     model = tf.keras.Sequential([tf.keras.layers.Input((8,)), tf.keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-data = tf.data.Dataset.from_tensor_slices((np.zeros((512, 8), "float32"), np.zeros((512, 1), "float32")))
-data = data.shuffle(512).batch(32)
+data = tf.data.Dataset.from_tensor_slices((np.zeros((513, 8), "float32"), np.zeros((513, 1), "float32")))
+data = data.shuffle(512).batch(32).prefetch(2)
 
 
 class Collect(tf.keras.callbacks.Callback):
@@ -348,3 +366,6 @@ model.fit(data, epochs=3, validation_data=data, callbacks=[Collect()], verbose=0
     row = row_of(text, "# fits")
     assert waits[row, "iter"] >= 5
     assert {at for at, _ in waits} == {row}, "pipelines are closed where they were read, wherever they are deleted"
+    (splits,) = splits_by_loop(read(str(tmp_path / "run.jsonl"))).values()
+    assert splits[1, 0] == 3, "the last batch of each epoch has one element"
+    assert splits[16, 16] == 48, "without those that Keras reads to build the model"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import socket
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -45,10 +44,12 @@ from gpulint.probe.measures.time_spent import (
 )
 from gpulint.probe.report import RunReport, page
 from gpulint.probe.report.json import content
-from gpulint.probe.report.page import devices
+from gpulint.probe.report.page import devices, steps
 from gpulint.probe.report.page.markup import tag
 from gpulint.probe.report.page.places import Places
+from tests import warm
 from tests.notebooks import notebook
+from tests.probe.advice import times
 from tests.probe.report.browser import Opened, chromium, opened
 
 HOSTILE = (
@@ -398,6 +399,8 @@ def test_the_summary_has_the_answer(browser: Any, hostile_page: Path) -> None:
         assert summary.locator(".gain").all_text_contents() == ["up to 18 × faster", "then up to 4 × faster"]
         assert summary.locator(".treemap text").all_text_contents()[0] == "activations"
         assert summary.locator(".count").all_text_contents() == ["1 failed", "1 warning", "1 inconclusive", "1 passed"]
+        rows = summary.locator(".expectations tbody tr")
+        assert [one.split()[-1] for one in rows.locator(".badge").all_text_contents()] == ["fail", "warn"]
         summary.locator(".count a").first.click()
         seen.page.wait_for_function("document.getElementById('checks').offsetParent !== null")
 
@@ -412,6 +415,13 @@ def test_a_step_is_read_with_the_keyboard_and_the_pointer(browser: Any, hostile_
         )
         figure.locator("svg").hover()
         assert "slowest: step 149, 200 ms" in (figure.locator("output").text_content() or "")
+
+
+def test_columns_beyond_the_scale_are_marked() -> None:
+    even = times.spent({"launch": 1.0}, 20)
+    slow = replace(even, each=(*even.each[:-1], even.each[-1]._replace(seconds=9.0, parts={"launch": 9.0})))
+    drawn = [steps.figure(one, True) for one in (even, slow)]
+    assert [sum(one.get("class") == "cut" for one in figure.iter()) for figure in drawn if figure is not None] == [0, 1]
 
 
 def test_tables_are_sorted_and_filtered(browser: Any, tmp_path: Path) -> None:
@@ -474,25 +484,8 @@ def test_a_real_run_has_its_devices_beside_its_lines(browser: Any, tmp_path: Pat
         "open(__file__, 'a').write('# written by the program\\n')",
     ]
     (tmp_path / "a.py").write_text("\n".join(lines) + "\n")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "gpulint",
-            "probe",
-            "--isolated",
-            "--html",
-            "run.html",
-            "--capture",
-            "run.jsonl",
-            "a.py",
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "gpulint", "probe", "--isolated", "--html", "run.html", "--capture", "run.jsonl"]
+    done = warm.python().run([*command, "a.py"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     with opened(browser, tmp_path / "run.html") as seen:
         row = seen.page.locator("#file0-row5")

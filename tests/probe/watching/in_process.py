@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests import warm
+
 DEVICES = """
 import json
 import sys
@@ -36,14 +38,7 @@ def environment() -> dict[str, str]:
 def run(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a program."""
     (tmp_path / "prog.py").write_text(text)
-    return subprocess.run(
-        [sys.executable, "prog.py", *arguments],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return warm.python().run([sys.executable, "prog.py", *arguments], cwd=tmp_path)
 
 
 def said(tmp_path: Path, text: str, *arguments: str) -> Any:

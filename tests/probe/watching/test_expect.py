@@ -15,7 +15,8 @@ import gpulint
 from gpulint.probe.capture.reader import read
 from gpulint.probe.capture.records import Where
 from gpulint.probe.launch.command import Target, command_line
-from tests.probe.watching.in_process import DEVICES, environment, row_of, said
+from tests import warm
+from tests.probe.watching.in_process import DEVICES, row_of, said
 
 
 def test_where_nobody_watches_nothing_happens() -> None:
@@ -261,7 +262,7 @@ def test_what_was_stated_is_in_the_capture_of_a_program_that_is_killed(tmp_path:
     )
     (tmp_path / "prog.py").write_text(text)
     line = command_line(Target("prog.py"), str(tmp_path / "run.jsonl"), 0, 1, False)
-    done = subprocess.run(line, cwd=tmp_path, env=environment(), capture_output=True, check=False)
+    done = warm.python().run(line, cwd=tmp_path)
     assert done.returncode == -signal.SIGKILL
     value, block = read(str(tmp_path / "run.jsonl")).stated.values()
     assert value.where == Where(os.path.join(tmp_path, "prog.py"), row_of(text, "# here"))
@@ -276,9 +277,7 @@ def test_settings_options_and_program_together_decide_the_exit_status(tmp_path: 
 
     def probe(*arguments: str) -> tuple[int, list[tuple[str, str, str | None]]]:
         command = [sys.executable, "-m", "gpulint", "probe", "--output-format", "json", "-o", "r.json", *arguments]
-        done = subprocess.run(
-            [*command, "prog.py"], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
-        )
+        done = warm.python().run([*command, "prog.py"], cwd=tmp_path)
         found = json.loads((tmp_path / "r.json").read_text())["expectations"]
         rows = [(one["subject"], one["status"], (one["origin"] or {}).get("filename")) for one in found]
         return done.returncode, [one for one in rows if one[0] != "tf.config.set_logical_device_configuration"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.probe.watching.in_process import environment
+from tests import warm
 
 MARKED = """
 import pytest
@@ -68,14 +68,9 @@ def pytest_run(tmp_path: Path, text: str, *arguments: str) -> subprocess.Complet
     options = ["-q", "--strict-markers", "-p", "no:cacheprovider", "-rA", "--tb=short", *arguments]
     if not any("gpulint" in entry for entry in arguments) or "--gpulint-probe" in arguments:
         options = ["-p", "gpulint.pytest_plugin", *options]
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "test_it.py"],
-        cwd=tmp_path,
-        env={**environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "pytest", *options, "test_it.py"]
+    variables = {**warm.QUIET, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
+    return warm.python().run(command, cwd=tmp_path, env=variables)
 
 
 @pytest.mark.tensorflow

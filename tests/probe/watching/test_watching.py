@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.probe.report.browser import chromium, opened
-from tests.probe.watching.in_process import DEVICES, environment, row_of, run, said
+from tests.probe.watching.in_process import DEVICES, row_of, run, said
 
 WATCHED = (
     DEVICES
@@ -262,7 +263,7 @@ def test_a_program_that_watches_itself_can_be_probed(tmp_path: Path) -> None:
         "r.json",
         "prog.py",
     ]
-    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    done = warm.python().run(command, cwd=tmp_path)
     (outer, _), (inner, _) = json.loads(done.stdout.splitlines()[-1])
     assert (outer[1], inner) == (["second", True], [["second", True]])
     report = json.loads((tmp_path / "r.json").read_text())

@@ -106,7 +106,7 @@ class Tensor(Value):
         self.masks = masks
         """Whether it holds booleans, or zeros and ones: the result of a comparison, possibly cast."""
         self.state = state
-        """Variable whose value it is, possibly scaled, clipped or cast."""
+        """Variable whose value it is, possibly scaled, clipped, divided, cast or compared with a number."""
         self.of_weights = of_weights
         """Whether it was computed from variables alone, not from a batch."""
         self.compiled = compiled

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.domain.context import Object, Strategy
+from gpulint.analysis.domain.context import Object, Strategy, callers
+from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.values.base import Arguments, LibraryName, Value, symbol_of
 from gpulint.analysis.domain.values.datasets import Dataset
@@ -12,10 +13,11 @@ from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.plan.events import RemovedNameUsed
 from gpulint.knowledge import LEGACY_OPTIMIZERS
 from gpulint.knowledge.names import FIRST, PRIVATE, public_name
-from gpulint.knowledge.releases import release
 from gpulint.knowledge.removed import (
     PROPERTIES,
     REFUSED_BY_OPTIMIZERS,
+    UNLISTED,
+    has_methods,
     is_importable,
     is_of_keras_2,
     method_since,
@@ -25,10 +27,11 @@ from gpulint.knowledge.removed import (
     since,
 )
 from gpulint.places import Site
+from gpulint.sources.releases import release
 
 _CLASSES: tuple[tuple[type, str], ...] = (
     (Model, "tensorflow.keras.Model"),
-    (Layer, "tensorflow.keras.layers.Layer"),
+    (Layer, "tensorflow.keras.Layer"),
     (Optimizer, "tensorflow.keras.Optimizer"),
     (Strategy, "tensorflow.distribute.Strategy"),
     (Dataset, "tensorflow.data.Dataset"),
@@ -91,7 +94,8 @@ def check_method(machine: Machine, receiver: Value, name: str, site: Site) -> No
     classes = [receiver.library] if isinstance(receiver, Object) else []
     if isinstance(receiver, Optimizer) and receiver.scales:
         classes.insert(0, "tensorflow.keras.optimizers.LossScaleOptimizer")
-    classes += [library for kind, library in _CLASSES if isinstance(receiver, kind)]
+    if not (classes and has_methods(classes[-1])) or isinstance(receiver, (Strategy, Optimizer)):
+        classes += [library for kind, library in _CLASSES if isinstance(receiver, kind)]
     if isinstance(receiver, Optimizer) and receiver.library.startswith(LEGACY_OPTIMIZERS):
         classes = classes[:1]  # their methods are unchanged
     if _is_of_another_class(machine, receiver):
@@ -128,7 +132,7 @@ def _is_present(cls: object) -> bool:
 
 def property_read(machine: Machine, receiver: Object, name: str, given: Symbol) -> None:
     """Record that a property of a library object is read; `given` is the symbol of its value."""
-    if any(name in names for names in PROPERTIES.values()):
+    if name in _ELEMENTS or name in _PARTS or any(name in names for names in PROPERTIES.values()):
         machine.library_state.properties[given] = receiver
 
 
@@ -184,16 +188,100 @@ def optimizer_arguments(machine: Machine, optimizer: str, given: Arguments, site
         machine.emit(RemovedNameUsed(place, machine.where(), f"{optimizer}({name})", gone, instead, True))
 
 
+def symbolic_tensor(machine: Machine, name: str, site: Site) -> None:
+    """Record that a removed attribute of a symbolic tensor of Keras is read. In `call`, Keras passes others."""
+    gone = method_since(_SYMBOLIC, name)
+    if gone is None or machine.plan.mentions(f"{PRIVATE}.keras"):
+        return
+    if not any(caller.function == "call" for caller in callers(machine.where().caller)):
+        machine.emit(RemovedNameUsed(site, machine.where(), f"{_SYMBOLIC}.{name}", gone, None, True, True))
+
+
+_SYMBOLIC = "tensorflow.keras.KerasTensor"
+
+
+def unknown_attribute(machine: Machine, owner: Symbol, name: str, site: Site) -> None:
+    """Record that a removed attribute of a weight, layer or output is read, given by a property of a library object."""
+    if name not in _LOST:
+        return
+    container, is_element, is_any = _outermost(owner)
+    if container.parts[0] != "attribute":
+        return
+    library = (_ELEMENTS if is_element else _PARTS).get(container.parts[-1], "")
+    receiver = machine.library_state.properties.get(container)
+    if receiver is None or receiver.is_private is not False or receiver.library.startswith(LEGACY_OPTIMIZERS):
+        return
+    gone = method_since(library, name)
+    if gone is not None and (is_any or name not in _OF_MODELS):
+        machine.emit(RemovedNameUsed(site, machine.where(), f"{library}.{name}", gone, None, True, True))
+
+
+def _outermost(value: Symbol) -> tuple[Symbol, bool, bool]:
+    """Container that a value is an element of, whether it is one, and whether it stands for any of the elements."""
+    is_element = is_any = False
+    while value.parts[0] in ("item", "slice", "turn"):
+        is_element = is_element or value.parts[0] == "item"
+        is_any = is_any or value.parts[0] == "turn"
+        value = symbol(value.parts[2 if value.parts[0] == "turn" else 1])
+    return value, is_element, is_any
+
+
+_ELEMENTS = {
+    "inputs": "tensorflow.keras.KerasTensor",
+    "layers": "tensorflow.keras.Layer",
+    "non_trainable_variables": "tensorflow.keras.Variable",
+    "outputs": "tensorflow.keras.KerasTensor",
+    "trainable_variables": "tensorflow.keras.Variable",
+    "trainable_weights": "tensorflow.keras.Variable",
+    "variables": "tensorflow.keras.Variable",
+    "weights": "tensorflow.keras.Variable",
+}
+"""Property of models, layers and optimizers that is a list → class of its elements."""
+
+_PARTS = {
+    "bias": "tensorflow.keras.Variable",
+    "input": "tensorflow.keras.KerasTensor",
+    "kernel": "tensorflow.keras.Variable",
+    "output": "tensorflow.keras.KerasTensor",
+}
+"""Property of models and layers → class of its value."""
+
+_OF_MODELS = frozenset({"input_shape", "output_shape"})
+"""Attributes of layers that models, which can be layers of a model, still have."""
+
+_LOST = _OF_MODELS | UNLISTED["tensorflow.keras.Variable"].keys() | {"get_input_at", "get_output_at", "inbound_nodes"}
+"""Attributes that the classes of these properties have lost."""
+
+
 def unknown_method(machine: Machine, called: Symbol, name: str, site: Site) -> None:
     """Record a method call of an unknown value if only a removed class member has the name, or if the value is an item
     of an attribute that only a library class has."""
-    gone = UNMISTAKABLE.get(name) or _OF_ITEMS.get((_container_of(symbol(called.parts[1])), name))
+    owner = symbol(called.parts[1])
+    gone = UNMISTAKABLE.get(name) or _OF_ITEMS.get((_container_of(owner), name))
+    made_by = symbol(owner.parts[1]) if owner.parts[0] == "call" else owner
+    if gone is None and name in _OF_OPTIMIZERS and words(str(made_by.parts[-1])) & {"opt", "optimizer"}:
+        gone = "tensorflow.keras.Optimizer"
     if called.origin.startswith(f"{FIRST}."):
         return
     if gone is not None and called.package in _OWN and not _may_be_private(machine, None, gone):
         machine.emit(
             RemovedNameUsed(site, machine.where(), f"{gone}.{name}", method_since(gone, name) or "", None, True)
         )
+
+
+def unknown_arguments(machine: Machine, called: Symbol, method: str, given: Arguments, site: Site) -> None:
+    """Record arguments that only models of Keras 2 accepted, in a call of an unknown object's `fit` or the like."""
+    function = f"tensorflow.keras.Model.{method}"
+    if _OF_LOADING.isdisjoint(given.keywords) or called.origin.startswith(f"{FIRST}.") or called.package not in _OWN:
+        return
+    if not _may_be_private(machine, None, function):
+        for name, gone in _refused(function, given):
+            place = given.written.get(name, site)
+            machine.emit(RemovedNameUsed(place, machine.where(), f"{function}({name})", gone, None, True))
+
+
+_OF_LOADING = frozenset({"max_queue_size", "use_multiprocessing"})
+"""Arguments that no other package's `fit` has."""
 
 
 def _container_of(item: Symbol) -> str:
@@ -206,6 +294,9 @@ def _container_of(item: Symbol) -> str:
 
 _OF_ITEMS = {("metrics", "reset_states"): "tensorflow.keras.Metric"}
 """(Attribute with several objects, method of each) → their class."""
+
+_OF_OPTIMIZERS = frozenset({"_create_all_weights", "get_gradients", "get_updates"})
+"""Methods that an object called an optimizer has only if it is one of Keras 2."""
 
 UNMISTAKABLE = {
     "evaluate_generator": "tensorflow.keras.Model",

@@ -14,7 +14,7 @@ from gpulint.analysis.domain.values.devices import DeviceList, ListedDevice
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.python import command_line_options
 from gpulint.analysis.plan.events import EnvironmentSet, RuntimeConfigured, RuntimeInitialised
-from gpulint.knowledge.facts import Fact, Initialises
+from gpulint.knowledge.facts import Fact, Initialises, Kind
 from gpulint.places import Site
 
 _ORDER = ("no", "driver", "maybe", "yes")
@@ -41,9 +41,15 @@ def _on_gpus(machine: Machine, value: Value) -> list[Value]:
 
 
 def initialise(machine: Machine, how: str, site: Site) -> None:
-    """Record that a call initialises the runtime ("yes"), may do so ("maybe"), or queries the driver ("driver")."""
-    if how == "no":
-        return
+    """Record that a call initialises the runtime ("yes"), may do so ("maybe"), or queries the driver ("driver").
+
+    Operations, models and strategies initialise nothing in graph mode, where a session runs them (2.21).
+    """
+    if how != "no" and not (how == "yes" and machine.frame.module.graph_mode):
+        _record(machine, how, site)
+
+
+def _record(machine: Machine, how: str, site: Site) -> None:
     for _, value in alternatives(machine.library_state.runtime["state"], machine.path):
         present = value.value if isinstance(value, Constant) else UNKNOWN
         if present not in _ORDER or _ORDER.index(str(present)) < _ORDER.index(how):
@@ -57,7 +63,9 @@ def initialise(machine: Machine, how: str, site: Site) -> None:
 
 def may_initialise(machine: Machine, fact: Fact, site: Site) -> None:
     """Record the effect of calling a known name on the runtime."""
-    if fact.initialises is not Initialises.NO:
+    if fact.initialises is Initialises.YES and fact.kind is Kind.QUERY:
+        _record(machine, fact.initialises.value, site)
+    else:
         initialise(machine, fact.initialises.value, site)
 
 

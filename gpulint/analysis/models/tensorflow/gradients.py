@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
-from gpulint.analysis.domain.store import join
+from gpulint.analysis.domain.store import alternatives, join
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.traversal import leaves_on
 from gpulint.analysis.domain.values.base import NONE, Union, Unknown, Value, symbol_of
@@ -113,10 +113,13 @@ def by_operator(name: str, operands: tuple[Value, ...]) -> Gradient | None:
 
 
 def state_by_op(name: str, inputs: tuple[Value, ...]) -> Variable | None:
-    """Variable whose content an op or operator returns, scaled, clipped or unchanged."""
-    if name in _KEEPS or name in SCALES or name in SCALES.values():
+    """Variable whose content an op or operator returns, scaled, clipped or unchanged, or as a quotient or remainder."""
+    if name in _KEEPS or name in SCALES or name in _DIVIDES:
         return next(filter(None, map(state_of, inputs)), None)
     return None
+
+
+_DIVIDES = frozenset({*SCALES.values(), "operator.%", "operator.//"})
 
 
 def state_of(value: Value) -> Variable | None:
@@ -125,7 +128,8 @@ def state_of(value: Value) -> Variable | None:
 
 
 def _first(values: tuple[Value, ...]) -> Gradient | None:
-    return next((value.gradient for value in values if isinstance(value, Tensor) and value.gradient), None)
+    options = (one for value in values for _, one in alternatives(value, EVERYWHERE))
+    return next((one.gradient for one in options if isinstance(one, Tensor) and one.gradient), None)
 
 
 def _sum(values: tuple[Value, ...]) -> Gradient | None:

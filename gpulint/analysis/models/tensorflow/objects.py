@@ -226,6 +226,8 @@ def _optimizer_of(machine: Machine, model: Model) -> Value:
 
 
 def tensor_attribute(machine: Machine, receiver: Tensor | PerReplica, name: str, node: ir.Node) -> Value:
+    if isinstance(receiver, Tensor) and receiver.symbolic:
+        api_removals.symbolic_tensor(machine, name, machine.site(node))
     if name == "shape" and isinstance(receiver, Tensor):
         return Tensor(machine.site(node), shape_of=True, static=True)
     if name == "values" and isinstance(receiver, PerReplica):

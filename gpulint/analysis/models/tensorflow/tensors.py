@@ -1,13 +1,12 @@
-"""Tensors: their device and dtype, and how a loss was reduced."""
+"""Tensors: their device, dtype, rows and reduction, and what operations make of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
 
-from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, compatible
-from gpulint.analysis.domain.symbolic import ROWS, Symbol, is_one_row, symbol
+from gpulint.analysis.domain.symbolic import ROWS, is_one_row, symbol
 from gpulint.analysis.domain.symbolic_patterns import are_next, is_batch, is_single
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt, with_elements
 from gpulint.analysis.domain.values.base import (
@@ -26,7 +25,14 @@ from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Layer, Loss, Variable
 from gpulint.analysis.domain.values.tensors import Gradient, PerReplica, Reduced, Tensor
 from gpulint.analysis.engine.machine import Machine
-from gpulint.analysis.models.tensorflow import device_runtime, gradients, host_sync, stateful_ops
+from gpulint.analysis.models.tensorflow import (
+    device_runtime,
+    gradients,
+    host_sync,
+    loss_reduction,
+    model_parts,
+    stateful_ops,
+)
 from gpulint.analysis.plan import events
 from gpulint.knowledge.facts import Fact, Kind
 from gpulint.places import Site
@@ -51,24 +57,7 @@ _KEEPS_BATCH = (
 )
 """Prefixes of the names of ops that return as many examples as they take."""
 
-_KEEPS_REDUCTION = frozenset(
-    {
-        "tensorflow.cast",
-        "tensorflow.identity",
-        "tensorflow.convert_to_tensor",
-        "tensorflow.debugging.check_numerics",
-        "tensorflow.stop_gradient",
-        "tensorflow.squeeze",
-        "tensorflow.reshape",
-        "tensorflow.keras.ops.cast",
-        "tensorflow.keras.ops.convert_to_tensor",
-        "operator.-",
-        "operator.+",
-    }
-)
-"""Ops that keep the reduction of a loss (one operand)."""
 
-_SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
 _CREATES = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.identity"})
 _CASTS = frozenset({"tensorflow.cast", "tensorflow.keras.ops.cast"})
 _TYPED = _CASTS | {
@@ -108,7 +97,7 @@ def read_at(machine: Machine, value: Value, how: str, site: Site) -> None:
     elif isinstance(value, Variable):
         content = Tensor(value.site, dtype=value.dtype, on_host=_is_host_tensor(value), state=value)
         host_sync.read_tensor(machine, content, how, site)
-    elif type(value) is Unknown and is_weight(value.symbol):
+    elif type(value) is Unknown and model_parts.is_weight(value.symbol):
         host_sync.read_tensor(machine, Tensor(site), how, site)
 
 
@@ -177,7 +166,7 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
     input_dtype = dtype_of(first) if isinstance(first, (Tensor, Variable)) or name in _CREATES else None
     given = arguments.get("dtype", 1 if name in _TYPED else None)
     dtype = named_dtype(given)
-    if given is None and (name in _CREATES or name in _KEEPS_REDUCTION):
+    if given is None and (name in _CREATES or name in loss_reduction.KEEPS_REDUCTION):
         dtype = dtype_of(first)
     if name in _SHAPES:
         dtype = named_dtype(arguments.get("out_type", 1))
@@ -189,7 +178,7 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
         return result
     gradient = gradients.by_op(name, inputs) or host_sync.gradient_in(machine, inputs)
     over_batch = fact.kind is not Kind.REDUCTION or _is_over_batch(arguments.of("axis", fact.params))
-    reduced = _reduced_by_op(name, fact, inputs, site) if over_batch else None
+    reduced = loss_reduction.reduced_by_op(name, fact, inputs, site) if over_batch else None
     if reduced is not None and fact.kind is Kind.REDUCTION and arguments.of("axis", fact.params) is None:
         reduced = reduced._replace(is_number=True)
     result = Tensor(
@@ -207,7 +196,7 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in inputs),
         single=_has_one_row(name, fact, arguments),
-        of_weights=_is_of_weights(inputs),
+        of_weights=loss_reduction.is_of_weights(inputs),
         state=gradients.state_by_op(name, inputs),
         masks=_masks(name, inputs),
         rows=_rows(name, fact, arguments),
@@ -230,7 +219,7 @@ def _layer_behind(name: str, given: Value | None) -> tuple[Layer | None, bool]:
     if name.startswith("tensorflow.") and name.rpartition(".")[2] in SQUASHES:
         return layer, True
     is_squashed = given.squashed or ObjectFact.SQUASHES in layer.facts
-    return (layer, True) if name in _KEEPS_REDUCTION and is_squashed else (None, False)
+    return (layer, True) if name in loss_reduction.KEEPS_REDUCTION and is_squashed else (None, False)
 
 
 SQUASHES = frozenset({"sigmoid", "softmax"})
@@ -308,7 +297,9 @@ def _has_one_row(name: str, fact: Fact, arguments: Arguments) -> bool:
     return name.startswith(_KEEPS_BATCH) and given is not None and is_single(given)
 
 
-_PACKS = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.stack"})
+_PACKS = frozenset(
+    {"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.ragged.constant", "tensorflow.stack"}
+)
 """Ops that pack a list into one tensor with a new leading axis."""
 
 
@@ -321,7 +312,7 @@ def _is_over_batch(axis: Value | None) -> bool:
 
 def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
     """Whether a tensor is created from host values only, or is a copy of one in host memory."""
-    if name in _KEEPS_REDUCTION or name in _CREATES:
+    if name in loss_reduction.KEEPS_REDUCTION or name in _CREATES:
         return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in inputs)
     if name.startswith(_RANDOM) or any(map(_is_tensor, inputs)):
         return False
@@ -388,107 +379,9 @@ def _is_cpu(tensor: Tensor) -> bool:
 
 
 def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
-    return name in _KEEPS_REDUCTION and bool(inputs) and isinstance(inputs[0], Tensor) and inputs[0].shape_of
-
-
-def _is_of_weights(inputs: tuple[Value, ...]) -> bool:
-    """Whether all operands are variables, or penalties of a model for its weights."""
-    tensors = [value for value in inputs if isinstance(value, (Tensor, Variable, PerReplica, Unknown))]
-    return bool(tensors) and all(
-        isinstance(value, Variable)
-        or (isinstance(value, Tensor) and value.of_weights)
-        or (isinstance(value, Unknown) and not value.symbol.words.isdisjoint(_VARIABLES))
-        or (isinstance(value, Unknown) and _is_penalty(value.symbol))
-        for value in tensors
+    return (
+        name in loss_reduction.KEEPS_REDUCTION and bool(inputs) and isinstance(inputs[0], Tensor) and inputs[0].shape_of
     )
-
-
-def _is_penalty(name: Symbol) -> bool:
-    """Whether a symbol is an element of the `losses` of a model or layer."""
-    while name.parts[0] in ("item", "turn"):
-        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
-    return bool(name.parts[0] == "attribute" and name.parts[-1] == "losses")
-
-
-def is_weight(name: Symbol) -> bool:
-    """Whether a symbol is one of the variables of a model, layer or module."""
-    if name.parts[0] == "attribute" and name.parts[-1] in _NAMES_OF_VARIABLES:
-        return is_layer(symbol(name.parts[1]))
-    return _is_one_of(_LISTS_OF_VARIABLES, name)
-
-
-def is_layer(name: Symbol) -> bool:
-    """Whether a symbol is one of the layers of a model."""
-    return _is_one_of(_LISTS_OF_LAYERS, name)
-
-
-def _is_one_of(lists: frozenset[str], name: Symbol) -> bool:
-    """Whether a symbol is an element of an attribute with one of these names, or of a slice of one."""
-    deep = 0
-    while name.parts[0] in ("item", "slice", "turn"):
-        deep += name.parts[0] == "item"
-        name = symbol(name.parts[2 if name.parts[0] == "turn" else 1])
-    return deep > 0 and name.parts[0] == "attribute" and name.parts[-1] in lists
-
-
-_LISTS_OF_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
-_NAMES_OF_VARIABLES = frozenset({"beta", "bias", "embeddings", "gamma", "kernel", "recurrent_kernel"})
-"""Attributes of layers that are variables."""
-_LISTS_OF_LAYERS = frozenset({"layers"})
-
-_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights", "kernel", "bias"})
-"""Attributes of models and layers that are variables."""
-
-
-def _reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site) -> Reduced | None:
-    first = inputs[0] if inputs else None
-    present = first.reduced if isinstance(first, Tensor) else None
-    if name in _SCALED:
-        return Reduced("scaled", site)
-    if fact.kind is Kind.REDUCTION:
-        present = sum_of(inputs)
-        is_number = present is not None and present.how != "none"
-        return present if is_number or _is_of_weights(inputs) else Reduced(fact.detail, site)
-    if name in _ADDS:
-        return sum_of(inputs)
-    if name in gradients.SCALES and inputs:
-        return _reduced_by_operator(gradients.SCALES[name], inputs, site)
-    return present if name in _KEEPS_REDUCTION else None
-
-
-_ADDS = frozenset(
-    {
-        "tensorflow.add",
-        "tensorflow.add_n",
-        "tensorflow.keras.ops.add",
-        "tensorflow.keras.ops.stack",
-        "tensorflow.stack",
-    }
-)
-"""Ops that add losses, or stack them for a reduction that adds them."""
-
-
-def sum_of(inputs: Iterable[Value]) -> Reduced | None:
-    """Reduction of a sum of losses.
-
-    A plain mean takes precedence, for no other term corrects it. A plain sum next to a scaled loss may be a sum over
-    weights and not over a batch.
-    """
-    terms = list(inputs)
-    found = [value.reduced for value in terms if isinstance(value, Tensor) and value.reduced]
-    if not found:
-        return None
-    are_numbers = all(
-        isinstance(value, Constant) or (isinstance(value, Tensor) and _is_number(value)) for value in terms
-    )
-    return min(found, key=lambda one: _RANKS.index(one.how))._replace(is_number=are_numbers)
-
-
-def _is_number(tensor: Tensor) -> bool:
-    return tensor.reduced is not None and tensor.reduced.is_number
-
-
-_RANKS = ("mean", "scaled", "default", "sum", "none")
 
 
 def call_loss(machine: Machine, receiver: Loss, arguments: Arguments, site: Site) -> Value:
@@ -575,7 +468,11 @@ def loss_function(machine: Machine, name: str, arguments: Arguments, site: Site)
     """Result of `keras.losses.name(y_true, y_pred)`: one number per example."""
     given = arguments.all()
     result = derived(machine, site, given)
-    if isinstance(result, Tensor) and name not in _OF_WHOLE_BATCH and not _is_of_weights(flattened(given)):
+    if (
+        isinstance(result, Tensor)
+        and name not in _OF_WHOLE_BATCH
+        and not loss_reduction.is_of_weights(flattened(given))
+    ):
         result.reduced = Reduced("none", site)
     return result
 
@@ -599,7 +496,7 @@ def apply_operator(machine: Machine, name: str, operands: tuple[Value, ...], nod
         site,
         result.device,
         "int32" if counts else dtype,
-        _reduced_by_operator(name, operands, site),
+        loss_reduction.reduced_by_operator(name, operands, site),
         gradients.by_operator(name, operands),
         result.scope,
         all(isinstance(value, Constant) or (isinstance(value, Tensor) and value.shape_of) for value in operands),
@@ -611,7 +508,7 @@ def apply_operator(machine: Machine, name: str, operands: tuple[Value, ...], nod
             dtype == "int32"
             and all(_is_host_tensor(value) for value in operands if isinstance(value, (Tensor, Variable)))
         ),
-        of_weights=_is_of_weights(operands),
+        of_weights=loss_reduction.is_of_weights(operands),
         state=gradients.state_by_op(name, operands),
         static=not any(_is_tensor(value) for value in operands),
         masks=_masks(name, operands),
@@ -641,84 +538,13 @@ def compared(site: Site, left: Value, right: Value) -> Tensor:
         or not any(_is_tensor(side) for side in sides)
         or _counts("tensorflow.equal", (left, right))
         or (len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known)),
+        state=gradients.state_of(known[0]) if len(known) == len(sides) == 1 else None,
         masks=True,
     )
 
 
 def _is_shape(value: Value) -> bool:
     return isinstance(value, Tensor) and value.shape_of
-
-
-def _reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> Reduced | None:
-    left = operands[0]
-    right = operands[1] if len(operands) > 1 else None
-    of_left = left.reduced if isinstance(left, Tensor) else None
-    of_right = right.reduced if isinstance(right, Tensor) else None
-    if of_left is None and of_right is None and name in ("operator./", "operator.*"):
-        factors = operands if name == "operator.*" else (right,)
-        return Reduced("scaled", site) if any(_is_batch_size(factor) for factor in factors) else None
-    if name == "operator./":
-        if of_left is None:
-            return None
-        if isinstance(right, Tensor) and right.shape_of:
-            return of_left._replace(how="mean") if of_left.how != "scaled" else of_left
-        if of_left.is_number and of_right is not None and of_right.is_number and of_right.how in ("mean", "sum"):
-            return of_left._replace(how="mean")
-        return of_left if _is_weight(right) else Reduced("scaled", site)
-    if name == "operator.*":
-        for reduced, other in ((of_left, right), (of_right, left)):
-            if reduced is not None:
-                return reduced if _is_weight(other) or _weighs(other) else Reduced("scaled", site)
-        return None
-    if name in ("operator.+", "operator.-"):
-        return sum_of(operands)
-    return None
-
-
-def _is_batch_size(value: Value | None) -> bool:
-    """Whether a factor's name refers to batches or replicas: each example's loss is then divided before the sum."""
-    if value is None or isinstance(value, (Tensor, Variable, PerReplica)):
-        return False
-    names = value.named if isinstance(value, Constant) else symbol_of(value).words
-    return any(words(name) & _OF_BATCHES for name in names)
-
-
-_OF_BATCHES = frozenset({"batch", "batchsize", "bs", "replica", "replicas"})
-
-
-def _is_weight(value: Value | None) -> bool:
-    """Whether a factor is a bare literal such as 0.5, which is unrelated to batch size and replicas."""
-    return (
-        isinstance(value, Constant) and not value.named and isinstance(value.value, (int, float)) and value.value <= 2
-    )
-
-
-def _weighs(factor: Value | None) -> bool:
-    """Whether a factor weights one term of a loss, or some examples, judged by its size or its name.
-
-    One over the number of replicas or the batch size is small and has another name. A mask consists of zeros and ones.
-    """
-    if isinstance(factor, Tensor) and factor.masks:
-        return True
-    if factor is None or isinstance(factor, (Tensor, Variable, PerReplica)) or _is_batch_size(factor):
-        return False
-    if isinstance(factor, Constant) and isinstance(factor.value, (int, float)) and factor.value >= 1:
-        return True
-    names = factor.named if isinstance(factor, Constant) else _own_name(factor)
-    return any(words(name) & _OF_WEIGHTS for name in names) and not any(words(name) & _OF_SCALES for name in names)
-
-
-def _own_name(value: Value) -> tuple[str, ...]:
-    """Name of an attribute, field, parameter or library option. Empty for computed values."""
-    head, *_, last = symbol_of(value).parts
-    is_named = head in ("attribute", "external", "field", "parameter") and isinstance(last, str)
-    return (last.rpartition(".")[2],) if is_named else ()
-
-
-_OF_WEIGHTS = frozenset(
-    {"weight", "weights", "lambda", "lam", "lmbda", "alpha", "beta", "gamma", "coef", "coeff", "cost"}
-)
-_OF_SCALES = frozenset({"scale", "scaling", "size", "count", "num", "gpus", "workers", "devices", "world", "norm"})
 
 
 def as_data(value: Value) -> Value:
@@ -807,14 +633,3 @@ def tensor_method(machine: Machine, receiver: Tensor | PerReplica, name: str, si
         read_at(machine, receiver, "numpy", site)
         return host_sync.host_value(site, "numpy") if not receiver.from_data else Unknown(("host", site))
     return Unknown(("call", ("attribute", symbol_of(receiver), name)))
-
-
-def whole_of(name: Symbol) -> Symbol | None:
-    """Model whose input, or whose layer's input, a symbol names. None for any other symbol."""
-    is_input = False
-    while name.parts[0] in ("attribute", "item", "layer_of", "turn"):
-        is_input = is_input or name.parts[-1] in ("input", "inputs")
-        name = symbol(name.parts[2 if name.parts[0] == "turn" else 1])
-        if name.parts[0] == "call" and symbol(name.parts[1]).parts[-1] == "get_layer":
-            name = symbol(name.parts[1])
-    return name if is_input else None

@@ -38,4 +38,5 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         else "Train under `tf.distribute.MirroredStrategy`, or hide what is not used with CUDA_VISIBLE_DEVICES.",
         {part: time.seconds_of(part) * share for part in computing},
         finding.code if finding is not None else None,
+        in_proportion=True,
     )

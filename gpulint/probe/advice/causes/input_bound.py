@@ -181,13 +181,13 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
         for kind, method in ((MAP, "map"), (INTERLEAVE, "interleave")):
             if kind in by_kind:
                 return by_kind[kind], f"`{method}` prepares one element after the other", f"Give it `{PARALLEL}`.", None
-    if any(len(one.sizes) > 1 for one in observed.capture.splits if one.where == where):
-        return where, *_of_python(observed, where), None
     is_fit = any(one.where == where and one.kind == DATASET for one in observed.capture.data)
+    if not is_fit and any(len(one.sizes) > 1 for one in observed.capture.splits if one.where == where):
+        return where, *_of_python(observed, where), None
     fix = "Do less for each element, or prepare the data beforehand."
     if not any(stage.kind == CACHE for pipeline in pipelines for stage in pipeline):
         fix = "Keep what does not change between epochs with `cache()`, or do less for each element."
-    return where, f"the dataset{' that `fit` reads' if is_fit else ''} is slower than the step", fix, None
+    return where, f"the step waits for the dataset{' that `fit` reads' if is_fit else ''}", fix, None
 
 
 def _fix(finding: Finding) -> str:

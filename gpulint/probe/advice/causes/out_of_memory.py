@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.words import holders
 from gpulint.probe.measures.holders import Held
-from gpulint.probe.measures.out_of_memory import largest_batch, refused, retried
+from gpulint.probe.measures.out_of_memory import largest_batch, needed_to_run, refused, retried
 from gpulint.probe.measures.sizes import in_words
 
 RETRY = 10
@@ -22,12 +22,14 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     full = _at(observed, failed.device if failed else "")
     held = "".join(f"{one.device} holds {who}. " for one in full if (who := holders(one)))
     if failed is not None:
+        ran = needed_to_run(capture, observed.held)
+        needed = f"`{ran.name}` needed {in_words(ran.size)} while it ran. " if ran is not None and ran.name else ""
         size = f" for {in_words(failed.size)}" if failed.size else ""
         yield Candidate(
             "out-of-memory",
             capture.error_at,
             f"{failed.device or 'the device'} has no memory left{size}",
-            f"{held}{waited}".strip() or "The program ended with this error.",
+            f"{held}{needed}{waited}".strip() or "The program ended with this error.",
             _fix(observed),
             is_urgent=True,
         )
@@ -46,7 +48,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
 def _fix(observed: Observed) -> str:
     known = largest_batch(observed.capture, observed.held)
     if known is None:
-        return "Use a smaller batch or model, or spread it over more devices."
+        known_to = "; `gpulint estimate` names the largest batch that fits" if observed.capture.simulated else ""
+        return f"Use a smaller batch or model, or spread it over more devices{known_to}."
     if not known.fits:
         return f"Use a smaller model, or more devices: the model does not fit, whatever the batch ({known.batch:,})."
     return f"Batches above {known.fits:,} do not fit ({known.batch:,} failed). Use a smaller one, or more devices."

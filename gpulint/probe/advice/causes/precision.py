@@ -43,6 +43,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             sentence(finding.instead) if finding is not None else "Train in float32.",
             {part: HALF * wide / total * time.seconds_of(part) for part in ("gpu", *(() if is_known else ("launch",)))},
             "GPU604" if finding is not None else None,
+            in_proportion=True,
         )
     elif busy >= BOUND and dtypes["float32"] == total:
         yield Candidate(
@@ -52,6 +53,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             f"All {total:,} matrix products and convolutions are in float32.",
             'Use 16 bits: `tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")`.',
             {"gpu": HALF * time.seconds_of("gpu")},
+            in_proportion=True,
         )
 
 

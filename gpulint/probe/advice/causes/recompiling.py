@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.causes.retracing import lost_to
 from gpulint.probe.advice.matching import finding_at
+from gpulint.probe.measures.time_spent import Tracing
 from gpulint.probe.measures.time_words import duration
 
 CHANGING = "GPU408"
@@ -26,8 +27,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         if one.again:
             lost = lost_to(time, one)
             evidence = f"All but the first time took {duration(lost)}, the whole training {duration(time.seconds)}."
-            changed = f": {', '.join(one.causes)}" if one.causes else ""
-            text = f"XLA compiles {name} {one.again + 1:,} times{changed}"
+            text = f"XLA compiles {name} {one.again + 1:,} times{_changed(one)}"
             fix = f"Pad the batches to a few shapes, or pass {without}."
             finding = finding_at(observed, (CHANGING,), one.where)
             code = finding.code if finding is not None else None
@@ -36,3 +36,12 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             text = f"XLA compiles {name} for longer than all its steps take"
             fix = f"Pass {without} where a run is this short."
             yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": one.seconds})
+
+
+def _changed(one: Tracing) -> str:
+    """The shapes for which it was compiled; where the function takes its elements from an iterator, only what they have
+    in common is known."""
+    if not one.causes:
+        return ""
+    shapes = ", ".join(one.causes)
+    return f", once for each shape of {shapes}" if "None" in shapes else f": {shapes}"

@@ -64,9 +64,9 @@ def _fix(observed: Observed, one: Tracing, is_fit: bool) -> str:
 
 
 def lost_to(time: TimeSpent, one: Tracing) -> float:
-    """Seconds of a function's traces but the first ones. Those before the end of the first step are not part of the
-    time."""
+    """Seconds of a function's traces, or compilations, but the first ones. Those before the end of the first step are
+    not part of the time. Compilations are found on the lines that call the function."""
     found = [each for each in time.by_line if (each.name, each.detail) == ("trace", one.function)]
-    here = [each for each in found if each.where == one.where]
+    here = [each for each in found if each.where == one.where and one.kind == "trace"]
     within = sum(each.seconds for each in here or found)
     return min(one.again_seconds, within)

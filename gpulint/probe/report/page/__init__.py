@@ -42,6 +42,6 @@ def _banner(report: RunReport) -> Element:
     return tag(
         "header",
         tag("p", title(report) or "gpulint probe", class_="title"),
-        tag("h1", report.headline),
+        tag("h1", report.headline.replace(" %", "\u00a0%")),
         tag("ul", (tag("li", line) for line in lines), class_="lines") if lines else None,
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
+from gpulint.probe.advice.coverage import is_told
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.page.markup import Child, tag
@@ -38,6 +39,12 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
             class_="more",
             open=len(quiet) == len(report.expectations),
         )
+
+
+def violations(report: RunReport, places: Places) -> Child:
+    """What failed or warns, unless advice says it."""
+    shown = [one for one in report.expectations if one.status in (Status.FAIL, Status.WARN)]
+    return _table([one for one in shown if not is_told(one, report.advice)], places)
 
 
 def counts_of(counts: Mapping[Status, int], href: str | None = None) -> Element:

@@ -97,6 +97,8 @@ def _stack(column: Column, index: int, width: float, top: float) -> list[Element
                 class_=f"part-{name}",
             )
         )
+    if column.seconds > top:
+        shapes.append(tag("path", d=f"M{x:.1f},12 l{width - gap:.1f},-4", class_="cut"))
     return shapes
 
 

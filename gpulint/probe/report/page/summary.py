@@ -15,7 +15,7 @@ from gpulint.probe.report import RunReport
 from gpulint.probe.report.failure import failure
 from gpulint.probe.report.header import ending
 from gpulint.probe.report.page import steps
-from gpulint.probe.report.page.checks import counts_of
+from gpulint.probe.report.page.checks import counts_of, violations
 from gpulint.probe.report.page.figures import bar, legend
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.memory import treemap
@@ -34,16 +34,23 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         yield from step_bar(spent, on_gpu)
     yield from _changes(report.advice, places)
     drawn = steps.figure(spent, on_gpu) if spent is not None else None
-    maps = [treemap(one, places.located) for one in report.held if _is_known(one)][:1]
-    if drawn is not None or maps:
-        yield tag("div", drawn, maps, class_="figures")
+    fullest = max(filter(_is_known, report.held), key=_rank, default=None)
+    held = treemap(fullest, places.located) if fullest is not None else None
+    if drawn is not None or held is not None:
+        yield tag("div", drawn, held, class_="figures")
     yield tag("h3", "Checks")
     yield counts_of(Counter(one.status for one in report.expectations), href="#checks")
+    yield violations(report, places)
+
+
+def _rank(held: Held) -> tuple[bool, int]:
+    """The fullest GPU comes first, the host last."""
+    return held.device.startswith("GPU"), held.peak
 
 
 def _is_known(held: Held) -> bool:
     """Whether it is known who holds a good part of a device's memory."""
-    unknown = sum(one.bytes for one in held.holders if one.group == "other")
+    unknown = sum(one.bytes for one in held.holders if one.group == "other" and one.where is None)
     return held.peak > 0 and unknown < KNOWN * held.peak
 
 

@@ -1,0 +1,186 @@
+"""How a loss was reduced: by a sum or a mean, and whether it was divided by the size of the global batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpulint.analysis.domain.identifiers import words
+from gpulint.analysis.domain.symbolic import Symbol, symbol
+from gpulint.analysis.domain.values.base import (
+    Constant,
+    Unknown,
+    Value,
+    symbol_of,
+)
+from gpulint.analysis.domain.values.objects import Variable
+from gpulint.analysis.domain.values.tensors import PerReplica, Reduced, Tensor
+from gpulint.analysis.models.tensorflow import gradients
+from gpulint.knowledge.facts import Fact, Kind
+from gpulint.places import Site
+
+KEEPS_REDUCTION = frozenset(
+    {
+        "tensorflow.cast",
+        "tensorflow.identity",
+        "tensorflow.convert_to_tensor",
+        "tensorflow.debugging.check_numerics",
+        "tensorflow.stop_gradient",
+        "tensorflow.squeeze",
+        "tensorflow.reshape",
+        "tensorflow.keras.ops.cast",
+        "tensorflow.keras.ops.convert_to_tensor",
+        "operator.-",
+        "operator.+",
+    }
+)
+"""Ops that keep the reduction of a loss, and other properties of their one operand."""
+
+_SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
+
+_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights", "kernel", "bias"})
+"""Attributes of models and layers that are variables."""
+
+
+def reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site) -> Reduced | None:
+    """Reduction of the result of an op by name, None if it is no reduced loss."""
+    first = inputs[0] if inputs else None
+    present = first.reduced if isinstance(first, Tensor) else None
+    if name in _SCALED:
+        return Reduced("scaled", site)
+    if fact.kind is Kind.REDUCTION:
+        present = sum_of(inputs)
+        is_number = present is not None and present.how != "none"
+        return present if is_number or is_of_weights(inputs) else Reduced(fact.detail, site)
+    if name in _ADDS:
+        return sum_of(inputs)
+    if name in gradients.SCALES and inputs:
+        return reduced_by_operator(gradients.SCALES[name], inputs, site)
+    return present if name in KEEPS_REDUCTION else None
+
+
+_ADDS = frozenset(
+    {
+        "tensorflow.add",
+        "tensorflow.add_n",
+        "tensorflow.keras.ops.add",
+        "tensorflow.keras.ops.stack",
+        "tensorflow.stack",
+    }
+)
+"""Ops that add losses, or stack them for a reduction that adds them."""
+
+
+def sum_of(inputs: Iterable[Value]) -> Reduced | None:
+    """Reduction of a sum of losses.
+
+    A plain mean takes precedence, for no other term corrects it. A plain sum next to a scaled loss may be a sum over
+    weights and not over a batch.
+    """
+    terms = list(inputs)
+    found = [value.reduced for value in terms if isinstance(value, Tensor) and value.reduced]
+    if not found:
+        return None
+    are_numbers = all(
+        isinstance(value, Constant) or (isinstance(value, Tensor) and _is_number(value)) for value in terms
+    )
+    return min(found, key=lambda one: _RANKS.index(one.how))._replace(is_number=are_numbers)
+
+
+def _is_number(tensor: Tensor) -> bool:
+    return tensor.reduced is not None and tensor.reduced.is_number
+
+
+_RANKS = ("mean", "scaled", "default", "sum", "none")
+
+
+def is_of_weights(inputs: tuple[Value, ...]) -> bool:
+    """Whether all operands are variables, or penalties of a model for its weights."""
+    tensors = [value for value in inputs if isinstance(value, (Tensor, Variable, PerReplica, Unknown))]
+    return bool(tensors) and all(
+        isinstance(value, Variable)
+        or (isinstance(value, Tensor) and value.of_weights)
+        or (isinstance(value, Unknown) and not value.symbol.words.isdisjoint(_VARIABLES))
+        or (isinstance(value, Unknown) and _is_penalty(value.symbol))
+        for value in tensors
+    )
+
+
+def _is_penalty(name: Symbol) -> bool:
+    """Whether a symbol is an element of the `losses` of a model or layer."""
+    while name.parts[0] in ("item", "turn"):
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    return bool(name.parts[0] == "attribute" and name.parts[-1] == "losses")
+
+
+def reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> Reduced | None:
+    """Reduction of the result of a Python operator, None if it is no reduced loss."""
+    left = operands[0]
+    right = operands[1] if len(operands) > 1 else None
+    of_left = left.reduced if isinstance(left, Tensor) else None
+    of_right = right.reduced if isinstance(right, Tensor) else None
+    if of_left is None and of_right is None and name in ("operator./", "operator.*"):
+        factors = operands if name == "operator.*" else (right,)
+        return Reduced("scaled", site) if any(_is_batch_size(factor) for factor in factors) else None
+    if name == "operator./":
+        if of_left is None:
+            return None
+        if isinstance(right, Tensor) and right.shape_of:
+            return of_left._replace(how="mean") if of_left.how != "scaled" else of_left
+        if of_left.is_number and of_right is not None and of_right.is_number and of_right.how in ("mean", "sum"):
+            return of_left._replace(how="mean")
+        return of_left if _is_weight(right) else Reduced("scaled", site)
+    if name == "operator.*":
+        for reduced, other in ((of_left, right), (of_right, left)):
+            if reduced is not None:
+                return reduced if _is_weight(other) or _weighs(other) else Reduced("scaled", site)
+        return None
+    if name in ("operator.+", "operator.-"):
+        return sum_of(operands)
+    return None
+
+
+def _is_batch_size(value: Value | None) -> bool:
+    """Whether a factor's name refers to batches or replicas: each example's loss is then divided before the sum."""
+    if value is None or isinstance(value, (Tensor, Variable, PerReplica)):
+        return False
+    names = value.named if isinstance(value, Constant) else symbol_of(value).words
+    return any(words(name) & _OF_BATCHES for name in names)
+
+
+_OF_BATCHES = frozenset({"batch", "batchsize", "bs", "replica", "replicas"})
+
+
+def _is_weight(value: Value | None) -> bool:
+    """Whether a factor is a bare literal such as 0.5, which is unrelated to batch size and replicas."""
+    return (
+        isinstance(value, Constant) and not value.named and isinstance(value.value, (int, float)) and value.value <= 2
+    )
+
+
+def _weighs(factor: Value | None) -> bool:
+    """Whether a factor weights one term of a loss, or some examples, judged by its size or its name.
+
+    One over the number of replicas or the batch size is small and has another name. A mask consists of zeros and ones.
+    """
+    if isinstance(factor, Tensor) and factor.masks:
+        return True
+    if factor is None or isinstance(factor, (Tensor, Variable, PerReplica)) or _is_batch_size(factor):
+        return False
+    if isinstance(factor, Constant) and isinstance(factor.value, (int, float)) and factor.value >= 1:
+        return True
+    names = factor.named if isinstance(factor, Constant) else _own_name(factor)
+    return any(words(name) & _OF_WEIGHTS for name in names) and not any(words(name) & _OF_SCALES for name in names)
+
+
+def _own_name(value: Value) -> tuple[str, ...]:
+    """Name of an attribute, field, parameter or library option. Empty for computed values."""
+    head, *_, last = symbol_of(value).parts
+    is_named = head in ("attribute", "external", "field", "parameter") and isinstance(last, str)
+    return (last.rpartition(".")[2],) if is_named else ()
+
+
+_OF_WEIGHTS = frozenset(
+    {"weight", "weights", "lambda", "lam", "lmbda", "alpha", "beta", "gamma", "coef", "coeff", "cost"}
+)
+
+_OF_SCALES = frozenset({"scale", "scaling", "size", "count", "num", "gpus", "workers", "devices", "world", "norm"})

@@ -1,0 +1,34 @@
+"""From a traced step to an estimate, on hand-built steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpulint.estimate.cards import by_numbers
+from gpulint.estimate.estimating import estimated
+from gpulint.estimate.graph import Tensor
+from gpulint.estimate.memory.liveness import play
+from gpulint.estimate.tracing import Traced
+from tests.estimate.made import Graph
+
+
+@pytest.mark.parametrize(("times", "fits"), [(1.1, "yes"), (1.05, "unknown"), (0.99, "no")])
+def test_near_the_limit_it_is_unknown_whether_the_step_fits(times: float, fits: str) -> None:
+    graph = Graph()
+    graph.argument(Tensor("float32", (64, 512, 512)))
+    step = graph.step(batch=64)
+    card = replace(by_numbers(["memory=1GiB"]), limit=int(times * play(step).peak))
+    found = estimated(Traced(step, None), [card], ())
+    assert found.cards[0].memory is not None
+    assert found.cards[0].memory.fits == fits
+    assert any(card.name in note for note in found.notes) == (fits == "unknown")
+
+
+def test_a_step_without_a_batch_has_no_largest_one() -> None:
+    graph = Graph()
+    graph.argument(Tensor("float32", (512, 512)))
+    found = estimated(Traced(graph.step(batch=None), None), [by_numbers(["memory=1GiB"])], ())
+    assert found.cards[0].memory is not None
+    assert (found.cards[0].memory.fits, found.cards[0].memory.largest_batch) == ("yes", None)

@@ -1,0 +1,255 @@
+"""Python that has already imported TensorFlow: programs run in forks of one process, which saves each the seconds of
+the import.
+
+A fork runs its program as `python` would: its own arguments, directory, environment, input and output, `tensorflow`
+and `keras` absent from `sys.modules` until the program imports them. TensorFlow's runtime starts in the fork. What
+`gpulint probe` or `gpulint estimate` starts there is a fork, too, on the pipes and under the eyes of the real launcher.
+`PYTHONPATH` and what TensorFlow reads at its import (`TF_ENABLE_ONEDNN_OPTS`, the level of its messages) are those
+of the first process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import io
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import types
+import weakref
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any, NoReturn
+
+SECONDS = 600
+"""Seconds after which a program counts as hung."""
+
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+"""Environment without GPUs and without TensorFlow's messages. TensorFlow reads the level when it is imported."""
+
+
+class Python:
+    """A process that has imported TensorFlow."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            env={**os.environ, **QUIET},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self._answer() == "ready", "TensorFlow cannot be imported"
+
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def run(
+        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] = QUIET, given: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command line of a Python program: `sys.executable`, perhaps `-u`, then a script, `-m` and a module
+        or `-c` and code, then arguments. `env` is added to the environment, `given` is the standard input."""
+        assert command[0] == sys.executable
+        with tempfile.TemporaryDirectory() as directory:
+            files = {name: os.path.join(directory, name) for name in ("stdin", "stdout", "stderr")}
+            Path(files["stdin"]).write_text(given, encoding="utf-8")
+            job = {"command": list(command[1:]), "cwd": str(cwd), "env": {**os.environ, **env}, **files}
+            assert self._process.stdin is not None
+            self._process.stdin.write(json.dumps(job) + "\n")
+            self._process.stdin.flush()
+            status = int(self._answer())
+            stdout, stderr = (Path(files[name]).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
+        return subprocess.CompletedProcess(list(command), status, stdout, stderr)
+
+
+@cache
+def python() -> Python:
+    """The process of this test session. It ends when its standard input does: with the session."""
+    return Python()
+
+
+def fresh(command: Sequence[str], *, cwd: Path, env: Mapping[str, str] = QUIET) -> subprocess.CompletedProcess[str]:
+    """Run a command line as `Python.run` does, in a process of its own."""
+    environment = {**os.environ, **env}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+class _Imported(MetaPathFinder, Loader):
+    """Gives a program that imports TensorFlow or Keras the module that the parent has imported."""
+
+    def __init__(self) -> None:
+        self._modules = {name: sys.modules.pop(name) for name in ("tensorflow", "keras")}
+        self._specs = {name: module.__spec__ for name, module in self._modules.items()}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in self._modules:
+            return None
+        module = self._modules[fullname]
+        spec = ModuleSpec(fullname, self, origin=module.__file__, is_package=True)
+        spec.submodule_search_locations = [os.path.dirname(str(module.__file__))]
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        return self._modules[spec.name]
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        name = module.__name__
+        module.__spec__ = self._specs[name]
+        for other in self._modules.keys() - {name}:
+            importlib.import_module(other)  # as each of them does
+
+
+def _run(job: dict[str, Any]) -> None:
+    """Run a program in this process, with the directory, environment and files of a job."""
+    signal.alarm(SECONDS)
+    os.chdir(job["cwd"])
+    os.environ.clear()
+    os.environ.update(job["env"])
+    os.dup2(os.open(job["stdin"], os.O_RDONLY), 0)
+    for stream in ("stdout", "stderr"):
+        os.dup2(os.open(job[stream], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 1 + (stream == "stderr"))
+    program.subprocess = types.SimpleNamespace(Popen=_Forked)  # type: ignore[assignment]
+    _execute(job["command"])
+
+
+def _execute(command: Sequence[str]) -> NoReturn:
+    """Run what the command line of Python says, then end this process as Python would."""
+    if not any(isinstance(finder, _Imported) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Imported())
+    status: object = 0
+    try:
+        _interpret(command)
+    except SystemExit as end:
+        status = end.code
+    except BaseException as error:
+        sys.excepthook(type(error), error.with_traceback(_of_program(error)), None)
+        status = 1
+    if not isinstance(status, int | None):
+        print(status, file=sys.stderr)
+        status = 1
+    # Neither the callers' `finally` nor their files are this process's.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit((status or 0) & 0xFF)
+
+
+def _interpret(command: Sequence[str]) -> None:
+    is_unbuffered = command[0] == "-u"
+    for output in (sys.stdout, sys.stderr):
+        assert isinstance(output, io.TextIOWrapper)
+        output.reconfigure(write_through=is_unbuffered)
+    first, *arguments = command[is_unbuffered:]
+    if first == "-m":
+        sys.argv, sys.path = arguments, [os.getcwd(), *PATH]
+        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+        return
+    module = sys.modules["__main__"] = types.ModuleType("__main__")
+    if first == "-c":
+        sys.argv, sys.path = [first, *arguments[1:]], ["", *PATH]
+        code = compile(arguments[0], "<string>", "exec", dont_inherit=True)
+    else:
+        sys.argv, sys.path = [first, *arguments], [os.path.dirname(os.path.realpath(first)), *PATH]
+        module.__file__ = os.path.abspath(first)
+        code = compile(Path(first).read_bytes(), module.__file__, "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+
+
+class _Forked:
+    """What `gpulint.probe.launch.program` uses of Popen, for a Python program: a fork in place of a new process."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        stdin: int | None,
+        stdout: int | None,
+        stderr: int | None,
+        env: Mapping[str, str] | None,
+        close_fds: bool,
+    ) -> None:
+        assert command[0] == sys.executable
+        assert not close_fds
+        self.returncode: int | None = None
+        self._lock = threading.Lock()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = os.fork()
+        if not self.pid:
+            for number in signal.valid_signals():
+                if callable(signal.getsignal(number)) and number != signal.SIGINT:
+                    signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.set_wakeup_fd(-1)
+            for stream, file in enumerate((stdin, stdout, stderr)):
+                if file is not None:
+                    os.dup2(file, stream)
+            for name in os.listdir("/proc/self/fd"):  # those that exec would close
+                with contextlib.suppress(OSError):
+                    if int(name) > 2 and not os.get_inheritable(int(name)):
+                        os.close(int(name))
+            if env is not None:
+                os.environ.clear()
+                os.environ.update(env)
+            for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+                finalizer.atexit = False  # temporary directories of the launcher
+            _execute(command[1:])
+
+    def wait(self) -> int:
+        status = os.waitpid(self.pid, 0)[1]
+        self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+
+def _of_program(error: BaseException) -> types.TracebackType | None:
+    """The traceback of an error without the frames of this file."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename == __file__:
+        frame = frame.tb_next
+    return frame
+
+
+def main() -> None:
+    """Read jobs from standard input, one a line, and answer each with the status of its process."""
+    print("ready", flush=True)
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            _run(json.loads(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    import tensorflow  # noqa: F401
+
+    import gpulint.cli.estimate
+    import gpulint.cli.main
+    import gpulint.cli.probe
+    import gpulint.probe.agent.running  # noqa: F401
+    from gpulint.probe.launch import program
+
+    PATH = sys.path[1:]
+    gc.freeze()  # a collection in a fork would copy the memory of all that has been imported
+    main()
