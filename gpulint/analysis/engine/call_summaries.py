@@ -26,7 +26,7 @@ MAX_REPEATED_STEPS = 1_000
 """Total number of steps after which a function is run once more for each further entry point and iteration, instead of
 `MAX_RUNS` times."""
 
-MAX_LONG_STEPS = 4_000
+MAX_LONG_STEPS = 2_000
 """Total number of steps after which a function has no more than `MAX_RUNS` runs in a program."""
 
 MAX_COMPUTING_STEPS = 1_500
