@@ -63,11 +63,11 @@ class OpOnSymbolicTensor(Rule):
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
         if (
-            plan.runs_keras_3
-            and not plan.mentions("tensorflow.python.keras")
-            and event.name.startswith("tensorflow.")
+            event.name.startswith("tensorflow.")
             and not event.name.startswith("tensorflow.keras.")
             and any(isinstance(one, values.Tensor) and one.symbolic for one in event.inputs)
+            and plan.runs_keras_3
+            and not plan.mentions("tensorflow.python.keras")
             and not any(caller.function == "call" for caller in callers(event.where.caller))
             and not is_version_checked(event.where)
         ):

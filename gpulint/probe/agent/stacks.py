@@ -10,7 +10,8 @@ from types import FrameType
 
 _LOCK = threading.Lock()
 """A fork waits until it is released: the new process would have no garbage collection."""
-os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
+if hasattr(os, "register_at_fork"):  # not on Windows, where this module is only imported
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 COLLECTS_ANYWHERE = sys.version_info < (3, 12)
 """Whether Python collects garbage wherever it allocates, and not only between two instructions."""
