@@ -40,7 +40,7 @@ for epoch in range(5):
 def test_a_replica_that_gets_no_element_is_found(rehearse: Rehearse) -> None:
     run = rehearse(UNEVEN, 2)
     batches = the(run, "replica-batch")
-    assert (batches.status, batches.observed) == (Status.WARN, "replica 1 got 0 of 1 in 5 of 55 steps")
+    assert (batches.status, batches.observed) == (Status.WARN, "replica 1 got 0 of 1 in 5 of 55 batches")
 
 
 def test_what_divides_a_dataset_among_replicas_is_no_work_of_the_host(rehearse: Rehearse) -> None:

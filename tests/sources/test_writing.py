@@ -8,13 +8,13 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpulint.sources import writing
 from gpulint.sources.writing import NotWritten, replace_file
 
 OLD, NEW = b"old\r\n", b"new\r\nlonger\r\n"
@@ -100,7 +100,7 @@ def test_on_a_full_disk_the_old_text_is_there(file: Path, monkeypatch: pytest.Mo
     def full(*arguments: Any, **options: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(writing.tempfile, "mkstemp", full)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
     with pytest.raises(NotWritten, match="No space left"):
         replace_file(str(file), OLD, NEW)
     assert file.read_bytes() == OLD

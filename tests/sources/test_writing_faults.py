@@ -48,6 +48,7 @@ def in_child(work: Callable[[], object]) -> int:
 
 KILLED = """
 import json, os, signal, sys
+import tempfile  # `replace_file` imports it: no call of that counts
 from gpulint.sources.writing import replace_file
 
 file, path, old, new = sys.argv[1], sys.argv[2], *map(bytes.fromhex, sys.argv[3:])

@@ -8,12 +8,12 @@ from typing import Any
 from gpulint.analysis.domain.completion import NORMAL, Exhausted, PathEnds
 from gpulint.analysis.domain.context import Caller, Context
 from gpulint.analysis.domain.path_conditions import compatible
-from gpulint.analysis.domain.store import common_path, join, make_exclusive
+from gpulint.analysis.domain.store import alternatives, common_path, join, make_exclusive
 from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.symbolic_patterns import differ_in_numbers
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
-from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.effects import effects_on, effects_within
 from gpulint.analysis.domain.values.functions import Function, UserClass
 from gpulint.analysis.domain.values.instances import Instance
@@ -22,6 +22,7 @@ from gpulint.analysis.engine.argument_binding import bind
 from gpulint.analysis.engine.budget import Thrift
 from gpulint.analysis.engine.call_summaries import MAX_FORMULA_RUNS, MAX_IDLE_RUNS, CallSummary, FunctionProfile, Moment
 from gpulint.analysis.engine.machine import Frame, Machine
+from gpulint.analysis.engine.sequences import EMPTYING
 from gpulint.analysis.plan.plan import MAX_REPEATS
 from gpulint.places import Site
 from gpulint.syntax import ir
@@ -84,7 +85,8 @@ def call_function(
             is_known = not _is_chosen(earlier[-1].result, arguments)
         if not is_known and not earlier and not history.may_go_on:
             machine.plan.reached("runs of one function", site)
-        if is_known or not history.may_go_on or history.is_settled:
+        is_settled = history.is_settled and not _may_empty(machine, definition, arguments)
+        if is_known or not history.may_go_on or is_settled:
             return _as_before(machine, history.alike(earlier)) or unknown
         if _is_idle(machine, history, function, arguments):
             return earlier[-1].result if earlier else unknown
@@ -170,6 +172,13 @@ def _as_before(machine: Machine, run: CallSummary | None) -> Value | None:
     return run.result
 
 
+def _may_empty(machine: Machine, definition: ir.FunctionDef | ir.Lambda, arguments: Arguments) -> bool:
+    """Whether a call may take values out of a container that it is given."""
+    return not machine.project.words_of(definition).isdisjoint(EMPTYING) and any(
+        isinstance(one, Items | Mapping) for value in arguments.all() for _, one in alternatives(value, machine.path)
+    )
+
+
 def _is_idle(machine: Machine, history: FunctionProfile, function: Function, arguments: Arguments) -> bool:
     """Whether a further run of a function would add nothing.
 
@@ -208,9 +217,9 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
     except Exhausted:
         if not machine.budget.may_abandon(outside):
             raise
+        machine.plan.is_complete = False  # of a function that leads to no event, a word can matter
         if frame.is_relevant:
             machine.plan.reached("steps", frame.caller.site or Site(machine.plan.path, 0))
-            machine.plan.is_complete = False
         machine.state.take_back(frame.mark)
         machine.path, machine.context, machine.branches, machine.diverged = base, context, frame.branches, []
         del machine.active[depth:]

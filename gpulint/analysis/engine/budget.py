@@ -35,6 +35,9 @@ MAX_IRRELEVANT_STEPS = 300
 CLOSING_STEPS = 3_000
 """Maximum number of steps after the reserve, in which no call is followed. Then a long call is abandoned."""
 
+BODY_STEPS = 40_000
+"""The same maximum for the program's own body, outside all calls."""
+
 MAX_CALL_STEPS = 2_000
 """Number of steps from which a call counts as long."""
 
@@ -73,10 +76,22 @@ class Budget:
     the functions around them are run to their end. After a function that is too long even so, the program continues.
     """
 
-    __slots__ = ("_extensions", "_is_speculating", "_last", "_last_of_call", "_reserve", "limit", "taken", "thrift")
+    __slots__ = (
+        "_calls",
+        "_extensions",
+        "_is_speculating",
+        "_last",
+        "_last_of_call",
+        "_reserve",
+        "limit",
+        "taken",
+        "thrift",
+    )
 
     def __init__(self) -> None:
         self.taken = 0
+        self._calls = 0
+        """Number of active calls."""
         self.grant(MAX_STEPS, RESERVE)
         self._is_speculating = False
 
@@ -104,13 +119,16 @@ class Budget:
         """Continue with more thrift. Raises `Exhausted` where a call or the program is abandoned."""
         if self._is_speculating or self._last_of_call < NEVER or self.thrift is Thrift.NO_CALLS:
             raise Exhausted
-        is_first = self.thrift is Thrift.NONE
-        self.thrift = Thrift.SHORT_CALLS if is_first else Thrift.NO_CALLS
-        self._limit(self.taken + (self._reserve if is_first else CLOSING_STEPS), NEVER)
+        if self.thrift is Thrift.NONE:
+            self.thrift, more = Thrift.SHORT_CALLS, self._reserve
+        else:
+            self.thrift, more = Thrift.NO_CALLS, CLOSING_STEPS if self._calls else BODY_STEPS
+        self._limit(self.taken + more, NEVER)
 
     def begin_call(self, is_relevant: bool) -> Limits:
         """Limit the steps of a call where calls are cut short. Returns the limits outside it."""
         before = self._limits()
+        self._calls += 1
         if self.thrift is Thrift.SHORT_CALLS:
             most = MAX_SHORT_STEPS if is_relevant else MAX_IRRELEVANT_STEPS
             self._limit(self._last, min(self._last_of_call, self.taken + most))
@@ -118,6 +136,7 @@ class Budget:
 
     def end_call(self, outside: Limits) -> None:
         """Restore the limits outside a call."""
+        self._calls -= 1
         if self.thrift is Thrift.NO_CALLS and self._may_continue_after(outside):
             self._extensions -= 1
             self.thrift = Thrift.SHORT_CALLS

@@ -15,6 +15,9 @@ from gpulint.places import Site
 MAX_ITEMS = 256
 """Maximum length of a sequence whose elements are kept individually."""
 
+EMPTYING = frozenset({"clear", "pop", "popleft"})
+"""Methods that take elements out of a sequence."""
+
 
 def clear(machine: Machine, receiver: Items, site: Site) -> None:
     """Record that a list loses its elements, or some of them."""
@@ -112,7 +115,7 @@ def sequence_method(machine: Machine, receiver: Items, name: str, arguments: Arg
         clear(machine, receiver, site)
         machine.state.write(receiver.state, "items", ())
         return NONE
-    if name in ("pop", "popleft"):
+    if name in EMPTYING:
         machine.library.container_cleared(receiver, site)
         items = receiver.items
         popped = items[-1] if items else receiver.element
