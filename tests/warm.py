@@ -75,16 +75,24 @@ class Python:
         return subprocess.CompletedProcess(list(command), status, stdout, stderr)
 
 
+class Fresh:
+    """Runs each program in a process of its own, which imports TensorFlow itself."""
+
+    def run(
+        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] = QUIET, given: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command line as `Python.run` does."""
+        environment = {**os.environ, **env}
+        return subprocess.run(
+            command, cwd=cwd, env=environment, input=given, capture_output=True, text=True, check=False
+        )
+
+
 @cache
-def python() -> Python:
-    """The process of this test session. It ends when its standard input does: with the session."""
-    return Python()
-
-
-def fresh(command: Sequence[str], *, cwd: Path, env: Mapping[str, str] = QUIET) -> subprocess.CompletedProcess[str]:
-    """Run a command line as `Python.run` does, in a process of its own."""
-    environment = {**os.environ, **env}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+def python() -> Python | Fresh:
+    """The process of this test session; it ends when its standard input does: with the session. What its forks read is
+    in `/proc`, which only Linux has."""
+    return Python() if sys.platform == "linux" else Fresh()
 
 
 class _Imported(MetaPathFinder, Loader):

@@ -25,7 +25,7 @@ def probe(
     command = [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments]
     if paths or not is_warm:
         path = os.pathsep.join([*paths, *filter(None, sys.path)])
-        return warm.fresh(command, cwd=directory, env={"PYTHONPATH": path})
+        return warm.Fresh().run(command, cwd=directory, env={"PYTHONPATH": path})
     return warm.python().run(command, cwd=directory)
 
 

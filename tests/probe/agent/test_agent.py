@@ -33,14 +33,14 @@ def probed(
     (tmp_path / "prog.py").write_text(text)
     capture = tmp_path / "run.jsonl"
     line = command_line(Target("prog.py", arguments=arguments), str(capture), steps, warmup, False)
-    run = warm.python().run if is_warm else warm.fresh
+    run = warm.python().run if is_warm else warm.Fresh().run
     return run(line, cwd=tmp_path), read(str(capture))
 
 
 def plain(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a program without the agent."""
     (tmp_path / "prog.py").write_text(text)
-    return warm.fresh([sys.executable, "prog.py", *arguments], cwd=tmp_path)
+    return warm.Fresh().run([sys.executable, "prog.py", *arguments], cwd=tmp_path)
 
 
 def row_of(text: str, part: str) -> int:
