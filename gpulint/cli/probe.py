@@ -201,8 +201,12 @@ def command(
     or with 124 if it was stopped.
     """
     left_out = [one.strip() for one in ignore.split(",")] if ignore is not None else None
-    chosen = {
-        **{"timeout": timeout, "hang-after": hang_after, "steps": steps, "warmup": warmup, "strict": strict},
+    chosen: dict[str, object] = {
+        "timeout": timeout,
+        "hang-after": hang_after,
+        "steps": steps,
+        "warmup": warmup,
+        "strict": strict,
         "ignore": left_out,
     }
     overrides = {"probe": {key: value for key, value in chosen.items() if value is not None}}

@@ -158,8 +158,7 @@ def _run_by_replicas(plan: Plan) -> Iterator[tuple[Site, str]]:
         if isinstance(event, events.StrategyRun):
             function = event.function.function if isinstance(event.function, Traced) else event.function
             if isinstance(function, Function):
-                site = Site(function.module.path, function.definition.number)
-                yield site, f"replica function: {replicated(event.strategy)} runs it"
+                yield function.definition_site, f"replica function: {replicated(event.strategy)} runs it"
 
 
 _RETURNED = (events.ModelBuilt, events.OptimizerBuilt, events.StrategyBuilt, events.DatasetBatched)

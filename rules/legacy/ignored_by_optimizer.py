@@ -86,7 +86,7 @@ class IgnoredByOptimizer(Rule):
                 method = cls.namespace.get(name)
                 if isinstance(method, values.Function):
                     yield Report(
-                        Site(method.module.path, method.definition.number),
+                        method.definition_site,
                         f"`{name}` of an optimizer is never called",
                         instead="define `update_step(self, gradient, variable, learning_rate)`",
                     )

@@ -148,7 +148,7 @@ class EagerTrainStep(Rule):
 
     def on_function_traced(self, event: events.FunctionTraced, plan: Plan) -> None:
         if (function := values.function_of(event.function)) is not None:
-            self._wrapped.add(Site(function.module.path, function.definition.number))
+            self._wrapped.add(function.definition_site)
 
     def on_function_handed_over(self, event: events.FunctionHandedOver, plan: Plan) -> None:
         """Record a function that a `tf.function` passes on.
@@ -156,7 +156,7 @@ class EagerTrainStep(Rule):
         It is traced as well, as when an unknown strategy runs it.
         """
         if event.where.context.may_be_traced:
-            self._wrapped.add(Site(event.function.module.path, event.function.definition.number))
+            self._wrapped.add(event.function.definition_site)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> None:
         self._note(event, event.gradients)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, possible, together, values
 from gpulint.plugin.queries import known
@@ -87,18 +87,20 @@ class CopiedVariable(Rule):
     instead = "create it inside `with strategy.scope():`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        large = {built.variable.site for built in self.all(events.VariableBuilt) if self._numbers(built) >= LARGE}
+        sizes = self._sizes()
+        large = {built.variable.site for built in self.all(events.VariableBuilt) if _numbers(built, sizes) >= LARGE}
         if not large:
             return
         updated = {
             event.target.site for event in self.all(events.StateUpdated) if event.where.context.replica is not None
         }
+        kept = large - updated
         for event in self.all(events.OpCalled):
             replica = event.where.context.replica
             if replica is None or not replica.strategy.is_multi_replica or event.name in _OF_ROWS:
                 continue
             for read in event.inputs:
-                if not isinstance(read, values.Variable) or read.site not in large - updated:
+                if not isinstance(read, values.Variable) or read.site not in kept:
                     continue
                 made = read.where
                 if made.context.is_outside and together(event.where, made, replica.strategy.where):
@@ -112,20 +114,22 @@ class CopiedVariable(Rule):
                         ),
                     )
 
-    def _numbers(self, built: events.VariableBuilt) -> int:
-        """How many numbers a variable holds, 0 if that is unknown."""
-        for value in possible(built.arguments.get("initial_value", 0), built.where):
-            if isinstance(value, values.Tensor):
-                return self._made_with(value.site)
-        return 0
-
-    def _made_with(self, site: Site) -> int:
-        """How many numbers the tensor holds that an operation with a literal shape creates."""
+    def _sizes(self) -> dict[Site, int]:
+        """How many numbers the tensors hold that operations with a literal shape create, by their places."""
+        sizes: dict[Site, int] = {}
         for event in self.all(events.OpCalled):
-            if event.result.site == site and event.name.rpartition(".")[2] in _CREATE:
-                sizes = [known(one) for one in event.inputs]
-                return math.prod(size for size in sizes if type(size) is int and size > 0)
-        return 0
+            if event.result.site not in sizes and event.name.rpartition(".")[2] in _CREATE:
+                shape = [known(one) for one in event.inputs]
+                sizes[event.result.site] = math.prod(size for size in shape if type(size) is int and size > 0)
+        return sizes
+
+
+def _numbers(built: events.VariableBuilt, sizes: Mapping[Site, int]) -> int:
+    """How many numbers a variable holds, 0 if that is unknown."""
+    for value in possible(built.arguments.get("initial_value", 0), built.where):
+        if isinstance(value, values.Tensor):
+            return sizes.get(value.site, 0)
+    return 0
 
 
 LARGE = 4_000_000

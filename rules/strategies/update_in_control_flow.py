@@ -165,6 +165,4 @@ def _is_tensor(subject: object) -> bool:
 
 def _definition(function: values.Value) -> Site | None:
     """Definition of a function of the program."""
-    if isinstance(function, values.Function):
-        return Site(function.module.path, function.definition.number)
-    return None
+    return function.definition_site if isinstance(function, values.Function) else None

@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
     @property
     def site(self) -> Site:
-        return Site(self.own.module.path, self.own.definition.number)
+        return self.own.definition_site
 
 
 def entries(machine: Machine, scope: ModuleScope, relevant: Relevant | None) -> Iterator[tuple[Entry, bool]]:

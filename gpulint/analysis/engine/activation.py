@@ -91,7 +91,7 @@ def call_function(
         if _is_idle(machine, history, function, arguments):
             return earlier[-1].result if earlier else unknown
     machine.entered.add(id(definition))
-    definition_site = Site(function.module.path, definition.number)
+    definition_site = function.definition_site
     is_borrowed = function.module.path != machine.plan.path and (caller.known or caller.depth > 0)
     if is_borrowed:
         machine.plan.called_elsewhere.add(definition_site)

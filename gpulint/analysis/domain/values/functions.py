@@ -56,6 +56,11 @@ class Function(Value):
         """A library (gin, sacred) supplies arguments that no caller writes."""
         self.name = definition.name if isinstance(definition, ir.FunctionDef) else "<lambda>"
 
+    @property
+    def definition_site(self) -> Site:
+        """Place of its definition."""
+        return Site(self.module.path, self.definition.number)
+
     def behind(self, opaque: bool = False, memoized: bool = False, injected: bool = False) -> Function:
         """The function with one more decorator."""
         decorated = Function(self.definition, self.module, self.closure, self.defaults, self.owner)

@@ -44,10 +44,9 @@ def _call(machine: Machine, callback: Instance, cls: UserClass, method: Function
 def enter_batch_method(machine: Machine, cls: UserClass, method: Function) -> None:
     """Enter a loop over batches if `method` is one that Keras calls for every batch."""
     if method.name in _OF_BATCHES and _is_callback(cls):
-        site = Site(method.module.path, method.definition.number)
-        loop = Loop(site, None, False, is_batches=True)
+        loop = Loop(method.definition_site, None, False, is_batches=True)
         machine.context = machine.context._replace(loops=(loop,), guards=())
-        machine.emit(LoopEntered(site, machine.where(), loop))
+        machine.emit(LoopEntered(method.definition_site, machine.where(), loop))
 
 
 def call_beginnings(machine: Machine, callback: Value, method: Function, site: Site) -> None:

@@ -130,12 +130,11 @@ def _is_fresh(machine: Machine, around: tuple[Loop, ...], how: str) -> bool:
 
 def consume_elsewhere(machine: Machine, value: Value, function: Function) -> None:
     """Record that pipelines in the result of a function that the program does not call are read elsewhere."""
-    site = Site(function.module.path, function.definition.number)
-    caller = Caller(None, function.name, None, known=False, definition=site)
+    caller = Caller(None, function.name, None, known=False, definition=function.definition_site)
     where = machine.where()._replace(caller=caller)
     for part in leaves_on(machine.path, value):
         if isinstance(part, Dataset):
-            machine.emit(events.DatasetConsumed(site, where, part, "elsewhere", None))
+            machine.emit(events.DatasetConsumed(function.definition_site, where, part, "elsewhere", None))
 
 
 def dropped(machine: Machine, value: Value, site: Site) -> None:
