@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+import libcst as cst
+import libcst.matchers as m
+
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events
 from gpulint.plugin.queries import (
     evaluation_loops,
@@ -17,6 +20,7 @@ from gpulint.plugin.queries import (
     step_loops,
     updates,
 )
+from gpulint.plugin.symbols import words
 from gpulint.plugin.words import TRAINING_WORDS
 
 
@@ -120,7 +124,7 @@ class HostSyncInLoop(Rule):
         found: dict[tuple[Site, Site], dict[Site, events.TensorRead]] = {}
         """By tensor and loop: the first read makes the host wait, and others of the same tensor find it computed."""
         for event in (event for alike in reads_at.values() for event in alike):
-            loops = training | evaluating if _reports_progress(event) else training
+            loops = training | evaluating if self._reports_progress(event, evaluating) else training
             alike = [*reads_at[event.site], *reads_of[event.tensor.site]]
             loop = every_step(event, loops, steps, alike)
             if loop is None and (around := loop_around(event.where, loops)) is not None:
@@ -151,6 +155,21 @@ class HostSyncInLoop(Rule):
                 ),
             )
 
+    def _reports_progress(self, event: events.TensorRead, evaluating: frozenset[Site]) -> bool:
+        """Whether Python reads one number, such as a loss: the predictions of an evaluation may be what it is for. If
+        it is not known what was reduced, the name says so."""
+        if event.how == "bool":
+            return False
+        reduced = event.tensor.reduced
+        if reduced is not None and (reduced.is_number or reduced.how == "none"):
+            return reduced.is_number
+        if event.how == "print" or loop_around(event.where, evaluating) is None:
+            return False
+        node = self.node(event.site)
+        return node is not None and any(
+            not _SCORES.isdisjoint(words(cst.ensure_type(name, cst.Name).value)) for name in m.findall(node, m.Name())
+        )
+
     def _needs(self) -> _Needs:
         needed: dict[Site, set[Site]] = defaultdict(set)
         for use in self.all(events.HostValueUsed):
@@ -162,10 +181,13 @@ class HostSyncInLoop(Rule):
         return _Needs(needed, {serial for serial, by_number in added.items() if all(by_number)})
 
 
-def _reports_progress(event: events.TensorRead) -> bool:
-    """Whether Python reads one number, such as a loss: the predictions of an evaluation may be what it is for."""
-    reduced = event.tensor.reduced
-    return reduced is not None and reduced.is_number and event.how != "bool"
+_SCORES = frozenset(
+    {
+        *("acc", "accs", "accu", "accuracies", "accuracy", "accus", "dice", "iou", "loss", "losses", "mae", "metric"),
+        *("metrics", "miou", "mse", "psnr", "rmse", "ssim"),
+    }
+)
+"""Words in the names of numbers that say how good a model is."""
 
 
 class _Needs(NamedTuple):
