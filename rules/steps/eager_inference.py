@@ -93,12 +93,15 @@ class EagerInference(Rule):
         if not called or has_other_backend(plan):
             return
         training = {loop.site for step in updates(plan) for loop in step.where.context.loops}
+        kept = {
+            event.tensor.gradient.site for event in self.all(events.TensorKept) if event.tensor.gradient is not None
+        }
         learning = {
             loops[-1].site
             for taken in self.all(events.GradientTaken)
             if taken.where.context.traced is None
             and (loops := taken.where.context.loops)
-            and (taken.is_of_moved or not training.isdisjoint(loop.site for loop in loops))
+            and (taken.is_of_moved or taken.site in kept or not training.isdisjoint(loop.site for loop in loops))
         }
         steps = {
             (taken.tape.site, taken.site)
