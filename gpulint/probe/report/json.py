@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gpulint.linting.finding import Severity
 from gpulint.output.escapes import json_text
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Node, Where
-from gpulint.probe.expectations.expectation import Expectation
+from gpulint.probe.expectations.expectation import Expectation, Level
 from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.reasons import OPAQUE, reason
@@ -17,8 +18,11 @@ from gpulint.probe.measures.retracing import causes_of
 from gpulint.probe.measures.time_spent import Part, TimeSpent
 from gpulint.probe.report import RunReport, workers
 
-VERSION = 2
+VERSION = 3
 """Version of the format; increases when a field is removed or changes its meaning."""
+
+SEVERITIES = {Level.ERROR: Severity.ERROR.value, Level.WARN: Severity.WARNING.value}
+"""The level of a check in the words that all commands share."""
 
 
 def render(report: RunReport, color: bool = False) -> str:
@@ -209,9 +213,9 @@ def _advice(rank: int, one: Advice) -> dict[str, Any]:
         "cause": one.cause,
         "code": one.code,
         **_place(one.where),
-        "text": one.text,
+        "message": one.text,
         "evidence": one.evidence,
-        "fix": one.fix,
+        "help": one.fix,
         "gain": {"seconds": one.seconds, "speedup": one.speedup},
     }
 
@@ -309,14 +313,14 @@ def _expectation(one: Expectation) -> dict[str, Any]:
     return {
         "id": one.id,
         "code": one.code or None,
-        "level": one.level.value,
+        "severity": SEVERITIES[one.level],
         "status": one.status.value,
         "subject": one.subject,
         "expected": one.expected,
         "observed": one.observed,
-        "origin": _place(one.where) if one.where is not None else None,
+        **_place(one.where),
         "evidence": list(one.evidence),
-        "fix": one.fix or None,
+        "help": one.fix or None,
     }
 
 

@@ -19,8 +19,8 @@ from gpulint.output.json_schema import (
     of_values,
     or_null,
 )
-from gpulint.probe.expectations.expectation import Level, Status
-from gpulint.probe.report.json import VERSION
+from gpulint.probe.expectations.expectation import Status
+from gpulint.probe.report.json import SEVERITIES, VERSION
 
 _STATUS: Schema = {"type": ["integer", "null"]}
 
@@ -84,9 +84,9 @@ _ADVICE = _located(
         "rank": COUNT,
         "cause": TEXT,
         "code": TEXT_OR_NULL,
-        "text": TEXT,
+        "message": TEXT,
         "evidence": TEXT,
-        "fix": TEXT,
+        "help": TEXT,
         "gain": of_object({"seconds": NUMBER_OR_NULL, "speedup": NUMBER_OR_NULL}),
     }
 )
@@ -98,18 +98,17 @@ _ENVIRONMENT = of_object(
         "lost": of_array(of_object({"evidence": TEXT, "reason": TEXT})),
     }
 )
-_EXPECTATION = of_object(
+_EXPECTATION = _located(
     {
         "id": TEXT,
         "code": TEXT_OR_NULL,
-        "level": of_values(Level),
+        "severity": {"enum": [*SEVERITIES.values()]},
         "status": of_values(Status),
         "subject": TEXT,
         "expected": TEXT,
         "observed": TEXT,
-        "origin": or_null(_located({})),
         "evidence": TEXTS,
-        "fix": TEXT_OR_NULL,
+        "help": TEXT_OR_NULL,
     }
 )
 _PLACEMENT = _located(
