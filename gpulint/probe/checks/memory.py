@@ -88,7 +88,9 @@ def _growths_without_steps(
                 "does not grow",
                 _grown(growth),
                 where=next((one.where for one in named), None),
-                evidence=tuple(f"{_place(one.where)} holds {in_words(one.bytes)}: {one.group}" for one in named[:SHOWN]),
+                evidence=tuple(f"{_place(one.where)} holds {in_words(one.bytes)}: {one.group}" for one in named)[
+                    :SHOWN
+                ],
                 fix="release what each iteration creates: models, results and tensors that a list keeps",
                 level=Level.WARN,
             )

@@ -80,7 +80,8 @@ def _optimizer_of_one_replica(finding: Finding, capture: Capture) -> Verdict | N
 
 
 def _idle(strategy: Strategy, capture: Capture) -> list[str]:
-    """Devices of a strategy that ran nothing in steps, or no heavy work while others did; none if work may be unseen."""
+    """Devices of a strategy that ran nothing in steps, or no heavy work while others did; none if work was not
+    seen."""
     if not is_all_seen(capture):
         return []
     heavy = Counter[str]()
