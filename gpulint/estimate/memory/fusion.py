@@ -17,13 +17,13 @@ from gpulint.estimate.memory.kernels import (
     BINARY,
     CHOICES,
     UNARY,
-    VIEWS,
     named,
     opaque_size,
     own_memory,
     tuning_memory,
 )
 from gpulint.estimate.memory.liveness import Held, Run
+from gpulint.estimate.sharing import VIEWS
 
 FUSED = (UNARY | BINARY | CHOICES | VIEWS) | named(
     "BroadcastTo Cast ClipByValue Concat ConcatV2 Const Equal Erfinv Fill FusedBatchNormGrad FusedBatchNormGradV2 "

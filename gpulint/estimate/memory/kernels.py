@@ -15,12 +15,6 @@ def named(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-VIEWS = named(
-    "Identity IdentityN Reshape Squeeze ExpandDims StopGradient PreventGradient EnsureShape Bitcast CheckNumerics "
-    "ReadVariableOp Snapshot _Retval"
-)
-"""Operations whose output `i` is input `i` under another shape: `Tensor::CopyFrom` and `set_output(0, input)`."""
-
 UNARY = named(
     "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Conj Cos Cosh Digamma Elu Erf Erfc Exp Expm1 Floor Inv Invert "
     "LeakyRelu Lgamma Log Log1p LogicalNot LogSoftmax Neg Ndtri Reciprocal Relu Relu6 Rint Round Rsqrt Selu "

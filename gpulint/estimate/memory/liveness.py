@@ -14,15 +14,16 @@ from dataclasses import dataclass, field
 
 from gpulint.estimate.graph import Edge, Function, Operation, StepGraph, Tensor, Variable
 from gpulint.estimate.memory.bfc import Bfc, Chunk, Exhausted, rounded
+from gpulint.estimate.memory.copies import copied
 from gpulint.estimate.memory.kernels import (
     ADDS_TO_LIST,
     CONSTANTS,
-    VIEWS,
     opaque_size,
     own_memory,
     takes_over,
     tuning_memory,
 )
+from gpulint.estimate.sharing import VIEWS, shared_input
 from gpulint.estimate.trips import trips
 
 ASSIGN = "AssignVariableOp"
@@ -120,6 +121,8 @@ class _Player:
         self.variables = dict(variables)
         """Operation that yields a variable's handle → the variable's buffer."""
         self._buffers: dict[Edge, Buffer] = {}
+        self._parts: set[Edge] = set()
+        """Outputs that are a part of their buffer, which none may take over."""
         self._live = {buffer: buffer.owner for buffer in (*variables.values(), *arguments.values())}
         """Buffers in use, each with what it is for at the time."""
         self._at_peak: Mapping[Buffer, Operation | Variable | None] = {}
@@ -190,7 +193,7 @@ class _Player:
         elif one.type not in CONSTANTS and one.type != "_Arg":
             for output in range(len(one.outputs)):
                 self._put(one, index, output)
-        own = own_memory(one, tensors) if self._is_here(one) else 0
+        own = own_memory(one, tensors) + copied(self._function, one) if self._is_here(one) else 0
         if self._is_first and self._is_here(one):
             for size in tuning_memory(one, tensors):
                 with suppress(Exhausted):  # an algorithm that does not fit is not tried
@@ -209,11 +212,9 @@ class _Player:
         """Allocate the buffer of an output."""
         edge, tensor = Edge(index, output), one.outputs[output]
         users = self._readers[index][output] + kept
-        if one.type in VIEWS and output < len(one.inputs):
-            shared = self._shared(one, output)
-            if shared is not None:
-                shared.users += users
-                self._buffers[edge] = shared
+        position = shared_input(self._function, one, output)
+        if position is not None:
+            self._share(one, edge, position, users)
             return
         if not self._is_here(one) or output in one.host_outputs:
             return
@@ -257,14 +258,21 @@ class _Player:
     def _fits(self, one: Operation, position: int, tensor: Tensor) -> bool:
         source, output = one.inputs[position]
         given = self._function.operations[source].outputs[output]
-        return given.dtype == tensor.dtype and given.elements == tensor.elements
+        is_whole = one.inputs[position] not in self._parts
+        return is_whole and given.dtype == tensor.dtype and given.elements == tensor.elements
 
-    def _shared(self, one: Operation, output: int) -> Buffer | None:
-        source = one.inputs[output]
+    def _share(self, one: Operation, edge: Edge, position: int, users: int) -> None:
+        """An output is an input's buffer, or a part of it."""
+        source = one.inputs[position]
         handle = self._handle(source)
-        if handle is not None:
-            return self.variables.get(handle)
-        return self._buffers.get(source)
+        shared = self._buffers.get(source) if handle is None else self.variables.get(handle)
+        if shared is None:
+            return
+        shared.users += users
+        self._buffers[edge] = shared
+        given = self._function.operations[source.operation].outputs[source.output]
+        if source in self._parts or (handle is None and given.elements != one.outputs[edge.output].elements):
+            self._parts.add(edge)
 
     def _handle(self, edge: Edge) -> int | None:
         """The operation that yields the variable's handle which arrives by an edge; None if it is none."""
