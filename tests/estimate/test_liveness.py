@@ -6,7 +6,7 @@ import pytest
 
 from gpulint.estimate.graph import Edge, StepGraph, Tensor
 from gpulint.estimate.memory.bfc import Bfc, Exhausted
-from gpulint.estimate.memory.liveness import Run, play, play_steps
+from gpulint.estimate.memory.liveness import Order, Run, play, play_steps
 from tests.estimate.made import UNIT, Graph
 
 KiB = 1024
@@ -149,6 +149,24 @@ def test_operations_start_in_the_order_in_which_they_become_ready() -> None:
     graph.add("D", graph.add("C", a))
     graph.add("E", b)
     assert names(play(graph.step())) == ["A", "B", "C", "E", "D"]
+
+
+def test_of_operations_that_become_ready_together_either_may_start_first() -> None:
+    graph = Graph()
+    a = graph.add("A")
+    graph.add("B", a)
+    graph.add("C", a)
+    latest = play_steps(graph.step(), steps=1, order=Order(is_latest_first=True))
+    created = play_steps(graph.step(), steps=1, order=Order(is_latest_first=False))
+    assert [names(run) for run in (*latest, *created)] == [["A", "C", "B"], ["A", "B", "C"]]
+
+
+def test_what_was_asked_for_is_less_than_the_pieces_that_were_given() -> None:
+    graph = Graph()
+    graph.wasteful()
+    run = play(graph.step())
+    assert 6 << 20 == run.peak > 1.1 * run.asked
+    assert play(graph.step(), allocator=_exact()).asked == run.asked
 
 
 def test_an_operation_of_unknown_size_is_reported() -> None:

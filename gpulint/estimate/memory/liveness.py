@@ -1,8 +1,9 @@
 """Plays a function's operations in the order of TensorFlow's executor and follows the buffers on one GPU.
 
 A kernel on a GPU is launched from the host without waiting, so buffers are allocated and freed in the order of the
-launches. The executor starts operations in the order in which they become ready. A buffer is freed when the last
-operation that reads it has been launched.
+launches. The executor starts operations in the order in which they become ready, and of those that one operation makes
+ready, in the order in which the runtime happened to connect them. A buffer is freed when the last operation that reads
+it has been launched.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ class Run:
     """Memory that the operations needed on the GPU."""
 
     peak: int = 0
+    asked: int = 0
+    """The most bytes that were asked for at once: the peak of an allocator that wastes nothing."""
     at: int = 0
     """Position in `curve` of the peak."""
     held: tuple[Held, ...] = ()
@@ -72,12 +75,32 @@ class Run:
     """Operations with an output of unknown size, which was taken to be empty."""
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the runtime is free to do, and what the allocator's pieces depend on."""
+
+    is_latest_first: bool = True
+    """Whether, of the operations that one makes ready, the one that was created last starts first. Of an H200's runs,
+    those whose peak depends on it were as if it did."""
+    tunes: bool = True
+    """Whether the first step tries algorithms of convolutions."""
+
+
+LIKELY = Order()
+
+
 def play(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = None) -> Run:
     """A step after the first. Raises Exhausted if something does not fit into the allocator's limit."""
     return play_steps(graph, device, allocator)[-1]
 
 
-def play_steps(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = None, steps: int = 3) -> list[Run]:
+def play_steps(
+    graph: StepGraph,
+    device: str = "GPU:0",
+    allocator: Bfc | None = None,
+    steps: int = 3,
+    order: Order = LIKELY,
+) -> list[Run]:
     """Runs some steps one after another. Variables and arguments are in use from the beginning; in the first step,
     algorithms are tried as far as the allocator's limit allows. Raises Exhausted if anything else does not fit."""
     allocator = allocator or Bfc()
@@ -97,7 +120,8 @@ def play_steps(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = 
     }
     runs: list[Run] = []
     for number in range(steps):
-        player = _Player(graph, graph.body, device, allocator, variables, arguments, is_first=not number)
+        is_first = not number
+        player = _Player(graph, graph.body, device, allocator, variables, arguments, is_first, order)
         runs.append(player.run())
         variables = player.variables
     return runs
@@ -115,9 +139,10 @@ class _Player:
         variables: Mapping[int, Buffer],
         arguments: Mapping[int, Buffer],
         is_first: bool,
+        order: Order,
     ) -> None:
         self._graph, self._function, self._device, self._allocator = graph, function, device, allocator
-        self._is_first = is_first
+        self._is_first, self._order = is_first, order
         self.variables = dict(variables)
         """Operation that yields a variable's handle → the variable's buffer."""
         self._buffers: dict[Edge, Buffer] = {}
@@ -137,6 +162,9 @@ class _Player:
                 self._readers[source][output] += 1
             for source in one.controls:
                 self._users[source].append(index)
+        if order.is_latest_first:
+            for users in self._users:
+                users.reverse()
         for source, output in function.results:
             self._readers[source][output] += 1
         for index, buffer in arguments.items():
@@ -194,7 +222,7 @@ class _Player:
             for output in range(len(one.outputs)):
                 self._put(one, index, output)
         own = own_memory(one, tensors) + copied(self._function, one) if self._is_here(one) else 0
-        if self._is_first and self._is_here(one):
+        if self._is_first and self._order.tunes and self._is_here(one):
             for size in tuning_memory(one, tensors):
                 with suppress(Exhausted):  # an algorithm that does not fit is not tried
                     self._scratch(one, size)
@@ -319,6 +347,7 @@ class _Player:
     def _note(self, one: Operation) -> None:
         result, now = self._result, self._allocator.in_use
         result.curve.append((one, now))
+        result.asked = max(result.asked, self._allocator.asked)
         if now > result.peak:
             result.peak, result.at = now, len(result.curve) - 1
             self._at_peak = self._live.copy()
@@ -328,7 +357,7 @@ class _Player:
         needed = 0
         for function in self._graph.called(one):
             if function.operations:
-                inner = _Player(self._graph, function, self._device, Bfc(), {}, {}, self._is_first)
+                inner = _Player(self._graph, function, self._device, Bfc(), {}, {}, self._is_first, self._order)
                 result = inner.run()
                 needed = max(needed, result.peak)
                 self._result.unknown += result.unknown
