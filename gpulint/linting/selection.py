@@ -23,6 +23,9 @@ _CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
 EXACT = 100
 """Precision of a code or name as a selector; those of prefixes are lower."""
 
+MIN_CLOSENESS = 0.6
+"""Minimum `SequenceMatcher.ratio` of a word and the code or name that is suggested for it."""
+
 
 class Catalogue:
     """The rules of a pack by code and name. Unless `is_complete`, some rules were not loaded: `faults` has a line for
@@ -93,10 +96,14 @@ class Catalogue:
         return rule is not None and rule.once_a_file
 
     def nearest(self, word: str) -> str | None:
-        """The code or name closest to a word."""
-        names = [*self._by_name, *self._by_code]
-        near = difflib.get_close_matches(word, names, 1, 0.6) or difflib.get_close_matches(word.upper(), names, 1, 0.6)
-        return near[0] if near else None
+        """The code or name closest to a word; among equally close ones, that with most letters in a row."""
+
+        def closeness(name: str) -> tuple[float, int]:
+            matcher = difflib.SequenceMatcher(None, name, word.upper() if name in self._by_code else word)
+            return matcher.ratio(), matcher.find_longest_match().size
+
+        near = max([*self._by_name, *self._by_code], key=closeness, default=None)
+        return near if near is not None and closeness(near)[0] >= MIN_CLOSENESS else None
 
     def _longest_prefix(self, word: str) -> str | None:
         """The prefix of existing codes that a wrong one such as `GPU1x` starts with."""
