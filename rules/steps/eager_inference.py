@@ -80,10 +80,11 @@ class EagerInference(Rule):
     name = "eager-inference"
     severity = Severity.WARNING
     is_performance = True
-    any_of_names = (
-        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES
+    any_of_names = MODEL_WORDS | {"Callback", "from_pretrained"}
+    all_of_name_sets = (
+        MODEL_WORDS,
+        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES,
     )
-    all_of_name_sets = (MODEL_WORDS,)
     yields_to = ("GPU508",)
     why = "Python dispatches the operations of each layer one by one"
     instead = "call it in a function with `@tf.function`, and `reduce_retracing=True` if the shape of its input changes"
