@@ -89,6 +89,12 @@ PREPARING_WORDS = TRAINING_WORDS | (STATEFUL_WORDS - PYTHON_WORDS) | {".fit(", "
 CLUSTER_WORDS = frozenset({"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
 """A program that creates a multi-worker strategy contains one of these words."""
 
+SET_ELSEWHERE = frozenset(
+    {"added", "comes", "exported", "exports", "given", "injected", "injects", "passed", "provided", "provides", "read"}
+    | {"set", "sets", "supplied", "supplies", "written", "writes"}
+)
+"""Words of comments by which something else than the program sets a variable of the environment."""
+
 _OF_STRATEGIES = (
     *("DatasetDistributed", "LossCompiled", "Reduction", "ReplicaValueRead", "ScopeDropped", "ScopeEntered"),
     *("ScopeMade", "StrategyBuilt", "StrategyRun", "StrategyUsed"),
