@@ -35,7 +35,7 @@ def watch_meshes(refuse: Callable[[str], None]) -> None:
         return of_type(device_type, *arguments, **keywords)
 
     mesh.__init__ = constructed
-    config.local_devices = listed
+    vars(config)["local_devices"] = listed
 
 
 def _devices(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
