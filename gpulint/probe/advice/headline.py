@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from gpulint.probe.advice.advice import Advice
@@ -71,7 +70,7 @@ def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
     if failed is not None:
         size = f" for {in_words(failed.size)}" if failed.size else ""
         at = capture.error_at
-        line = f" at {os.path.basename(at.path)}:{at.row}" if at is not None else ""
+        line = f" at {at.in_short}" if at is not None else ""
         return f"{failed.device or 'A device'} has no memory left{size}{line}."
     who = _capital(str(capture.end.get("worker") or "the program"))
     if capture.end.get("reason") in ("timeout", "hang") and retried(capture):

@@ -241,7 +241,8 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
         if curve.unit == "bytes" and not curve.subject.startswith(aside) and report.capture.tensorflow:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""
             whose = f": {held[curve.subject]}" if held.get(curve.subject) else ""
-            told.setdefault(f"peak {in_words(peak)}{limit}{whose}", []).append(device_name(curve.subject))
+            what = "needed" if curve.limit and peak > curve.limit else "peak"  # a simulation takes what it refuses
+            told.setdefault(f"{what} {in_words(peak)}{limit}{whose}", []).append(device_name(curve.subject))
     parts = [f"{listed(devices)} {text}" for text, devices in told.items()]
     if parts:
         yield from _listed(parts, "Memory  ", width)
