@@ -232,6 +232,11 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
     """The peak of each device, and who held it; equal ones share a line."""
     held = {one.device: holders(one) for one in report.held}
     needed = {one.device: one.peak for one in report.held if report.capture.simulated}
+    steady = {
+        one.device: f", {in_words(one.allocator)} in the steps"
+        for one in report.held
+        if one.first is not None and one.allocator is not None and one.first > one.allocator
+    }
     told: dict[str, list[str]] = {}
     aside = ("card ", "CPU:") if report.capture.simulated else ("card ",)
     for curve in curves(report.capture):
@@ -242,7 +247,9 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""
             whose = f": {held[curve.subject]}" if held.get(curve.subject) else ""
             what = "needed" if curve.limit and peak > curve.limit else "peak"  # a simulation takes what it refuses
-            told.setdefault(f"{what} {in_words(peak)}{limit}{whose}", []).append(device_name(curve.subject))
+            told.setdefault(f"{what} {in_words(peak)}{limit}{steady.get(curve.subject, '')}{whose}", []).append(
+                device_name(curve.subject)
+            )
     parts = [f"{listed(devices)} {text}" for text, devices in told.items()]
     if parts:
         yield from _listed(parts, "Memory  ", width)
