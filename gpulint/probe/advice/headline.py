@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.failures import signal_name
 from gpulint.probe.measures.out_of_memory import refused, retried
 from gpulint.probe.measures.reasons import has_gpu
@@ -114,7 +115,7 @@ def _busy(devices: Sequence[DeviceTime]) -> str:
         return f"{devices[0].device} computed {high} of the time"
     if idle and len(idle) < len(devices):
         busy = _counted(len(devices) - len(idle), "GPU")
-        return f"{busy} computed up to {high} of the time, {', '.join(idle)} nothing"
+        return f"{busy} computed up to {high} of the time, {listed(idle)} nothing"
     if low == high:
         return f"{len(devices)} GPUs computed {high} of the time"
     return f"{len(devices)} GPUs computed {low.removesuffix(' %')} to {high} of the time"

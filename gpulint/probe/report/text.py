@@ -15,6 +15,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.curves import curves
+from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.holders import CPU, HOST
 from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
@@ -26,7 +27,6 @@ from gpulint.probe.report.header import (
     SIMULATED,
     ending,
     header,
-    listed,
     missing_kernels,
     own_cost,
     unseen,
