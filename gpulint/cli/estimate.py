@@ -198,6 +198,8 @@ def why(found: NotTraced, target: Target) -> str:
         return f"the step at {there} leaves {message} open; state it with --batch N or --shape NAME=32,128"
     if found.reason == "eager":
         return f"{there} takes gradients eagerly, and cannot be traced as a `tf.function`: {message}"
+    if found.reason == "session":
+        return f"{there} runs its training step in a TensorFlow 1 session, which cannot be estimated"
     if found.reason == "untraceable":
         return f"the step at {there} cannot be read: {message}"
     if found.reason == "refused":

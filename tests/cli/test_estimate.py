@@ -33,6 +33,20 @@ print("trained")
 """
 
 
+SESSION = """
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+w = tf.get_variable("w", (10, 1))
+loss = tf.reduce_sum(w**2)
+train = tf.train.AdamOptimizer().minimize(loss)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    print(session.run([loss, {"w": w}]))
+    session.run({"step": train, "loss": "Sum:0"})
+print("trained")
+"""
+
+
 def estimate(directory: Path, program: str, *words: str, name: str = "train.py") -> subprocess.CompletedProcess[str]:
     (directory / "train.py").write_text(textwrap.dedent(program), encoding="utf-8")
     command = [sys.executable, "-m", "gpulint", "estimate", *words, *([name] if name else [])]
@@ -74,6 +88,7 @@ def test_a_step_that_does_not_fit_is_status_1(tmp_path: Path) -> None:
         ("print('nothing')", 3, "train.py ended without a training step: neither `fit` nor a function"),
         ("import keras\nopen('data.csv')", 4, "train.py:2 failed before its first training step: FileNotFoundError: "),
         ("import keras\n1 / 0", 4, "train.py:2 failed before its first training step: ZeroDivisionError"),
+        (SESSION, 3, "train.py:10 runs its training step in a TensorFlow 1 session, which cannot be estimated"),
         ("import sys\nsys.exit(7)", 4, "train.py:2 failed before its first training step: SystemExit: 7"),
     ],
 )
