@@ -139,6 +139,7 @@ def test_bad_input_is_status_2_and_one_line(
         (NotTraced("dynamic", "its batch size", Where("/p/a.py", 3)), "leaves its batch size open; state it with"),
         (NotTraced("eager", "no function", Where("/p/a.py", 3)), "/p/a.py:3 takes gradients eagerly, and cannot be"),
         (NotTraced("untraceable", "ValueError: x", Where("/p/a.py", 3)), "the step at /p/a.py:3 cannot be read: V"),
+        (NotTraced("session", where=Where("/p/a.py", 3)), "/p/a.py:3 runs its training step in a TensorFlow 1 session"),
         (NotTraced("refused", "no eager mode"), "GPUs cannot be simulated: no eager mode"),
     ],
 )
@@ -146,6 +147,14 @@ def test_every_reason_has_its_line(found: NotTraced, line: str) -> None:
     said = why(found, Target("train.py"))
     assert line in said
     assert "\n" not in said
+
+
+def test_a_message_is_shown_without_the_stack_in_it_and_not_endless() -> None:
+    stack = 'in user code:\n\n    File "train.py", line 3, in step  *\n        model(x)\n\n'
+    message = f"ValueError: {stack}    ValueError: \x1b[1mno layer\x1b[0m\n" + "• x\n" * 1000
+    said = why(NotTraced("died", message, Where("/p/a.py", 3)), Target("train.py"))
+    assert "first training step: ValueError: no layer • x • x" in said
+    assert said.endswith(" …") and len(said) < 400
 
 
 @pytest.mark.tensorflow
