@@ -215,7 +215,7 @@ def why(found: NotTraced, target: Target) -> str:
 
 
 def _in_one_line(message: str) -> str:
-    """A message of an exception, without the stack of the program that TensorFlow puts into its own, and not endless."""
+    """A message of an exception, without the stack that TensorFlow puts into its own, and not endless."""
     text = " ".join(_STYLE.sub("", message).split())
     kind, is_within, stack = text.partition(": in user code: ")
     if is_within:
