@@ -179,9 +179,13 @@ class Selection:
         ]
         self._root = settings.root
         self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.is_performance or rule.raises))
+        withheld = frozenset(rule.code for rule in self.rules if rule.asks_release) - self.named
         self._subjects = {
-            of_tests: _subjects(rules, settings.target_tensorflow)
+            (of_tests, knows_release): _subjects(
+                rules, settings.target_tensorflow, frozenset() if knows_release else withheld
+            )
             for of_tests, rules in ((False, self.rules), (True, self.rules_of_tests))
+            for knows_release in (False, True)
         }
 
     @staticmethod
@@ -189,9 +193,13 @@ class Selection:
         (code,) = catalogue.expand([word], origin) or [""]
         return code
 
-    def subjects_of(self, path: str) -> frozenset[Subject] | None:
-        """The words that the rules of a file look for, None if a rule looks at every program."""
-        return self._subjects[is_test(path)]
+    def subjects_of(self, path: str, knows_release: bool) -> frozenset[Subject] | None:
+        """The words that the rules of a file look for, None if a rule looks at every program.
+
+        Without a known release, the words of rules that ask for it count only in the file itself: their findings are
+        counted, but not shown.
+        """
+        return self._subjects[is_test(path), knows_release]
 
     def rules_of(self, path: str) -> tuple[type[Rule], ...]:
         """The rules that check a file."""
@@ -225,8 +233,9 @@ class Selections:
         return self._known[settings]
 
 
-def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | None:
-    """The words that rules look for, None if one looks at every program."""
+def _subjects(rules: Iterable[type[Rule]], target: str, withheld: frozenset[str]) -> frozenset[Subject] | None:
+    """The words that rules look for, None if one looks at every program. `withheld` are the codes of those that look
+    for them only in the file itself."""
     targeted = release(target)
     found = set()
     for rule in rules:
@@ -236,5 +245,14 @@ def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | 
             if rule.any_of_names_before is not None and targeted < rule.any_of_names_before[0]:
                 words |= rule.any_of_names_before[1]
             own_words = rule.own_words if rule.own_words is not Rule.own_words else None
-            found.add(Subject(words, rule.source_pattern, own_words, rule.all_of_name_sets, rule.in_graph_mode))
+            found.add(
+                Subject(
+                    words,
+                    rule.source_pattern,
+                    own_words,
+                    rule.all_of_name_sets,
+                    rule.in_graph_mode,
+                    rule.code in withheld,
+                )
+            )
     return frozenset(found)

@@ -246,7 +246,7 @@ def test_a_finding_is_confirmed_on_its_line_and_its_look_alike_passes(tmp_path: 
     jsonschema.validate(report, of_probe())
     (found,) = [one for one in report["expectations"] if one["code"] == "GPU201"]
     assert (found["status"], found["observed"]) == ("fail", "confirmed: variables on CPU:0 only")
-    assert (found["filename"], found["row"]) == (str(tmp_path / "train.py"), 17)
+    assert found["origin"] == {"filename": str(tmp_path / "train.py"), "row": 17}
     assert (broken.returncode, report["status"]) == (1, 1)
 
     replayed = probe(tmp_path, "--output-format", "json", "--replay", "run.jsonl")

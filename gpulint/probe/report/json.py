@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gpulint.linting.finding import Severity
 from gpulint.output.escapes import json_text
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Node, Where
-from gpulint.probe.expectations.expectation import Expectation, Level
+from gpulint.probe.expectations.expectation import Expectation
 from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.reasons import OPAQUE, reason
@@ -18,11 +17,8 @@ from gpulint.probe.measures.retracing import causes_of
 from gpulint.probe.measures.time_spent import Part, TimeSpent
 from gpulint.probe.report import RunReport, workers
 
-VERSION = 3
+VERSION = 2
 """Version of the format; increases when a field is removed or changes its meaning."""
-
-SEVERITIES = {Level.ERROR: Severity.ERROR.value, Level.WARN: Severity.WARNING.value}
-"""The level of a check in the words that all commands share."""
 
 
 def render(report: RunReport, color: bool = False) -> str:
@@ -213,9 +209,9 @@ def _advice(rank: int, one: Advice) -> dict[str, Any]:
         "cause": one.cause,
         "code": one.code,
         **_place(one.where),
-        "message": one.text,
+        "text": one.text,
         "evidence": one.evidence,
-        "help": one.fix,
+        "fix": one.fix,
         "gain": {"seconds": one.seconds, "speedup": one.speedup},
     }
 
@@ -313,14 +309,14 @@ def _expectation(one: Expectation) -> dict[str, Any]:
     return {
         "id": one.id,
         "code": one.code or None,
-        "severity": SEVERITIES[one.level],
+        "level": one.level.value,
         "status": one.status.value,
         "subject": one.subject,
         "expected": one.expected,
         "observed": one.observed,
-        **_place(one.where),
+        "origin": _place(one.where) if one.where is not None else None,
         "evidence": list(one.evidence),
-        "help": one.fix or None,
+        "fix": one.fix or None,
     }
 
 

@@ -19,8 +19,8 @@ from gpulint.output.json_schema import (
     of_values,
     or_null,
 )
-from gpulint.probe.expectations.expectation import Status
-from gpulint.probe.report.json import SEVERITIES, VERSION
+from gpulint.probe.expectations.expectation import Level, Status
+from gpulint.probe.report.json import VERSION
 
 _STATUS: Schema = {"type": ["integer", "null"]}
 
@@ -84,9 +84,9 @@ _ADVICE = _located(
         "rank": COUNT,
         "cause": TEXT,
         "code": TEXT_OR_NULL,
-        "message": TEXT,
+        "text": TEXT,
         "evidence": TEXT,
-        "help": TEXT,
+        "fix": TEXT,
         "gain": of_object({"seconds": NUMBER_OR_NULL, "speedup": NUMBER_OR_NULL}),
     }
 )
@@ -98,17 +98,18 @@ _ENVIRONMENT = of_object(
         "lost": of_array(of_object({"evidence": TEXT, "reason": TEXT})),
     }
 )
-_EXPECTATION = _located(
+_EXPECTATION = of_object(
     {
         "id": TEXT,
         "code": TEXT_OR_NULL,
-        "severity": {"enum": [*SEVERITIES.values()]},
+        "level": of_values(Level),
         "status": of_values(Status),
         "subject": TEXT,
         "expected": TEXT,
         "observed": TEXT,
+        "origin": or_null(_located({})),
         "evidence": TEXTS,
-        "help": TEXT_OR_NULL,
+        "fix": TEXT_OR_NULL,
     }
 )
 _PLACEMENT = _located(

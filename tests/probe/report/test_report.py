@@ -87,8 +87,8 @@ def test_json_has_every_expectation_with_its_origin() -> None:
     content = json.loads(render("json", report(), False))
     assert [one["status"] for one in content["expectations"]] == ["fail", "warn", "inconclusive", "skip", "pass"]
     first = content["expectations"][0]
-    assert (first["filename"], first["row"]) == ("/p/tr ain.py", 7)
-    assert (first["code"], first["severity"], first["help"], first["evidence"]) == ("GPU201", "error", "move it", ["e"])
+    assert first["origin"] == {"filename": "/p/tr ain.py", "row": 7}
+    assert (first["code"], first["level"], first["fix"], first["evidence"]) == ("GPU201", "error", "move it", ["e"])
     assert content["placements"][0]["count"] in (1, 1234)
 
 
@@ -145,9 +145,9 @@ def test_json_has_the_time_and_the_advice() -> None:
         "code": "GPU508",
         "filename": "/p/tr ain.py",
         "row": 7,
-        "message": "Python runs 80 operations",
+        "text": "Python runs 80 operations",
         "evidence": "Of 8 steps.",
-        "help": "Trace it.",
+        "fix": "Trace it.",
         "gain": {"seconds": 3.0, "speedup": 4.0},
     }
     assert content["advice"][1]["code"] is None
