@@ -241,7 +241,7 @@ _WORK = (events.ModelCalled, events.TracedCalled, events.GradientTaken, events.G
 
 def _turns(event: events.Event, loop: Site) -> set[tuple[int, int]]:
     """Iterations of a loop around an event, by execution and index."""
-    return {(around.entry, around.turn) for around in event.where.context.loops if around.site == loop}
+    return {(around.entry, around.iteration) for around in event.where.context.loops if around.site == loop}
 
 
 def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], needs: _Needs) -> list[events.TensorRead]:
