@@ -132,7 +132,7 @@ class History:
         return parts.union(*self.new.declared.values())
 
     def renamed(self) -> dict[str, str]:
-        """Renames, from the wheels' tables and other names of the same object; a name of v1 only if there is no other."""
+        """Renames, from the wheels' tables and from other names of an object; those of v1 only if there is no other."""
         table: dict[str, str] = {}
         aliases: dict[str, str] = {}
         there = {n for n, identity in self.new.names.items() if identity and not DEAD.match(n)}
