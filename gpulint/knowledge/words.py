@@ -74,6 +74,9 @@ DATASET_WORDS = frozenset({"Dataset", "TFRecordDataset", "FixedLengthRecordDatas
 STATEFUL_WORDS = stateful.last_names() | {"random", ".lookup", "dropout", "StaticHashTable"}
 """A program with a stateful map contains one of these words."""
 
+HOST_RANDOM_WORDS = frozenset({"random."})
+"""A program that draws random numbers with Python's or NumPy's `random` contains this mark of an outline."""
+
 NAMES_OF_TENSORFLOW = frozenset({"tf", "tensorflow", "keras", "tf_keras", "K", "tfk", "tfkl", "tfd", "tfp", "hvd"})
 """Usual names of TensorFlow and its parts in imports."""
 

@@ -27,6 +27,9 @@ MAX_WORD = 100
 EXACT = 100
 """Precision of a code or name as a selector; those of prefixes are lower."""
 
+MIN_CLOSENESS = 0.6
+"""Minimum `SequenceMatcher.ratio` of a word and the code or name that is suggested for it."""
+
 
 class Catalogue:
     """The rules of a pack by code and name. Unless `is_complete`, some rules were not loaded: `faults` has a line for
@@ -97,11 +100,16 @@ class Catalogue:
         return rule is not None and rule.once_a_file
 
     def nearest(self, word: str) -> str | None:
-        """The code or name closest to the beginning of a word."""
+        """The code or name closest to the beginning of a word; among equally close ones, that with most letters in a
+        row."""
         word = word[:MAX_WORD]
-        names = [*self._by_name, *self._by_code]
-        near = difflib.get_close_matches(word, names, 1, 0.6) or difflib.get_close_matches(word.upper(), names, 1, 0.6)
-        return near[0] if near else None
+
+        def closeness(name: str) -> tuple[float, int]:
+            matcher = difflib.SequenceMatcher(None, name, word.upper() if name in self._by_code else word)
+            return matcher.ratio(), matcher.find_longest_match().size
+
+        near = max([*self._by_name, *self._by_code], key=closeness, default=None)
+        return near if near is not None and closeness(near)[0] >= MIN_CLOSENESS else None
 
     def _longest_prefix(self, word: str) -> str | None:
         """The prefix of existing codes that a wrong one such as `GPU1x` starts with."""
@@ -177,9 +185,13 @@ class Selection:
         ]
         self._root = settings.root
         self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.is_performance or rule.raises))
+        withheld = frozenset(rule.code for rule in self.rules if rule.asks_release) - self.named
         self._subjects = {
-            of_tests: _subjects(rules, settings.target_tensorflow)
+            (of_tests, knows_release): _subjects(
+                rules, settings.target_tensorflow, frozenset() if knows_release else withheld
+            )
             for of_tests, rules in ((False, self.rules), (True, self.rules_of_tests))
+            for knows_release in (False, True)
         }
 
     @staticmethod
@@ -187,9 +199,13 @@ class Selection:
         (code,) = catalogue.expand([word], origin) or [""]
         return code
 
-    def subjects_of(self, path: str) -> frozenset[Subject] | None:
-        """The words that the rules of a file look for, None if a rule looks at every program."""
-        return self._subjects[is_test(path)]
+    def subjects_of(self, path: str, knows_release: bool) -> frozenset[Subject] | None:
+        """The words that the rules of a file look for, None if a rule looks at every program.
+
+        Without a known release, the words of rules that ask for it count only in the file itself: their findings are
+        counted, but not shown.
+        """
+        return self._subjects[is_test(path), knows_release]
 
     def rules_of(self, path: str) -> tuple[type[Rule], ...]:
         """The rules that check a file."""
@@ -228,8 +244,9 @@ class Selections:
         return self._known[settings]
 
 
-def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | None:
-    """The words that rules look for, None if one looks at every program."""
+def _subjects(rules: Iterable[type[Rule]], target: str, withheld: frozenset[str]) -> frozenset[Subject] | None:
+    """The words that rules look for, None if one looks at every program. `withheld` are the codes of those that look
+    for them only in the file itself."""
     targeted = release(target)
     found = set()
     for rule in rules:
@@ -239,5 +256,14 @@ def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | 
             if rule.any_of_names_before is not None and targeted < rule.any_of_names_before[0]:
                 words |= rule.any_of_names_before[1]
             own_words = rule.own_words if rule.own_words is not Rule.own_words else None
-            found.add(Subject(words, rule.source_pattern, own_words, rule.all_of_name_sets, rule.in_graph_mode))
+            found.add(
+                Subject(
+                    words,
+                    rule.source_pattern,
+                    own_words,
+                    rule.all_of_name_sets,
+                    rule.in_graph_mode,
+                    rule.code in withheld,
+                )
+            )
     return frozenset(found)

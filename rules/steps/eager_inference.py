@@ -10,6 +10,7 @@ from gpulint.plugin.queries import (
     callers,
     chain,
     fitting_loops,
+    goes_over_data,
     has_compiled_way,
     has_other_backend,
     in_every_iteration,
@@ -29,7 +30,8 @@ class EagerInference(Rule):
     """Model called eagerly in a loop
 
     ## What it does
-    Finds `model(x)` in each iteration of an eager loop: evaluation, sampling, an agent that acts.
+    Finds `model(x)` in each iteration of an eager loop: evaluation, sampling, an agent that acts, gradients that only
+    measure the importance of weights.
 
     ## Why is this bad
     Python dispatches the operations of each layer one by one, and the GPU waits for the next one. Measured: 4.5 times
@@ -67,8 +69,8 @@ class EagerInference(Rule):
     Calls in a `tf.function`, in a method that Keras calls, in a training step (GPU508), under a condition that only
     some iterations meet, in loops of at most ten iterations, and in loops over epochs, trials and the like; models that
     are created in the loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is
-    built; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a tensor;
-    programs that choose another backend of Keras (`KERAS_BACKEND`).
+    built; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a tensor
+    or calls a `tf.function`; programs that choose another backend of Keras (`KERAS_BACKEND`).
 
     ## At run time
     The log of eager operations.
@@ -90,11 +92,13 @@ class EagerInference(Rule):
         called = [event for event in self.all(events.ModelCalled) if _is_eager_call(event)]
         if not called or has_other_backend(plan):
             return
+        training = {loop.site for step in updates(plan) for loop in step.where.context.loops}
         learning = {
-            loop.site
+            loops[-1].site
             for taken in self.all(events.GradientTaken)
             if taken.where.context.traced is None
-            for loop in taken.where.context.loops[-1:]
+            and (loops := taken.where.context.loops)
+            and (taken.is_of_moved or not training.isdisjoint(loop.site for loop in loops))
         }
         steps = {
             (taken.tape.site, taken.site)
@@ -102,12 +106,14 @@ class EagerInference(Rule):
             if taken.tape is not None and taken.where.context.traced is None
         }
         reading = {loop.site for read in self.all(events.TensorRead) for loop in read.where.context.loops}
-        much = fitting_loops(plan) | {
-            loop.site
-            for step in (*updates(plan), *self.all(events.TracedCalled))
-            for loop in step.where.context.loops[:-1]
-        }
+        compiled = {loop.site for step in self.all(events.TracedCalled) for loop in step.where.context.loops[-1:]}
+        much = fitting_loops(plan) | self._loops_of_steps(plan)
         data = self._data()
+        constant = {
+            id(event.result)
+            for event in self.all(events.OpCalled)
+            if all(isinstance(leaf, values.Constant) for one in event.inputs for leaf in leaves(one))
+        }
         found: dict[Site, dict[Site, events.ModelCalled]] = {}
         for event in called:
             loop = _loop(event)
@@ -130,7 +136,8 @@ class EagerInference(Rule):
                 continue
             is_data = any(loop.site in data.get(id(one), ()) or _is_data(one, event.where) for one in given)
             if not is_data and loop.site not in reading:
-                continue
+                if loop.site not in compiled or all(id(one) in constant for one in given):
+                    continue
             found.setdefault(loop.site, {}).setdefault(event.site, event)
         for loop_site, calls in found.items():
             first, *others = calls.values()
@@ -144,6 +151,22 @@ class EagerInference(Rule):
                     *chain(first.where),
                 ),
             )
+
+    def _loops_of_steps(self, plan: Plan) -> set[Site]:
+        """Loops around a loop of training steps or compiled calls, next to which one eager call costs little. A loop
+        over batches is none if what it calls so often uses no model: the overlap of two boxes."""
+        found = {loop.site for step in updates(plan) for loop in step.where.context.loops[:-1]}
+        working = {
+            event.where.context.traced
+            for event in self.all(events.ModelCalled, events.GradientTaken)
+            if event.where.context.traced is not None
+        }
+        for event in self.all(events.TracedCalled):
+            is_small = event.wrapped_at not in working and isinstance(event.function, values.Function)
+            found.update(
+                loop.site for loop in event.where.context.loops[:-1] if not (is_small and goes_over_data(loop.iterable))
+            )
+        return found
 
     def _data(self) -> dict[int, frozenset[Site]]:
         """Tensors, by id, that operations compute from data, or that they create from what the host computed or from

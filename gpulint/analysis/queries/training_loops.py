@@ -424,7 +424,8 @@ def _is_for_the_first(literal: Literal) -> bool:
 
 def _deciding(where: Where, loop: Loop) -> Path:
     """Conditions inside a loop that decide whether a moment is reached in an iteration. Excludes conditions on the
-    elements of inner loops, since each element gets its own iteration there."""
+    elements of inner loops, or on what other collections have at these indices, since each element gets its own
+    iteration there."""
     loops = where.context.loops
     inner = next((loops[index + 1 :] for index, one in enumerate(loops) if one.site == loop.site), ())
     collections = {symbol_of(one.iterable) for one in inner if one.iterable is not None}
@@ -435,6 +436,7 @@ def _deciding(where: Where, loop: Loop) -> Path:
         and not _is_about_worker(literal)
         and not _is_against_debugging(literal)
         and not _is_element(literal.condition.subject, collections)
+        and not (literal.condition.operator != "==" and _is_at_element(literal.condition.subject, collections))
     )
 
 
@@ -452,6 +454,12 @@ def _is_element(name: object, collections: set[Symbol]) -> bool:
             return True
         name = rest[-1] if head == "turn" else rest[0] if rest else None
     return False
+
+
+def _is_at_element(name: object, collections: set[Symbol]) -> bool:
+    """Whether a symbol is what another collection has at an element of one of these, as `done[i]` of a loop over
+    `range(n)`."""
+    return isinstance(name, Symbol) and name.parts[0] == "item" and _is_element(name.parts[2], collections)
 
 
 def _is_about_worker(literal: Literal) -> bool:

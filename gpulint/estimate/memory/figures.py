@@ -9,13 +9,17 @@ from gpulint.estimate.graph import INPUTS, SMALL, Operation, StepGraph, Variable
 from gpulint.estimate.memory.bfc import Bfc
 from gpulint.estimate.memory.fusion import play_compiled
 from gpulint.estimate.memory.kernels import CONSTANTS
-from gpulint.estimate.memory.liveness import Held, Run, play_steps
+from gpulint.estimate.memory.liveness import Held, Order, Run, play_steps
 
 CONTEXT, LIBRARIES = 594 << 20, 100 << 20
 """Bytes that a process takes of a GPU beside the allocator's regions: CUDA's context with cuBLAS, and cuDNN where it is
 used. Measured on an H200 with TensorFlow 2.21 (594 and 690 MiB)."""
 
-_CUDNN = ("Conv", "_FusedConv", "Cudnn", "FusedBatchNorm")
+_TUNED = ("Conv", "_FusedConv")
+_CUDNN = (*_TUNED, "Cudnn", "FusedBatchNorm")
+
+_STEPS = 3
+"""Steps that are played: the second one still finds what the first has left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,9 @@ class Figures:
     first: Run
     """The first step, which tries algorithms of convolutions."""
     steady: Run
-    """A later step."""
+    """A later step: of the orders that the runtime may take, that of the highest peak."""
+    least: int
+    """Peak of a later step if the allocator wastes nothing, in the order of the lowest."""
     process: int
     """What `nvidia-smi` shows for the process, with memory growth."""
     most: int
@@ -44,20 +50,43 @@ def devices(graph: StepGraph) -> list[str]:
 
 
 def steady(graph: StepGraph) -> Run:
-    """A later step on the device that `devices` names first. Raises Exhausted, never without a limit."""
-    return _runs(graph, devices(graph)[0], Bfc())[-1]
+    """A later step on the device that `devices` names first, in the order of the highest peak."""
+    return max((runs[-1] for runs, _ in _plays(graph, devices(graph)[0])), key=lambda one: one.peak)
 
 
 def _figures(graph: StepGraph, device: str) -> Figures:
-    allocator = Bfc()
-    first, *_, later = _runs(graph, device, allocator)
+    plays = _plays(graph, device)
+    later = max((runs[-1] for runs, _ in plays), key=lambda one: one.peak)
+    first, regions = plays[0][0][0], plays[0][1].regions
     most = play_steps(graph, device)[-1].peak if graph.is_compiled else later.peak
-    uses_cudnn = any(one.type.startswith(_CUDNN) for one in graph.body.operations)
-    return Figures(first, later, allocator.regions + CONTEXT + LIBRARIES * uses_cudnn, max(most, later.peak))
+    return Figures(
+        first=first,
+        steady=later,
+        least=min(runs[-1].asked for runs, _ in plays),
+        process=regions + CONTEXT + LIBRARIES * _uses(graph, _CUDNN),
+        most=max(most, later.peak),
+    )
 
 
-def _runs(graph: StepGraph, device: str, allocator: Bfc) -> list[Run]:
-    return (play_compiled if graph.is_compiled else play_steps)(graph, device, allocator)
+def _plays(graph: StepGraph, device: str) -> list[tuple[list[Run], Bfc]]:
+    """Some steps, played with each order that the runtime may take, and the allocator that this leaves; the most likely
+    order is the first."""
+    if graph.is_compiled:
+        allocator = Bfc()
+        return [(play_compiled(graph, device, allocator), allocator)]
+    found = []
+    for tunes in (True, False) if _uses(graph, _TUNED) else (True,):
+        for is_latest_first in (True, False):
+            allocator = Bfc()
+            runs = play_steps(graph, device, allocator, _STEPS, Order(is_latest_first, tunes))
+            found.append((runs, allocator))
+    return found
+
+
+def _uses(graph: StepGraph, kinds: tuple[str, ...]) -> bool:
+    """Whether operations of some kinds, by the beginning of their type, are in the step or in functions it calls."""
+    functions = (graph.body, *graph.functions.values())
+    return any(one.type.startswith(kinds) for function in functions for one in function.operations)
 
 
 class Groups:

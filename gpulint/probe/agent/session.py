@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import threading
@@ -59,6 +60,9 @@ TIMED = 4
 
 RATE = 8_000
 """Bytes a second that records of eager operations may take: long ones are written less often."""
+
+MEMORY_SAMPLES = 4
+"""How often in each interval the thread that writes asks whether a sample of the memory is due."""
 
 INTERVAL = 1.0
 """Seconds between two writes of the counts."""
@@ -465,7 +469,13 @@ class Session:
         self._again = again
 
     def _write_on(self) -> None:
-        while not self._stopped.wait(INTERVAL):
+        sample_memory = guarded("memory", self.fault, self._memory.write_on)
+        for number in itertools.count(1):
+            if self._stopped.wait(INTERVAL / MEMORY_SAMPLES):
+                return
+            sample_memory()
+            if number % MEMORY_SAMPLES:
+                continue
             self._profile.look(self._operations is not None and bool(self._operations.loops))
             if self._operations is not None:
                 self._operations.to_time = TIMED
