@@ -121,10 +121,10 @@ class Outline(NamedTuple):
     """The outline of a file.
 
     Words include those in short strings: `device(` before a parenthesis, `.device` after a dot, else `device`.
-    `imports` are those outside functions and classes, and those by `import_module`; `definitions` are the functions,
-    classes and variables of the module by name; `body` are the words in other code that runs on import; `words` are all
-    of these. `folders` are those that the file adds to `sys.path`, relative to its own. `inner_imports` are the imports
-    inside functions and classes, `type_imports` those among `imports` that only type checkers see, and
+    `imports` are those outside functions and classes, and those by `import_module` or `importorskip`; `definitions` are
+    the functions, classes and variables of the module by name; `body` are the words in other code that runs on import;
+    `words` are all of these. `folders` are those that the file adds to `sys.path`, relative to its own. `inner_imports`
+    are the imports inside functions and classes, `type_imports` those among `imports` that only type checkers see, and
     `guarded_imports` those that depend on a condition or an exception.
     """
 
@@ -333,13 +333,14 @@ def _inner_imports(tree: ast.Module, text: str, statements: Sequence[ast.stmt]) 
     return tuple(dict.fromkeys(imports_among(one for one in ast.walk(tree) if id(one) not in outer)))
 
 
-_BY_NAME = re.compile(r"\b(?:import_module|__import__)\b")
+_IMPORTERS = ("import_module", "__import__", "importorskip")
+_BY_NAME = re.compile(rf"\b(?:{'|'.join(_IMPORTERS)})\b")
 
 
 def _by_name(tree: ast.Module) -> Iterator[Imported]:
-    """Imports by calls of `import_module`: one module, or any of a package."""
+    """Imports by calls that receive the name of a module: one module, or any of a package."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and node.args and _called(node) in ("import_module", "__import__"):
+        if isinstance(node, ast.Call) and node.args and _called(node) in _IMPORTERS:
             beginning, *ending = _ends(node.args[0])
             package = _ends(node.args[1])[0] if beginning.startswith(".") and len(node.args) > 1 else ""
             module = package + beginning
