@@ -54,7 +54,18 @@ class DiscardedTransformation(Rule):
     name = "discarded-transformation"
     severity = Severity.WARNING
     any_of_names = frozenset(
-        {".apply(", ".batch(", ".cache(", ".filter(", ".map(", ".padded_batch(", ".prefetch(", ".repeat(", ".shard("}
+        {
+            ".apply(",
+            ".batch(",
+            ".cache(",
+            ".concatenate(",
+            ".filter(",
+            ".map(",
+            ".padded_batch(",
+            ".prefetch(",
+            ".repeat(",
+            ".shard(",
+        }
         | {".shuffle(", ".skip(", ".take(", ".unbatch(", ".with_options("}
     )
     all_of_name_sets = (DATASET_WORDS,)

@@ -145,6 +145,12 @@ def _images(found: Iterable[events.OpCalled]) -> dict[Site, _Image]:
                 continue
             size = math.prod(numbers[:2]) * 3
             images[step] = _Image(step, min(size, before.numbers) if before and before.numbers else size)
+        elif event.name in _STATES and before is not None and before.numbers is None:
+            sizes = [one.value for one in event.inputs[1:] if isinstance(one, values.Constant)]
+            numbers = [size for size in sizes if type(size) is int and size > 0]
+            if len(numbers) == len(event.inputs) - 1 == 3:
+                is_wide = isinstance(event.inputs[0], values.Tensor) and event.inputs[0].dtype == "float32"
+                images[step] = _Image(step, math.prod(numbers) // (1 if is_wide else 4))
         elif event.name.startswith(_DECODES) and before is None:
             images[step] = _Image(step, None)
     return images
@@ -153,6 +159,9 @@ def _images(found: Iterable[events.OpCalled]) -> dict[Site, _Image]:
 _DECODES = tuple(
     f"tensorflow.{module}.decode_{kind}" for module in ("image", "io") for kind in ("bmp", "image", "jpeg", "png")
 )
+_STATES = frozenset({"tensorflow.ensure_shape", "tensorflow.reshape"})
+"""Ops whose last argument states the shape of the images. Decoded bytes count as a quarter of a number."""
+
 _SCALES = frozenset(
     f"tensorflow.image.{name}" for name in ("random_crop", "resize", "resize_with_crop_or_pad", "resize_with_pad")
 )
