@@ -23,6 +23,7 @@ from gpulint.plugin import (
 )
 from gpulint.plugin.fixes import calls, statements
 from gpulint.plugin.queries import datasets_in, known, pipelines, symbol_of
+from gpulint.plugin.symbols import Symbol
 from gpulint.plugin.words import PREPARING_WORDS
 
 LARGE = 2**30
@@ -210,8 +211,8 @@ def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: 
     if image.numbers is not None and image.numbers <= SMALL * 3:
         return None
     for size in possible(step.arguments.get("buffer_size", 0), event.where):
-        count = known(size)
-        if type(count) is int:
+        count = _at_least(symbol_of(size))
+        if count is not None:
             what = "decoded images" if image.batch == 1 else f"batches of {image.batch} decoded images"
             if image.numbers is None:
                 if count * image.batch >= MANY:
@@ -221,6 +222,18 @@ def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: 
                 return f"the shuffle buffer holds {count:,} {what} ({gigabytes:.1f} GB)"
         elif image.is_step and _is_number_of_all(size, source):
             return "the shuffle buffer holds all images, decoded"
+    return None
+
+
+def _at_least(size: Symbol) -> int | None:
+    """A number, or the least that a product with the number of replicas can be; None if it is unknown."""
+    if size.parts[:2] == ("constant", "int"):
+        return int(size.parts[2])
+    if size.parts[0] == "replicas":
+        return 1
+    if size.parts[:2] == ("binary", "*"):
+        left, right = map(_at_least, size.parts[2:4])
+        return left * right if left is not None and right is not None else None
     return None
 
 
