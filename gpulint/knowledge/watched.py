@@ -45,6 +45,13 @@ POLICIES = frozenset(
     }
 )
 
+IMAGE_READERS = (
+    *("PIL.Image.open", "SimpleITK.ReadImage", "cv2.imread", "imageio.", "matplotlib.image.imread"),
+    *("matplotlib.pyplot.imread", "nibabel.load", "pydicom.", "rasterio.open", "skimage.io.", "tifffile."),
+    *("tensorflow.keras.preprocessing.image.load_img", "tensorflow.keras.utils.load_img"),
+)
+"""Prefixes of the names of functions that read one image or volume from a file."""
+
 SAVES_MODEL = frozenset({"tensorflow.keras.models.save_model", "tensorflow.keras.saving.save_model"})
 
 LOADS_MODEL = "tensorflow.keras.models.load_model"

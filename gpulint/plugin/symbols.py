@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpulint.analysis.domain.host_arrays import HostArray, host_array, images_in
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import (
     EVERYWHERE,
@@ -36,6 +37,7 @@ __all__ = [
     "COUNTER",
     "EVERYWHERE",
     "Condition",
+    "HostArray",
     "Literal",
     "Path",
     "Symbol",
@@ -43,6 +45,8 @@ __all__ = [
     "compatible",
     "constants_in",
     "differ_in_numbers",
+    "host_array",
+    "images_in",
     "is_array",
     "is_batch",
     "is_complete",

@@ -102,7 +102,7 @@ class HorovodUnpinned(Rule):
                 event.site,
                 "Horovod processes are not pinned to one GPU each",
                 confidence=confidence(event.where),
-                unless=JustifyingComment((event.site,), frozenset({"cuda_visible_devices", "hip_visible_devices"})),
+                unless=JustifyingComment.of_variable(event.site, "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"),
                 fix=None
                 if event.where.graph_mode
                 else unsafe("Pin each process to the GPU of its local rank", _pinned, event.site),

@@ -75,7 +75,7 @@ class TfConfigMissing(Rule):
                     event.site,
                     "a multi-worker strategy without a cluster",
                     confidence=confidence(event.where),
-                    unless=JustifyingComment((event.site,), frozenset({"tf_config"})),
+                    unless=JustifyingComment.of_variable(event.site, "TF_CONFIG"),
                 )
 
 

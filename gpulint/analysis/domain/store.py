@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from gpulint.analysis.domain.host_arrays import images_in
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path, compatible, one_of
 from gpulint.analysis.domain.values.base import Constant, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items
@@ -146,28 +147,33 @@ class State:
                 self.delete(container, key)
         for container, items, element in lists.values():
             if container.get("items") is None and container.get("element") is None:
-                self.write(container, "element", _gradient(container, outcomes, items, element))
+                self.write(container, "element", _content(container, outcomes, items, element))
 
 
-def _gradient(container: Container, outcomes: list[Outcome], items: Any, element: Any) -> Value | None:
-    """Gradient that represents the contents of a list to which some branches add a gradient and others nothing.
+def _content(container: Container, outcomes: list[Outcome], items: Any, element: Any) -> Value | None:
+    """Gradient or image that represents the contents of a list to which some branches add one and others nothing.
 
-    A training step that skips some variables still is a step. `items` and `element` are the list's previous contents.
+    A training step that skips some variables still is a step, and a loop that skips some files still reads a folder.
+    `items` and `element` are the list's previous contents.
     """
     found: Value | None = None
     for outcome in outcomes:
         held = outcome.changes.get((id(container), "items"), (container, items))[1]
         one = outcome.changes.get((id(container), "element"), (container, element))[1] or (held[0] if held else None)
-        if one is not None and not _has_gradient(one):
+        if one is not None and not _stands_for_more(one):
             return None
         found = found or one
     return found
 
 
-def _has_gradient(value: Value) -> bool:
-    """Whether a value is a gradient, or a row that contains one."""
+def _stands_for_more(value: Value) -> bool:
+    """Whether a value is a gradient or an image, or a row that contains one."""
     row = value.items or () if isinstance(value, Items) else (value,)
-    return any(isinstance(one, Tensor) and one.gradient is not None for one in row)
+    return any(
+        (isinstance(one, Tensor) and one.gradient is not None)
+        or (type(one) is Unknown and images_in(one.symbol) is not None)
+        for one in row
+    )
 
 
 def join(alternatives: list[tuple[Path, Any]], symbol: Any) -> Any:

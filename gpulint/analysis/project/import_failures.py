@@ -60,7 +60,7 @@ def _lacking(project: Project, importer: str, statement: ir.ImportFrom, name: st
     if not text or _may_bind(text, name) or _OPEN.search(text) is not None:
         return None
     is_module = _found(project, importer, statement, f"{statement.module}.{name}".lstrip(".")) is not None
-    return None if is_module else path
+    return None if is_module or project.syntax_of(path) is None else path
 
 
 def _may_bind(text: str, name: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from gpulint.analysis.domain.host_arrays import images_in
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
 from gpulint.analysis.domain.store import alternatives
@@ -193,10 +194,12 @@ def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
 
 
 def _content(value: Value) -> Symbol:
-    """Symbol of a value. It contains the symbols of values read from tensors in a list or a union."""
+    """Symbol of a value. It contains the symbols of values read from tensors, and of images, in a list or a union."""
     if isinstance(value, Items) and value.items is None and value.element is not None:
-        found = _options_read(value.element)
-        return Symbol(("list", found)) if found else symbol_of(value)
+        if found := _options_read(value.element):
+            return Symbol(("list", found))
+        images = tuple(one for one in _sides(value.element, EVERYWHERE) if images_in(one) is not None)
+        return Symbol(("list", *images)) if images else symbol_of(value)
     if type(value) is Union and (found := _options_read(value)):
         return symbol(("value", value.serial, *found))
     return symbol_of(value)

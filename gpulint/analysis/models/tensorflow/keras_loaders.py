@@ -10,6 +10,7 @@ from gpulint.analysis.domain.values.functions import UserClass
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.plan import events
+from gpulint.knowledge.watched import IMAGE_READERS
 from gpulint.places import Site
 
 _LOADERS = frozenset({"tensorflow.keras.utils.PyDataset", "tensorflow.keras.utils.Sequence"})
@@ -18,10 +19,9 @@ _PARALLEL = ("workers", "use_multiprocessing")
 """Arguments of the constructor, and properties, that decide how many threads or processes prepare batches."""
 
 _SLOW = (
-    *("PIL.Image.open", "SimpleITK.ReadImage", "albumentations.", "cv2.imread", "cv2.warp", "h5py.File", "imageio."),
-    *("imgaug.", "librosa.", "matplotlib.image.imread", "matplotlib.pyplot.imread", "nibabel.load", "numpy.load"),
-    *("pydicom.", "rasterio.open", "scipy.io.", "scipy.ndimage.", "skimage.io.", "skimage.transform.", "soundfile."),
-    *("tensorflow.keras.preprocessing.image.load_img", "tensorflow.keras.utils.load_img", "tifffile."),
+    *IMAGE_READERS,
+    *("albumentations.", "cv2.warp", "h5py.File", "imgaug.", "librosa.", "numpy.load", "scipy.io.", "scipy.ndimage."),
+    *("skimage.transform.", "soundfile."),
 )
 """Prefixes of the names of functions that read a file or transform an image."""
 

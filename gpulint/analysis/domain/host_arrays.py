@@ -1,0 +1,211 @@
+"""What the symbol of a host array shows: how large it is, and whether it holds images or a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gpulint.analysis.domain.symbolic import Symbol, symbol
+from gpulint.knowledge.watched import IMAGE_READERS
+
+SMALL_IMAGE = 64 * 64
+"""Number of pixels up to which an image is small."""
+
+
+class HostArray(NamedTuple):
+    """An array in host memory.
+
+    `size` is in bytes, None if it is unknown; fractional numbers count as float32, as which Keras passes them on.
+    `holds`: "numbers", "images" (read one by one) or "file" (an array that a file contains).
+    """
+
+    size: int | None
+    holds: str
+
+
+def host_array(name: Symbol) -> HostArray | None:
+    """The array that a symbol names, also behind arithmetic, casts, splits and shuffles. None if it is no array, one
+    row or a few rows of one, or an array of small images."""
+    head = _head(name)
+    if len(name.parts) < _PARTS.get(head, 0):
+        return None
+    if head == "binary":
+        return host_array(symbol(name.parts[2])) or host_array(symbol(name.parts[3]))
+    if head == "updated":
+        return host_array(symbol(name.parts[1]))
+    if head == "slice":
+        return _of_rows(name)
+    if head == "item":
+        return _of_item(symbol(name.parts[1]), name.parts[2])
+    return _of_call(name) if head == "call" else None
+
+
+_PARTS = {"binary": 4, "updated": 2, "slice": 4, "item": 3, "call": 3}
+"""Number of parts of the symbols that are looked into, by their heads."""
+
+
+def images_in(name: Symbol) -> HostArray | None:
+    """The image that a symbol names, in float32; None if it is small, or none that is read from a file or taken from a
+    dataset of Keras."""
+    pixels: list[int] = []
+    is_image, count, channels = False, None, 3
+    for called, given in _calls(name):
+        if called.startswith(IMAGE_READERS):
+            is_image = True
+        if called in _DATASETS:
+            is_image = True
+            count, channels = _DATASETS[called]
+        if called.rpartition(".")[2] in _RESIZES:
+            pixels += filter(None, map(_area, given))
+    if not is_image or (pixels and min(pixels) <= SMALL_IMAGE) or (count and not pixels):
+        return None
+    return HostArray(count * min(pixels) * channels * 4 if count else None, "images")
+
+
+_DATASETS = {
+    "tensorflow.keras.datasets.cifar10.load_data": (50_000, 3),
+    "tensorflow.keras.datasets.cifar100.load_data": (50_000, 3),
+    "tensorflow.keras.datasets.fashion_mnist.load_data": (60_000, 1),
+    "tensorflow.keras.datasets.mnist.load_data": (60_000, 1),
+}
+"""Keras datasets of small images → number of images for training, and of their channels."""
+
+_RESIZES = frozenset({"load_img", "resize", "smart_resize", "thumbnail"})
+"""Functions and methods one of whose arguments is the size of the image that they return."""
+
+_FILLED = frozenset({"empty", "full", "ndarray", "ones", "zeros"})
+_DRAWN = frozenset({"normal", "rand", "randint", "randn", "random", "random_sample", "standard_normal", "uniform"})
+
+_KEEPING = frozenset(
+    {
+        *("array", "asarray", "ascontiguousarray", "astype", "clip", "concatenate", "copy", "expand_dims", "flip"),
+        *("float32", "hstack", "moveaxis", "normalize", "preprocess_input", "reshape", "squeeze", "stack", "swapaxes"),
+        *("transpose", "uint8", "vstack"),
+    }
+)
+"""Functions of NumPy, and methods of arrays, that return all numbers of their argument."""
+
+_OF_KERAS = frozenset({"normalize", "preprocess_input"})
+"""Functions of Keras among them."""
+
+_PERMUTING = frozenset({"argsort", "permutation", "sample", "shuffle", "split"})
+"""Words in the index that takes many rows of an array."""
+
+
+def _of_rows(name: Symbol) -> HostArray | None:
+    """Rows of an array from one bound to another. With constant bounds they may be a few."""
+    array, stop = host_array(symbol(name.parts[1])), symbol(name.parts[3])
+    is_sample = (
+        stop.parts[:1] == ("constant",) and len(stop.parts) == 3 and type(stop.parts[2]) is int and stop.parts[2] >= 0
+    )
+    return array._replace(size=None) if array is not None and not is_sample else None
+
+
+def _of_item(container: Symbol, index: Any) -> HostArray | None:
+    """An array that a function returned beside others, that a file holds beside others, or rows of an array."""
+    called, given = _called(container)
+    if type(index) is int and called == "sklearn.model_selection.train_test_split":
+        part = host_array(symbol(given[index // 2])) if index // 2 < len(given) else None
+        return part._replace(size=int(part.size * _KEPT)) if part is not None and part.size is not None else part
+    if type(index) is int and called == "sklearn.utils.shuffle":
+        return host_array(symbol(given[index])) if index < len(given) else None
+    array = host_array(container)
+    if isinstance(index, Symbol):
+        if _head(index) == "constant":
+            return array if array is not None and array.holds == "file" and index.parts[1:2] == ("str",) else None
+        return array if not _PERMUTING.isdisjoint(word.rpartition(".")[2] for word in index.words) else None
+    return None
+
+
+_KEPT = 0.5
+"""Share of an array that a split leaves at least, in practice."""
+
+
+def _of_call(name: Symbol) -> HostArray | None:
+    called, given = _called(name)
+    own = called.rpartition(".")[2]
+    if called.startswith("."):
+        return host_array(symbol(symbol(name.parts[1]).parts[1])) if own in _KEEPING else None
+    if called == "numpy.load":
+        return HostArray(None, "file")
+    if called in {f"numpy.{one}" for one in _FILLED} or called in {f"numpy.random.{one}" for one in _DRAWN}:
+        return _of_shape(given, own)
+    if (called.startswith("numpy.") or own in _OF_KERAS) and own in _KEEPING and given:
+        first = symbol(given[0])
+        if _head(first) == "list":
+            return next(filter(None, (images_in(one) for one in first.parts[1:] if isinstance(one, Symbol))), None)
+        return host_array(first)
+    return None
+
+
+def _of_shape(given: tuple[Any, ...], own: str) -> HostArray | None:
+    """Array of a shape that the arguments of a function have: a tuple, or one number each for `rand` and `randn`."""
+    shapes = [found for one in given if (found := _elements(symbol(one))) is not None]
+    sizes = shapes[0] if shapes else given if own in ("rand", "randn") else ()
+    known = [one.parts[2] for one in map(symbol, sizes) if one.parts[:2] == ("constant", "int")]
+    width = 1 if any("uint8" in symbol(one).words or "numpy.uint8" in symbol(one).words for one in given) else 4
+    if sizes and len(known) == len(sizes):
+        return HostArray(math.prod(known) * width, "numbers")
+    if len(sizes) == 4 and len(known) == 3 and width == 4 and known[0] * known[1] > SMALL_IMAGE and known[2] <= 4:
+        return HostArray(None, "images")
+    return None
+
+
+def _head(name: Symbol) -> Any:
+    return name.parts[0] if name.parts else ""
+
+
+def _called(name: Symbol) -> tuple[str, tuple[Any, ...]]:
+    """What a symbol is the result of, and the arguments: the name of a library function, or that of a method behind a
+    dot. "" if it is neither."""
+    if _head(name) != "call" or len(name.parts) < _PARTS["call"] or not isinstance(name.parts[2], tuple):
+        return "", ()
+    function = symbol(name.parts[1])
+    if _head(function) == "attribute" and len(function.parts) == 3:
+        return f".{function.parts[2]}", name.parts[2]
+    return (str(function.parts[1]) if _head(function) == "external" else ""), name.parts[2]
+
+
+def _calls(name: Symbol) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Each call in a symbol, as `_called` returns it."""
+    seen: set[Symbol] = set()
+    left = [name]
+    while left:
+        one = left.pop()
+        if one in seen or len(seen) > MAX_PARTS:
+            continue
+        seen.add(one)
+        called, given = _called(one)
+        if called:
+            yield called, given
+        left += _symbols(one.parts)
+
+
+MAX_PARTS = 500
+"""Maximum number of symbols that are looked at in one."""
+
+
+def _symbols(parts: tuple[Any, ...]) -> Iterator[Symbol]:
+    for part in parts:
+        if isinstance(part, Symbol):
+            yield part
+        elif isinstance(part, tuple) and not hasattr(part, "_fields"):
+            if part and isinstance(part[0], str):
+                yield Symbol(part)
+            else:
+                yield from _symbols(part)
+
+
+def _area(given: Any) -> int | None:
+    """Number of pixels of a size that is a tuple or list of numbers."""
+    sizes = _elements(symbol(given)) or ()
+    numbers = [one.parts[2] for one in map(symbol, sizes) if one.parts[:2] == ("constant", "int")]
+    return math.prod(numbers[:2]) if len(numbers) == len(sizes) >= 2 else None
+
+
+def _elements(name: Symbol) -> tuple[Any, ...] | None:
+    """Elements of a tuple or list that is spelled out, None if the symbol names none."""
+    if _head(name) not in ("list", "tuple") or len(name.parts) != 2 or type(name.parts[1]) is not tuple:
+        return None
+    return name.parts[1]
