@@ -19,7 +19,8 @@ import tempfile
 from pathlib import Path
 
 from gpulint.probe.expectations.expectation import Status
-from tests.simulation.rehearsal import Rehearsed, Stage, stage
+from tests import warm
+from tests.simulation.rehearsal import Rehearsed, Stage
 
 DATA = """
 import sys, types
@@ -109,8 +110,8 @@ def main() -> None:
     parser.add_argument("-n", default="2,4,8", help="numbers of simulated GPUs")
     parser.add_argument("files", nargs="+", type=Path)
     options = parser.parse_args()
-    with stage() as stages:
-        done = [rehearse(path, stages, int(gpus)) for path in options.files for gpus in options.n.split(",")]
+    stage = Stage(warm.python())
+    done = [rehearse(path, stage, int(gpus)) for path in options.files for gpus in options.n.split(",")]
     print(f"{len(done)} rehearsals, {done.count(False)} failed")
     sys.exit(0 if all(done) else 1)
 

@@ -61,7 +61,7 @@ POLICY_WORDS = frozenset({"mixed_float16", "LossScaleOptimizer"})
 """A program that computes anything in float16 contains one of these words (policy names may be in strings)."""
 
 MODEL_WORDS = frozenset(
-    {"Model", "Sequential", "applications", "clone_model", ".compile(", "from_config", "load_model"}
+    {"Model", "Sequential", "applications", "clone_model", ".compile(", ".from_config", ".load_model", "load_model("}
 )
 """A program with a Keras model contains one of these words."""
 
@@ -70,6 +70,17 @@ OPTION_WORDS = frozenset({"inject_prefetch", "map_parallelization", "apply_defau
 
 DATASET_WORDS = frozenset({"Dataset", "TFRecordDataset", "FixedLengthRecordDataset", "TextLineDataset", "dataset"})
 """A program that creates a pipeline contains one of these words."""
+
+DATASET_SOURCES = frozenset(
+    {
+        *("Dataset", "TFRecordDataset", "FixedLengthRecordDataset", "TextLineDataset", "CsvDataset", "SqlDataset"),
+        *("make_csv_dataset", "make_batched_features_dataset", "choose_from_datasets", "sample_from_datasets", "load("),
+        *("audio_dataset_from_directory", "image_dataset_from_directory", "text_dataset_from_directory"),
+        *("timeseries_dataset_from_array", "distribute_datasets_from_function", "experimental_distribute_dataset"),
+        "experimental_distribute_datasets_from_function",
+    }
+)
+"""A program in which the value of anything is a `tf.data` dataset contains one of these words."""
 
 STATEFUL_WORDS = stateful.last_names() | {"random", ".lookup", "dropout", "StaticHashTable"}
 """A program with a stateful map contains one of these words."""

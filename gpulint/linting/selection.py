@@ -11,6 +11,7 @@ from gpulint.analysis.project.slicing import Subject
 from gpulint.analysis.queries.moments import is_test
 from gpulint.linting import moved, pack
 from gpulint.linting.finding import Severity
+from gpulint.linting.own_codes import ABOUT_FILES
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings, SettingsError, SettingsFinder
@@ -19,6 +20,9 @@ from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
 from gpulint.sources.releases import release
 
 _CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
+
+MAX_WORD = 100
+"""Maximum length of a word for which a similar code or name is suggested: the search takes quadratic memory."""
 
 EXACT = 100
 """Precision of a code or name as a selector; those of prefixes are lower."""
@@ -96,7 +100,9 @@ class Catalogue:
         return rule is not None and rule.once_a_file
 
     def nearest(self, word: str) -> str | None:
-        """The code or name closest to a word; among equally close ones, that with most letters in a row."""
+        """The code or name closest to the beginning of a word; among equally close ones, that with most letters in a
+        row."""
+        word = word[:MAX_WORD]
 
         def closeness(name: str) -> tuple[float, int]:
             matcher = difflib.SequenceMatcher(None, name, word.upper() if name in self._by_code else word)
@@ -107,7 +113,7 @@ class Catalogue:
 
     def _longest_prefix(self, word: str) -> str | None:
         """The prefix of existing codes that a wrong one such as `GPU1x` starts with."""
-        shorter = [word[:length].upper() for length in range(len(word) - 1, 3, -1)]
+        shorter = [word[:length].upper() for length in range(min(len(word), MAX_WORD) - 1, 3, -1)]
         return next((one for one in shorter if any(code.startswith(one) for code in self._by_code)), None)
 
     def expand(self, words: Iterable[str], origin: str, is_off: bool = False) -> dict[str, int]:
@@ -211,6 +217,11 @@ class Selection:
             return frozenset()
         relative = relative_to(path, self._root).replace(os.sep, "/")
         return frozenset().union(*(self._off[number] for number in self._per_file.matching(relative)))
+
+    def is_empty_for(self, path: str) -> bool:
+        """Whether no rule about programs is on in a file."""
+        programs = {rule.code for rule in self.rules} - ABOUT_FILES
+        return programs <= self.ignored_in(path)
 
     def severity(self, rule: type[Rule], own: Severity | None = None) -> Severity:
         """The severity of a report, which can have its `own`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpulint.knowledge.words import (
     CLUSTER_WORDS,
     CONFIG_WORDS,
+    DATASET_SOURCES,
     DATASET_WORDS,
     DEVICE_NAMES,
     DEVICE_WORDS,
@@ -23,6 +24,7 @@ from gpulint.knowledge.words import (
 __all__ = [
     "CLUSTER_WORDS",
     "CONFIG_WORDS",
+    "DATASET_SOURCES",
     "DATASET_WORDS",
     "DEVICE_NAMES",
     "DEVICE_WORDS",

@@ -284,9 +284,11 @@ def _between(lines: list[bytes], start: tuple[int, int], end: tuple[int, int]) -
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of a text, with `HOST_RANDOM_WORDS` instead of `random` in `np.random`. Words are interned: files
-    repeat them."""
+    """The words of a text, with `HOST_RANDOM_WORDS` instead of `random` in `np.random`, and `compile(` instead of
+    `.compile(` in `re.compile(`: neither is of TensorFlow. Words are interned: files repeat them."""
     marks: frozenset[str] = frozenset()
+    if "re.compile" in text:
+        text = _RE_COMPILE.sub("re compile", text)
     if "random" in text:
         text, count = _NUMPY_RANDOM.subn("np", text)
         marks = HOST_RANDOM_WORDS if count or _PYTHON_RANDOM.search(text) is not None else marks
@@ -295,6 +297,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _NUMPY_RANDOM = re.compile(r"\b(?:np|numpy)\.random\b")
+_RE_COMPILE = re.compile(r"\bre\.compile\b")
 _PYTHON_RANDOM = re.compile(r"(?<![\w.])random[ \t]?\.")
 
 

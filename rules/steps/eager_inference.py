@@ -80,25 +80,30 @@ class EagerInference(Rule):
     name = "eager-inference"
     severity = Severity.WARNING
     is_performance = True
-    any_of_names = (
-        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES
+    any_of_names = MODEL_WORDS | {"Callback", "from_pretrained"}
+    all_of_name_sets = (
+        MODEL_WORDS,
+        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES,
     )
-    all_of_name_sets = (MODEL_WORDS,)
     yields_to = ("GPU508",)
     why = "Python dispatches the operations of each layer one by one"
     instead = "call it in a function with `@tf.function`, and `reduce_retracing=True` if the shape of its input changes"
+    cost = "4 to 13 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         called = [event for event in self.all(events.ModelCalled) if _is_eager_call(event)]
         if not called or has_other_backend(plan):
             return
         training = {loop.site for step in updates(plan) for loop in step.where.context.loops}
+        kept = {
+            event.tensor.gradient.site for event in self.all(events.TensorKept) if event.tensor.gradient is not None
+        }
         learning = {
             loops[-1].site
             for taken in self.all(events.GradientTaken)
             if taken.where.context.traced is None
             and (loops := taken.where.context.loops)
-            and (taken.is_of_moved or not training.isdisjoint(loop.site for loop in loops))
+            and (taken.is_of_moved or taken.site in kept or not training.isdisjoint(loop.site for loop in loops))
         }
         steps = {
             (taken.tape.site, taken.site)
@@ -109,6 +114,12 @@ class EagerInference(Rule):
         compiled = {loop.site for step in self.all(events.TracedCalled) for loop in step.where.context.loops[-1:]}
         much = fitting_loops(plan) | self._loops_of_steps(plan)
         data = self._data()
+        made = {
+            id(event.result): frozenset(loop.site for loop in event.where.context.loops)
+            for event in self.all(events.OpCalled)
+        }
+        fed = {event.site for event in called if any(id(one) in data for one in _leaves(event))}
+        """Calls with a tensor of data in an iteration, perhaps the first one: the others get what it led to."""
         constant = {
             id(event.result)
             for event in self.all(events.OpCalled)
@@ -129,12 +140,15 @@ class EagerInference(Rule):
                 continue
             if _is_of_loop(event.model, loop) or has_compiled_way(event.where, plan):
                 continue
-            given = [
-                leaf for one in event.arguments.all() for value in possible(one, event.where) for leaf in leaves(value)
-            ]
+            given = _leaves(event)
             if any(isinstance(one, values.Tensor) and one.symbolic for one in given):
                 continue
-            is_data = any(loop.site in data.get(id(one), ()) or _is_data(one, event.where) for one in given)
+            is_data = any(
+                loop.site in data.get(id(one), ())
+                or (event.site in fed and loop.site in made.get(id(one), ()))
+                or _is_data(one, event.where)
+                for one in given
+            )
             if not is_data and loop.site not in reading:
                 if loop.site not in compiled or all(id(one) in constant for one in given):
                     continue
@@ -191,6 +205,11 @@ class EagerInference(Rule):
             ):
                 found[id(event.result)] = frozenset(loop.site for loop in loops)
         return found
+
+
+def _leaves(event: events.ModelCalled) -> list[values.Value]:
+    """Arguments of a call, and what is in those that are containers."""
+    return [leaf for one in event.arguments.all() for value in possible(one, event.where) for leaf in leaves(value)]
 
 
 def _is_between(place: Site, first: Site, last: Site) -> bool:

@@ -166,9 +166,10 @@ class HostSyncInLoop(Rule):
         if event.how == "print" or loop_around(event.where, evaluating) is None:
             return False
         node = self.node(event.site)
-        return node is not None and any(
-            not _SCORES.isdisjoint(words(cst.ensure_type(name, cst.Name).value)) for name in m.findall(node, m.Name())
-        )
+        if node is None or len(m.findall(node, m.Call())) > 1:
+            return False
+        names = (cst.ensure_type(name, cst.Name).value for name in m.findall(node, m.Name()))
+        return any(not _SCORES.isdisjoint(words(name)) for name in names)
 
     def _needs(self) -> _Needs:
         needed: dict[Site, set[Site]] = defaultdict(set)

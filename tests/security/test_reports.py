@@ -179,6 +179,20 @@ def test_a_log_of_many_devices_takes_time_in_proportion(project: Path) -> None:
     assert done.exit_code == 0 and "GPU:2999" in done.stdout
 
 
+def test_numbers_of_a_log_that_python_does_not_convert(project: Path) -> None:
+    digits, device = "9" * 5_000, "/job:localhost/replica:0/task:0/device:GPU:0"
+    created = f"Created device {device} with {{0}} MB memory:  -> device: {{1}}, name: A, pci bus id: 0000:00:00.0\n"
+    rows = [
+        f"n: (MatMul): {device}\n",
+        created.format(digits, 0),
+        created.format(1, digits),
+        f"OOM when allocating tensor with shape[{digits},1] and type float on {device} by allocator GPU_0_bfc\n",
+    ]
+    (project / "log").write_text("".join(rows))
+    done = CliRunner().invoke(main, ["probe", "--log", "log"])
+    assert (done.exit_code, done.stderr) == (0, ""), done.output
+
+
 @pytest.mark.parametrize("option", ["--log", "--replay"])
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
 def test_what_is_no_file_is_one_line(project: Path, option: str, kind: str) -> None:

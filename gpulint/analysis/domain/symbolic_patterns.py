@@ -3,6 +3,7 @@ iteration."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -248,14 +249,40 @@ def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
 
 
 def count_of(name: Symbol) -> int | None:
-    """Number of elements of `np.arange` with constant arguments; None for anything else."""
-    if name.parts[0] != "call" or _external(name) != "numpy.arange":
+    """Number of elements of `np.arange` with constant arguments, and of the folds of scikit-learn; None for anything
+    else."""
+    if name.parts[0] != "call":
+        return None
+    if (folds := _folds(name)) is not None:
+        return folds
+    if _external(name) != "numpy.arange":
         return None
     given = [symbol(part).parts for part in _call(name)[1]]
     if not 0 < len(given) < 4 or any(parts[:2] != ("constant", "int") for parts in given):
         return None
     bounds = [parts[2] for parts in given]
     return len(range(*bounds)) if all(bounds[2:]) else None
+
+
+def _folds(name: Symbol) -> int | None:
+    """Number of folds of `KFold(5).split(x)`: 5, the default, where it is not in the program."""
+    function = symbol(name.parts[1])
+    if function.parts[0] != "attribute" or function.parts[-1] != "split":
+        return None
+    splitter = symbol(function.parts[1])
+    if splitter.parts[0] != "call" or not _FOLDS.fullmatch(_external(splitter)):
+        return None
+    numbers = [
+        parts[2] for parts in (symbol(one).parts for one in _call(splitter)[1]) if parts[:2] == ("constant", "int")
+    ]
+    return int(min(numbers, default=5))
+
+
+_FOLDS = re.compile(
+    r"sklearn\.model_selection\.(Stratified|Group|StratifiedGroup)?KFold|sklearn\.model_selection\.TimeSeriesSplit"
+)
+"""Classes of scikit-learn that split data into folds. Their first argument is the number of folds; of others, such as a
+seed, the smaller number counts."""
 
 
 def are_next(lower: Symbol, upper: Symbol, step: Symbol) -> bool:

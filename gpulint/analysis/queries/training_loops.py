@@ -435,6 +435,7 @@ def _deciding(where: Where, loop: Loop) -> Path:
         if literal.condition.operator != "completes"
         and not _is_about_worker(literal)
         and not _is_against_debugging(literal)
+        and not _is_for_training(literal)
         and not _is_element(literal.condition.subject, collections)
         and not (literal.condition.operator != "==" and _is_at_element(literal.condition.subject, collections))
     )
@@ -444,6 +445,12 @@ def _is_against_debugging(literal: Literal) -> bool:
     """Whether a literal states that the program is not being debugged."""
     is_off = literal.condition.operator == "truth" and not literal.holds
     return is_off and any("debug" in words(name) for name in words_of(frozenset({literal})))
+
+
+def _is_for_training(literal: Literal) -> bool:
+    """Whether a literal states that the program trains, as `if training:` does in a function that also evaluates."""
+    is_on = literal.condition.operator == "truth" and literal.holds
+    return is_on and any("training" in words(name) for name in words_of(frozenset({literal})))
 
 
 def _is_element(name: object, collections: set[Symbol]) -> bool:

@@ -440,6 +440,7 @@ class Session:
         if taken == self._options.warmup + 1:
             self._samples.start()
             self._enter(MEASURED)
+            self._holders.begin()
             self._operations.kept.begin(taken)
         elif taken == 1:
             self._enter("warm-up")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from gpulint.probe.capture.contents import Capture
@@ -97,7 +96,7 @@ def _growths_without_steps(
 
 
 def _place(where: Where | None) -> str:
-    return f"{os.path.basename(where.path)}:{where.row}" if where is not None else "library code"
+    return where.in_short if where is not None else "library code"
 
 
 def _of_growth(growth: leaks.Growth, capture: Capture) -> Expectation:
