@@ -31,7 +31,7 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 
 def steps_of(model: str, batches: Sequence[int], directory: Path | None) -> dict[int, StepGraph]:
-    """The step of a model for each batch size, traced for every other one, which gives twice the batch, too."""
+    """The step of a model for each batch size. A trace also gives the step for twice its batch size."""
     found: dict[int, StepGraph] = {}
     for batch in sorted(batches):
         kept = directory / f"{model}_{batch}.json" if directory is not None else None
