@@ -72,7 +72,14 @@ class Python:
                 stderr=subprocess.DEVNULL,
             )
         self._answers = self._jobs.makefile("r", encoding="utf-8")
+        atexit.register(self._end)
         assert self._answers.readline() == "ready\n", f"cannot be imported: {modules}"
+
+    def _end(self) -> None:
+        self._answers.close()
+        self._jobs.close()
+        self._process.kill()
+        self._process.wait()
 
     def start(
         self, command: Sequence[str], files: Sequence[int], *, cwd: Path, env: Mapping[str, str] = QUIET
