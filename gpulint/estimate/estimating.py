@@ -19,7 +19,7 @@ from gpulint.probe.measures.time_words import percent
 METHOD = (
     "Memory: the step's operations in the order of TensorFlow's executor, after its graph optimizer, on its allocator. "
     "The steady peak decides what fits; the first step, which tunes convolutions, makes do with less under a limit. "
-    "Against 27 runs of 8 models on an H200 the steady peak was 1.8 % off in the median, from −6.8 % to +27 %; "
+    "Against 27 runs of 8 models on an H200 the steady peak was 1.4 % off in the median, from −6.8 % to +27 %; "
     "in 4 that XLA compiles it was less than 1 % off."
 )
 
