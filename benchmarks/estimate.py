@@ -91,7 +91,9 @@ def main() -> None:
         if row["model"] in graphs:
             of_model = graphs[row["model"]]
             batch = max(one for one in of_model if 2 * one in of_model)
-            largest = Batches(of_model[batch], of_model[2 * batch]).largest(row["limit_mib"] * MIB)
+            largest = Batches(of_model[batch], of_model[2 * batch], figures(of_model[batch]).order).largest(
+                row["limit_mib"] * MIB
+            )
             print(f"| {row['model']} | {row['limit_mib']} | {row['fits']} | {row['dies']} | {largest} |", flush=True)
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
-from gpulint.estimate.memory.figures import Figures, Groups, steady, worst_order
-from gpulint.estimate.memory.liveness import Run
+from gpulint.estimate.memory.figures import Figures, Groups, steady
+from gpulint.estimate.memory.liveness import LIKELY, Order, Run
 
 TRIES = 12
 """Maximum number of batch sizes that are played in search of the largest."""
@@ -99,15 +99,14 @@ def _alike(first: Function, second: Function) -> bool:
 
 
 class Batches:
-    """The steady peak of a step over its batch size, in the order in which it is the highest for the step's own. Each
-    batch is played once."""
+    """The steady peak of a step over its batch size. Each batch is played once."""
 
-    def __init__(self, step: StepGraph, doubled: StepGraph | None) -> None:
-        """`doubled`: the step for another batch, None if it works for one only."""
+    def __init__(self, step: StepGraph, doubled: StepGraph | None, order: Order = LIKELY) -> None:
+        """`doubled`: the step for another batch, None if it works for one only. `order`: that in which steps are
+        played, such as that of the highest peak."""
         self._step, self._doubled = step, doubled
         self._runs: dict[int, Run] = {}
-        self.order = worst_order(step)
-        """The order in which steps are played."""
+        self.order = order
 
     def run(self, batch: int) -> Run:
         """A step after the first. Raises ValueError for another batch if the two steps differ by more than that."""

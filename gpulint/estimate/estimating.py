@@ -38,7 +38,7 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
     """The step on each card, and on several of them. `launch`: seconds for an operation on the host."""
     step, doubled = traced.step, traced.doubled
     found = figures(step)
-    batches = Batches(step, doubled)
+    batches = Batches(step, doubled, found.order)
     remedies = tuple(_sentence(one, found) for one in changes(step, batches, found))
     holders, by_group = _holders(step, found)
     curve = [Moment(size, one.type, one.filename, one.row, one.cell) for one, size in found.steady.curve]

@@ -34,6 +34,8 @@ class Figures:
     """Peak of a later step if the allocator wastes nothing, in the order of the lowest."""
     process: int
     """What `nvidia-smi` shows for the process, with memory growth."""
+    order: Order
+    """The order of `steady`."""
     most: int
     """Peak of a later step of which XLA fuses nothing; that of `steady` if XLA does not compile the step."""
 
@@ -49,11 +51,6 @@ def devices(graph: StepGraph) -> list[str]:
     return (named[:1] if graph.replicas > 1 else named) or ["GPU:0"]
 
 
-def worst_order(graph: StepGraph) -> Order:
-    """The order in which the peak of a later step is the highest, on the device that `devices` names first."""
-    return max(_orders(graph), key=lambda order: steady(graph, order).peak)
-
-
 def steady(graph: StepGraph, order: Order = LIKELY) -> Run:
     """A later step on the device that `devices` names first."""
     return _play(graph, devices(graph)[0], order, Bfc())[-1]
@@ -62,13 +59,16 @@ def steady(graph: StepGraph, order: Order = LIKELY) -> Run:
 def _figures(graph: StepGraph, device: str) -> Figures:
     allocators = [(order, Bfc()) for order in _orders(graph)]
     plays = [_play(graph, device, order, allocator) for order, allocator in allocators]
-    later = max((runs[-1] for runs in plays), key=lambda one: one.peak)
+    later, worst = max(
+        ((runs[-1], order) for runs, (order, _) in zip(plays, allocators, strict=True)), key=lambda one: one[0].peak
+    )
     most = play_steps(graph, device)[-1].peak if graph.is_compiled else later.peak
     return Figures(
         first=max((runs[0] for runs in plays), key=lambda one: one.peak),
         steady=later,
         least=min(runs[-1].asked for runs in plays),
         process=allocators[0][1].regions + CONTEXT + LIBRARIES * _uses(graph, _CUDNN),
+        order=worst,
         most=max(most, later.peak),
     )
 
