@@ -27,7 +27,7 @@ def provenance_of(workspace: Workspace, path: str, states: dict[str, str]) -> Pr
     project = workspace.project(path)
     if not project.consulted.isdisjoint(workspace.files.given_up):
         return None
-    return Provenance(states, {roots_of(workspace.finder.of_file(path)): dict(project.finder.asked)})
+    return Provenance(states, {roots_of(workspace.finder.of_file(path)): dict(project.asked)})
 
 
 def run_provenance(shown: Collection[str], parts: Iterable[Examined]) -> Provenance | None:

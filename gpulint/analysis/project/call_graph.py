@@ -155,7 +155,31 @@ class _Module:
     @property
     def stars(self) -> tuple[str | None, ...]:
         """Paths of the modules from which it imports all names; None for modules outside the project."""
-        return tuple(dict.fromkeys(self.path_of(one) for one in self._starred))
+
+        def find() -> tuple[str | None, ...]:
+            return tuple(dict.fromkeys(self.path_of(one) for one in self._starred))
+
+        return self._project.remembered(("stars", self.path), find, ("imports", self.path)) if self._starred else ()
+
+    @property
+    def behind_stars(self) -> dict[str, int]:
+        """Paths of the modules whose names it imports by star, directly or through other modules, the nearest first,
+        with the number of re-exports."""
+
+        def find() -> dict[str, int]:
+            removes = {self.path: 0}
+            fresh = [self.path]
+            for distance in range(1, MAX_REEXPORTS + 1):
+                modules = [one for path in fresh if (one := module_of(self._project, path)) is not None]
+                fresh = list(dict.fromkeys(path for one in modules for path in one.stars if path is not None))
+                fresh = [path for path in fresh if path not in removes]
+                removes |= dict.fromkeys(fresh, distance)
+            del removes[self.path]
+            return removes
+
+        return (
+            self._project.remembered(("behind stars", self.path), find, ("imports", self.path)) if self._starred else {}
+        )
 
     @cached_property
     def _starred(self) -> tuple[Imported, ...]:
@@ -215,12 +239,20 @@ class _Module:
 
     def has(self, name: str, removes: int = MAX_REEXPORTS) -> list[Node]:
         """Definitions that a name of the module refers to, its own or imported ones. A whole module is (path, "*")."""
+        found = self._binds(name, removes)
+        if not found:
+            for path, distance in self.behind_stars.items():
+                other = module_of(self._project, path) if distance <= removes else None
+                if other is not None and (handed_on := other._binds(name, removes - distance)):
+                    return handed_on
+        return found
+
+    def _binds(self, name: str, removes: int) -> list[Node]:
+        """The same without star imports."""
         if name in self.outline.definitions:
             return [(self.path, name)]
         found: list[Node] = []
-        if not removes:
-            return found
-        for one in self.bound.get(name, ()):
+        for one in self.bound.get(name, ()) if removes else ():
             if not one.names:
                 paths = [self.path_of(one), self.path_of(one._replace(module=one.module.partition(".")[0]))]
                 found += [(path, "*") for path in paths if path is not None]
@@ -231,11 +263,6 @@ class _Module:
             handed_on = other._hands_on(given, removes - 1) if other is not None else []
             below = self.path_of(one, given)
             found += handed_on or ([(below, "*")] if below is not None else [])
-        if not found:
-            for path in self.stars:
-                other = module_of(self._project, path) if path is not None and path != self.path else None
-                if other is not None and (handed_on := other._hands_on(name, removes - 1)):
-                    return handed_on
         return list(dict.fromkeys(found))
 
     def _hands_on(self, name: str, removes: int) -> list[Node]:

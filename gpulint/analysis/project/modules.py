@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -51,12 +52,15 @@ class ModuleRun(NamedTuple):
     effects: ImportEffects = ImportEffects()
 
 
-class _Remembered(NamedTuple):
-    """A cached result, the modules consulted for it, and the module names that were looked up."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Remembered:
+    """A cached result, the modules consulted for it, the module names that were looked up, and the cached results that
+    it was computed from."""
 
     found: Any
     consulted: set[str]
     asked: dict[Lookup, str | None]
+    used: tuple[_Remembered, ...]
 
 
 Text: TypeAlias = tuple[str, int]
@@ -122,8 +126,11 @@ class Project:
         self._code: dict[str, str] = {}
         self._memory: dict[Hashable, _Remembered] = {}
         self._computed: dict[Hashable, Any] = {}
-        self.consulted: set[str] = set()
-        """Paths of the modules consulted since the last `forget`."""
+        self._consulted: set[str] = set()
+        self._used: dict[_Remembered, None] = {}
+        """Cached results requested by the present caller that do not yet count as consulted."""
+        self._recorded: set[_Remembered] = set()
+        """Cached results that count as consulted since the last `forget`."""
         self.is_eager = False
         """Whether the program under analysis switches TensorFlow 1 to eager execution."""
         self.runs: dict[str, ModuleRun] = {}
@@ -139,7 +146,9 @@ class Project:
         if self._released > MANY_MODULES:
             self._released = 0
             gc.collect()
-        self.consulted.clear()
+        self._consulted.clear()
+        self._used.clear()
+        self._recorded.clear()
         self.finder.asked.clear()
         if self._kept > KEPT_CHARACTERS:
             self._kept = 0
@@ -153,25 +162,60 @@ class Project:
         result that callers have already requested, so that the modules consulted for that one are not recorded again.
         """
         if (known := self._memory.get(key)) is None:
-            consulted, asked = self.consulted, self.finder.asked
-            self.consulted, self.finder.asked = set(), {}
+            outside = self._consulted, self.finder.asked, self._used
+            self._consulted, self.finder.asked, self._used = set(), {}, {}
             try:
                 found = find()
-                known = self._memory[key] = _Remembered(found, self.consulted, self.finder.asked)
             finally:
-                consulted |= self.consulted
-                asked |= self.finder.asked
-                self.consulted, self.finder.asked = consulted, asked
-            if (base := self._memory.get(beside)) is not None:
-                more = {lookup: place for lookup, place in known.asked.items() if lookup not in base.asked}
-                self._memory[key] = _Remembered(found, known.consulted - base.consulted, more)
-        else:
-            if known.consulted:
-                self.consulted |= known.consulted
-            if known.asked:
-                self.finder.asked |= known.asked
-            found = known.found
-        return found
+                inside = self._consulted, self.finder.asked, self._used
+                self._consulted, self.finder.asked, self._used = outside
+                self._consulted |= inside[0]
+                self.finder.asked |= inside[1]
+                self._used |= inside[2]
+            known = self._memory[key] = self._result(found, *inside, self._memory.get(beside))
+        elif known.consulted or known.asked or known.used:
+            self._used[known] = None
+        result: T = known.found
+        return result
+
+    @staticmethod
+    def _result(
+        found: Any,
+        consulted: set[str],
+        asked: dict[Lookup, str | None],
+        used: dict[_Remembered, None],
+        base: _Remembered | None,
+    ) -> _Remembered:
+        """A result to cache, without what is recorded for `base`."""
+        if base is not None:
+            consulted = consulted - base.consulted
+            asked = {lookup: place for lookup, place in asked.items() if lookup not in base.asked}
+            used.pop(base, None)
+        return _Remembered(found, consulted, asked, tuple(used))
+
+    @property
+    def consulted(self) -> Set[str]:
+        """Paths of the modules consulted since the last `forget`."""
+        self._record()
+        return self._consulted
+
+    @property
+    def asked(self) -> Mapping[Lookup, str | None]:
+        """Lookups on disk since the last `forget`, and their results."""
+        self._record()
+        return self.finder.asked
+
+    def _record(self) -> None:
+        """Record what was consulted for cached results, once for each: results are computed from others along any
+        number of ways."""
+        pending = list(self._used)
+        self._used.clear()
+        while pending:
+            if (one := pending.pop()) not in self._recorded:
+                self._recorded.add(one)
+                self._consulted |= one.consulted
+                self.finder.asked |= one.asked
+                pending += one.used
 
     def computed(self, key: Hashable, find: Callable[[], T]) -> T:
         """Cached result of `find`, for callers that record by themselves which modules they consult."""
@@ -182,7 +226,7 @@ class Project:
 
     def syntax_of(self, path: str) -> ir.Module | None:
         """Syntax of the module at `path`; None if it cannot be read or parsed."""
-        self.consulted.add(path)
+        self._consulted.add(path)
         if path not in self._syntax:
             source = self._read(path)
             syntax: ir.Module | None = None
@@ -195,7 +239,7 @@ class Project:
 
     def outline_of(self, path: str) -> Outline | None:
         """Outline of the module at `path`; None if it cannot be read or is not Python."""
-        self.consulted.add(path)
+        self._consulted.add(path)
         if path not in self._outlines:
             source = self._read(path)
             self._outlines[path] = self.outline_of_source(source) if source is not None else None
@@ -212,7 +256,7 @@ class Project:
 
     def text_of(self, path: str) -> str:
         """Text of the file at `path`; "" if it cannot be read."""
-        self.consulted.add(path)
+        self._consulted.add(path)
         source = self._read(path)
         return source.text if source is not None else ""
 
