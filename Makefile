@@ -31,11 +31,12 @@ compiled: $(COMPILED)/installed
 scale: $(SCALE)/installed
 	$(SCALE)/bin/python -m pytest -m scale tests/test_scale.py
 
+# mypy, which reads installed packages, comes last: `.ci/run` installs TensorFlow meanwhile.
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/gpulint check --jobs $(JOBS) .
+	$(BIN)/mypy
 
 docs: $(VENV)/docs
 	$(BIN)/python -m scripts.pages build/pages

@@ -2,9 +2,9 @@
 
     python -m benchmarks.simulated_fixtures [-n 2,4,8] [-j STAGES] [PART-OF-NAME…]
 
-With N simulated GPUs a program has to end and compute as it claims; none of its expected findings may be refuted, and
-none may be confirmed that no comment expects. A claim is left out where it is about another number of GPUs. Ends with
-1 where something does not hold.
+With N simulated GPUs, a program must end and compute as it claims; none of its expected findings may be refuted, and
+no other may be confirmed. Claims about another number of GPUs are left out. The exit status is 1 if any of this is
+violated.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from __future__ import annotations
 import argparse
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from queue import Queue
 
+from tests import warm
 from tests.claims.claim import Claim, parse_claim
 from tests.programs import Program, programs
 from tests.simulation.claims import is_about, rehearsed
-from tests.simulation.rehearsal import Stage, stage
+from tests.simulation.rehearsal import Stage
 
 Job = tuple[Program, str, Claim, int]
 
@@ -48,9 +48,9 @@ def main() -> None:
             free.put(own)
 
     failed = 0
-    with ExitStack() as stack, ThreadPoolExecutor(options.j) as pool:
+    with ThreadPoolExecutor(options.j) as pool:
         for _ in range(options.j):
-            free.put(stack.enter_context(stage()))
+            free.put(Stage(warm.with_tensorflow()))
         for (program, module, _, gpus), broken in zip(jobs, pool.map(run, jobs), strict=True):
             failed += bool(broken)
             print(f"{'FAIL' if broken else 'ok'}  {gpus}  {program.name}:{module}", flush=True)

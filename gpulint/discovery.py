@@ -34,7 +34,11 @@ def discover(paths: Sequence[str], finder: SettingsFinder) -> list[str]:
                 found |= dict.fromkeys(search.walk(one))
             elif not finder.of_file(one).force_exclude or not search.is_left_out(one):
                 found[os.path.normpath(one)] = None
+            else:
+                search.left_out.append(one)
     search.note_links()
+    if not found:
+        search.note_left_out()
     return sorted(found)
 
 
@@ -159,10 +163,15 @@ class _Search:
         self._patterns: dict[tuple[tuple[str, ...], ...], Globs] = {}
         self._folders: dict[str, _Folder] = {}
         self._links: list[str] = []
+        self._usually_excluded = Globs(Settings().exclude)
+        self.left_out: list[str] = []
+        """The first path that patterns of the project exclude, if any."""
 
     def walk(self, top: str) -> Iterator[str]:
         """Files below a directory. Links to directories are not followed, as one can lead to the whole disk."""
-        pending = [] if self.is_left_out(top, is_directory=True) else [os.path.normpath(top)]
+        pending = [os.path.normpath(top)]
+        if self.is_left_out(top, is_directory=True):
+            self.left_out.append(pending.pop())
         while pending:
             directory = pending.pop()
             try:
@@ -180,6 +189,9 @@ class _Search:
                 path, is_directory = prefix + entry.name, _is_directory(entry)
                 name = entry.name + "/" if is_directory else entry.name
                 if excluded.verdict(inside + name) or folder.ignores(name):
+                    is_checked = is_directory or takes_all or included.verdict(outside + inside + name)
+                    if not self.left_out and is_checked and not self._usually_excluded.verdict(name):
+                        self.left_out.append(path)
                     continue
                 if not is_directory:
                     if (takes_all or included.verdict(outside + inside + name)) and not _is_special(entry):
@@ -197,6 +209,11 @@ class _Search:
                     self._finder.note(path, "a link to a directory outside the search; name it to check it")
             except OSError:  # deleted in the meantime
                 continue
+
+    def note_left_out(self) -> None:
+        """Note a path that patterns exclude, lest a project that excludes everything looks checked."""
+        for path in self.left_out[:1]:
+            self._finder.note(path, "excluded by the settings or .gitignore, and there is no other file to check")
 
     def is_left_out(self, path: str, is_directory: bool = False) -> bool:
         """Whether the settings or git exclude a path or a directory above it."""

@@ -148,13 +148,17 @@ def _joined(page: str, link: str) -> str:
     return "/".join(parts)
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
-def test_links_of_the_repositorys_own_pages_lead_to_its_files(name: str) -> None:
-    for link in _links((ROOT / name).read_text(encoding="utf-8")):
+WRITTEN = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "editors" / "vscode" / "README.md"]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_of_the_repositorys_own_pages_lead_to_its_files(page: Path) -> None:
+    for link in _links(page.read_text(encoding="utf-8")):
         target, anchor = urldefrag(link)
         if "://" not in target:
-            assert (ROOT / target).exists(), link
-            assert not anchor or anchor in _anchors((ROOT / target).read_text(encoding="utf-8")), link
+            file = page.parent / target if target else page
+            assert file.exists(), link
+            assert not anchor or anchor in _anchors(file.read_text(encoding="utf-8")), link
 
 
 def test_pages_that_are_gone_do_not_stay_behind(tmp_path: Path) -> None:

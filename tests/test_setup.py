@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import subprocess
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -59,3 +60,19 @@ def test_every_package_is_in_the_wheel() -> None:
         for path in (ROOT / folder).rglob("__init__.py"):
             found.add(".".join((package, *path.parent.relative_to(ROOT / folder).parts)))
     assert sorted(found) == sorted(packaging["packages"])
+
+
+BY_DEFAULT = {"LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.py"}
+"""What setuptools puts into every source distribution of this project."""
+
+
+def test_every_file_is_in_the_source_distribution() -> None:
+    tracked = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=False)
+    if tracked.returncode or not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    lines = (ROOT / "MANIFEST.in").read_text("utf-8").splitlines()
+    named = {name for line in lines if line.startswith(("graft", "include", "recursive-")) for name in line.split()[1:]}
+    missing = [
+        path for path in tracked.stdout.splitlines() if not {path, path.partition("/")[0]} & (named | BY_DEFAULT)
+    ]
+    assert missing == []

@@ -1,11 +1,11 @@
-"""Python that has already imported TensorFlow: programs run in forks of one process, which saves each the seconds of
-the import.
+"""Python that has already imported what programs need: they run in forks of one process, which saves each the seconds
+of the imports.
 
-A fork runs its program as `python` would: its own arguments, directory, environment, input and output, `tensorflow`
-and `keras` absent from `sys.modules` until the program imports them. TensorFlow's runtime starts in the fork. What
-`gpulint probe` or `gpulint estimate` starts there is a fork, too, on the pipes and under the eyes of the real launcher.
-`PYTHONPATH` and what TensorFlow reads at its import (`TF_ENABLE_ONEDNN_OPTS`, the level of its messages) are those
-of the first process.
+A fork runs its program as `python` would: its own arguments, directory, environment, input and output. Where TensorFlow
+is imported, `tensorflow` and `keras` are absent from `sys.modules` until the program imports them, and TensorFlow's
+runtime starts in the fork. What `gpulint probe` or `gpulint estimate` starts there is a fork, too, on the pipes and
+under the eyes of the real launcher. `PYTHONPATH` and what TensorFlow reads at its import
+(`TF_ENABLE_ONEDNN_OPTS`, the level of its messages) are those of the first process.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import json
 import os
 import runpy
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,7 @@ from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 SECONDS = 600
 """Seconds after which a program counts as hung."""
@@ -39,44 +40,70 @@ QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
 """Environment without GPUs and without TensorFlow's messages. TensorFlow reads the level when it is imported."""
 
 
+class Running:
+    """A program in a fork."""
+
+    def __init__(self, pid: int, answers: IO[str]) -> None:
+        self.pid = pid
+        self._answers = answers
+
+    def wait(self) -> int:
+        """The status of the ended program, negative for a signal. To be called once."""
+        return int(self._answers.readline())
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+
 class Python:
-    """A process that has imported TensorFlow."""
+    """A process that has imported some modules. It runs one program at a time."""
 
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, __file__],
-            env={**os.environ, **QUIET},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self._answer() == "ready", "TensorFlow cannot be imported"
+    def __init__(self, *modules: str, **variables: str) -> None:
+        self._jobs, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(theirs.fileno()), *modules],
+                env={**os.environ, **QUIET, **variables},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        self._answers = self._jobs.makefile("r", encoding="utf-8")
+        assert self._answers.readline() == "ready\n", f"cannot be imported: {modules}"
 
-    def _answer(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
+    def start(
+        self, command: Sequence[str], files: Sequence[int], *, cwd: Path, env: Mapping[str, str] = QUIET
+    ) -> Running:
+        """Start the command line of a Python program with three open files as its standard streams: `sys.executable`,
+        perhaps `-u`, then a script, `-m` and a module or `-c` and code, then arguments. `env` is added to the
+        environment."""
+        assert command[0] == sys.executable
+        job = {"command": list(command[1:]), "cwd": str(cwd), "env": {**os.environ, **env}}
+        socket.send_fds(self._jobs, [b"\n"], files)
+        self._jobs.sendall(json.dumps(job).encode() + b"\n")
+        return Running(int(self._answers.readline()), self._answers)
 
     def run(
         self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] = QUIET, given: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """Run the command line of a Python program: `sys.executable`, perhaps `-u`, then a script, `-m` and a module
-        or `-c` and code, then arguments. `env` is added to the environment, `given` is the standard input."""
-        assert command[0] == sys.executable
-        with tempfile.TemporaryDirectory() as directory:
-            files = {name: os.path.join(directory, name) for name in ("stdin", "stdout", "stderr")}
-            Path(files["stdin"]).write_text(given, encoding="utf-8")
-            job = {"command": list(command[1:]), "cwd": str(cwd), "env": {**os.environ, **env}, **files}
-            assert self._process.stdin is not None
-            self._process.stdin.write(json.dumps(job) + "\n")
-            self._process.stdin.flush()
-            status = int(self._answer())
-            stdout, stderr = (Path(files[name]).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
+        """Run a program to its end; `given` is its standard input."""
+        with contextlib.ExitStack() as stack:
+            files = [
+                stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")) for _ in range(3)
+            ]
+            files[0].write(given)
+            files[0].seek(0)
+            status = self.start(command, [file.fileno() for file in files], cwd=cwd, env=env).wait()
+            for file in files:
+                file.seek(0)
+            _, stdout, stderr = (file.read() for file in files)
         return subprocess.CompletedProcess(list(command), status, stdout, stderr)
 
 
 class Fresh:
-    """Runs each program in a process of its own, which imports TensorFlow itself."""
+    """Runs each program in a process of its own, which imports everything itself."""
 
     def run(
         self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] = QUIET, given: str = ""
@@ -88,18 +115,32 @@ class Fresh:
         )
 
 
+def with_tensorflow(**variables: str) -> Python | Fresh:
+    """A process that has imported TensorFlow with some environment variables. Its forks read `/proc`, which only Linux
+    has."""
+    if sys.platform != "linux":
+        return Fresh()
+    agents = ("gpulint.cli.estimate", "gpulint.cli.probe", "gpulint.probe.agent.running")
+    return Python("tensorflow", "gpulint.cli.main", *agents, **variables)
+
+
 @cache
 def python() -> Python | Fresh:
-    """The process of this test session; it ends when its standard input does: with the session. What its forks read is
-    in `/proc`, which only Linux has."""
-    return Python() if sys.platform == "linux" else Fresh()
+    """The process of this test session that has imported TensorFlow; it ends with the session."""
+    return with_tensorflow()
+
+
+@cache
+def server() -> Python | Fresh:
+    """The process of this test session that has imported the language server, without TensorFlow."""
+    return Python("gpulint.cli.server", "gpulint.server.handlers") if sys.platform == "linux" else Fresh()
 
 
 class _Imported(MetaPathFinder, Loader):
     """Gives a program that imports TensorFlow or Keras the module that the parent has imported."""
 
     def __init__(self) -> None:
-        self._modules = {name: sys.modules.pop(name) for name in ("tensorflow", "keras")}
+        self._modules = {name: sys.modules.pop(name) for name in ("tensorflow", "keras") if name in sys.modules}
         self._specs = {name: module.__spec__ for name, module in self._modules.items()}
 
     def find_spec(
@@ -122,17 +163,27 @@ class _Imported(MetaPathFinder, Loader):
             importlib.import_module(other)  # as each of them does
 
 
-def _run(job: dict[str, Any]) -> None:
-    """Run a program in this process, with the directory, environment and files of a job."""
+def _run(job: dict[str, Any], files: Sequence[int]) -> NoReturn:
+    """Run a program in this process, with the directory and environment of a job and these standard streams."""
     signal.alarm(SECONDS)
     os.chdir(job["cwd"])
     os.environ.clear()
     os.environ.update(job["env"])
-    os.dup2(os.open(job["stdin"], os.O_RDONLY), 0)
-    for stream in ("stdout", "stderr"):
-        os.dup2(os.open(job[stream], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 1 + (stream == "stderr"))
-    program.subprocess = types.SimpleNamespace(Popen=_Forked)  # type: ignore[assignment]
+    for stream, file in enumerate(files):
+        os.dup2(file, stream)
+        os.close(file)
+    _open_streams()
+    if launcher := sys.modules.get("gpulint.probe.launch.program"):
+        launcher.subprocess = types.SimpleNamespace(Popen=_Forked)  # type: ignore[attr-defined]
     _execute(job["command"])
+
+
+def _open_streams() -> None:
+    """Open the standard streams as Python does at its start: the objects of the parent process know whether its own
+    streams can seek."""
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", errors="backslashreplace", buffering=1, closefd=False)
 
 
 def _execute(command: Sequence[str]) -> NoReturn:
@@ -153,8 +204,9 @@ def _execute(command: Sequence[str]) -> NoReturn:
     # Neither the callers' `finally` nor their files are this process's.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for output in (sys.stdout, sys.stderr):
+        if not output.closed:
+            output.flush()
     os._exit((status or 0) & 0xFF)
 
 
@@ -239,25 +291,27 @@ def _of_program(error: BaseException) -> types.TracebackType | None:
     return frame
 
 
-def main() -> None:
-    """Read jobs from standard input, one a line, and answer each with the status of its process."""
-    print("ready", flush=True)
-    for line in sys.stdin:
+def main(jobs: socket.socket) -> None:
+    """Receive jobs, each with three open files; answer with the process that runs it, and with its status at its
+    end."""
+    lines = jobs.makefile("r", encoding="utf-8")
+    jobs.sendall(b"ready\n")
+    while files := socket.recv_fds(jobs, 1, 3)[1]:
+        job = json.loads(lines.readline())
         child = os.fork()
         if not child:
-            _run(json.loads(line))
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+            lines.close()
+            jobs.close()
+            _run(job, files)
+        for file in files:
+            os.close(file)
+        jobs.sendall(f"{child}\n".encode())
+        jobs.sendall(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n".encode())
 
 
 if __name__ == "__main__":
-    import tensorflow  # noqa: F401
-
-    import gpulint.cli.estimate
-    import gpulint.cli.main
-    import gpulint.cli.probe
-    import gpulint.probe.agent.running  # noqa: F401
-    from gpulint.probe.launch import program
-
+    for name in sys.argv[2:]:
+        importlib.import_module(name)
     PATH = sys.path[1:]
     gc.freeze()  # a collection in a fork would copy the memory of all that has been imported
-    main()
+    main(socket.socket(fileno=int(sys.argv[1])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from gpulint.cli.options import UserError
@@ -33,7 +34,12 @@ def _report(path: str, settings: Settings, expected: Sequence[UserExpectation]) 
     except OSError as error:
         raise UserError(f"{error.filename or path}: {error.strerror or error}") from None
     except Exception as error:
-        raise UserError(f"{path}: a damaged capture: {type(error).__name__}: {error}") from None
+        raise UserError(damaged(path, error)) from None
+
+
+def damaged(path: str, error: Exception) -> str:
+    """Message for a saved file that no report can be written on."""
+    return f"{path}: a damaged capture: {type(error).__name__}: {textwrap.shorten(str(error), 200)}"
 
 
 def rendered(comparison: Comparison, form: str, color: bool, width: int) -> str:

@@ -26,9 +26,14 @@ class UserError(click.ClickException):
         say(self.message)
 
 
+MAX_LINE = 4_000
+"""Maximum length of a line on standard error: a key, a name or a value of a project can have any length."""
+
+
 def say(text: str) -> None:
-    """Print one line on standard error, escaped."""
-    click.echo(f"gpulint: {printable(text)}", err=True)
+    """Print one line on standard error, escaped and shortened."""
+    shown = text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}…"
+    click.echo(f"gpulint: {printable(shown)}", err=True)
 
 
 def say_each(lines: Iterable[str]) -> None:

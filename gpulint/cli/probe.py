@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 import click
 
 from gpulint.cli import options, sizes
 from gpulint.cli.comparing import FORMATS as COMPARED
-from gpulint.cli.comparing import comparison_of, page_of, rendered
+from gpulint.cli.comparing import comparison_of, damaged, page_of, rendered
 from gpulint.cli.estimate import Wanted, named_cards
 from gpulint.cli.estimate import report as estimate
 from gpulint.cli.grouped import Grouped
@@ -236,14 +238,18 @@ def command(
     if pair is not None:
         if output_format not in COMPARED or trace_path or log_directory:
             raise UserError(f"--compare reports as {' or '.join(COMPARED)}, and with --html")
-        comparison = comparison_of(pair, settings, expected)
-        _emit(rendered(comparison, output_format, in_color, columns), output_file)
+        with _errors_in_one_line(" or ".join(pair)):
+            comparison = comparison_of(pair, settings, expected)
+            text = rendered(comparison, output_format, in_color, columns)
+            shown = page_of(comparison) if html_path else ""
+            worse = comparison.regressions(most_growth / 100) if most_growth is not None else ()
+        _emit(text, output_file)
         if html_path:
-            options.on_file(write, html_path, page_of(comparison))
-        worse = comparison.regressions(most_growth / 100) if most_growth is not None else ()
+            options.on_file(write, html_path, shown)
         sys.exit(1 if worse and not exit_zero else 0)
     traces = _traces(log_directory, profile_steps and not (simulate_gpus or local_workers)) if log_directory else ""
-    try:
+    saved = replay or merge or log_path
+    with _errors_in_one_line(saved):
         if replay is not None:
             capture = read(replay)
         elif merge is not None:
@@ -256,15 +262,9 @@ def command(
             capture = probed(
                 target, finder, capture_path, settings, no_jit, simulated, profile_steps, traces, local_workers
             )
-    except CaptureError as error:
-        raise UserError(str(error)) from None
-    except OSError as error:
-        raise UserError(f"{error.filename or replay or merge or log_path}: {error.strerror or error}") from None
-    except Exception as error:
-        raise _damaged(replay or merge, error) from None
     if capture.refused:
         raise UserError(f"GPUs cannot be simulated: {capture.refused}")
-    try:
+    with _errors_in_one_line(saved):
         findings = findings_of(capture, finder, catalogue)
         if capture.members:
             expectations = verify_all(capture, findings, expected, settings)
@@ -276,19 +276,18 @@ def command(
         text = render(output_format, report, in_color, width=columns, verbose=verbose)
         shown = _page(report) if html_path else ""
         traced = _trace(report) if trace_path else ""
-    except Exception as error:
-        raise _damaged(replay or merge, error) from None
+        if whose == "program":
+            status = status_of_program(capture.end, status)
+        elif exit_zero:
+            status = exit_status([], end, False)
     _emit(text, output_file)
     if html_path:
         options.on_file(write, html_path, shown)
     if trace_path:
         options.on_file(write, trace_path, traced)
     if log_directory:
-        options.on_file(lambda path: tensorboard.write(path, report, traces), log_directory)
-    if whose == "program":
-        status = status_of_program(capture.end, status)
-    elif exit_zero:
-        status = exit_status([], end, False)
+        with _errors_in_one_line(saved):
+            options.on_file(lambda path: tensorboard.write(path, report, traces), log_directory)
     sys.exit(status)
 
 
@@ -299,10 +298,23 @@ def _emit(text: str, path: str | None) -> None:
         click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
 
 
-def _damaged(given: str | None, error: Exception) -> Exception:
-    """Message for an error: a file from elsewhere can be malformed; for a program that was just run it is an internal
-    error."""
-    return error if given is None else UserError(f"{given}: a damaged capture: {type(error).__name__}: {error}")
+@contextmanager
+def _errors_in_one_line(saved: str | None) -> Iterator[None]:
+    """Report an error as one line: a saved file may be malformed. For a program that was just run (None), anything but
+    an error of the system is an internal error."""
+    try:
+        yield
+    except click.ClickException:
+        raise
+    except CaptureError as error:
+        raise UserError(str(error)) from None
+    except OSError as error:
+        path = error.filename or saved
+        raise UserError(f"{path}: {error.strerror or error}" if path else str(error)) from None
+    except Exception as error:
+        if saved is None:
+            raise
+        raise UserError(damaged(saved, error)) from None
 
 
 def _page(report: RunReport) -> str:

@@ -47,6 +47,7 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
         memory = Memory(
             limit=card.limit,
             steady_peak=None if found.steady.unknown else found.steady.peak,
+            least_peak=None if found.steady.unknown else found.least,
             first_step_peak=None if found.first.unknown else found.first.peak,
             process=None if found.steady.unknown else found.process,
             fits=_fits(found, card.limit),
@@ -64,16 +65,17 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
 
 def _fits(found: Figures, limit: int) -> Fits:
     """Whether the step fits. Of a step that XLA compiles that is certain only where it would without fusing; where
-    sizes are unknown, the peak is a lower bound; and near the limit, the error of the estimate decides."""
-    if found.steady.peak > limit:
+    sizes are unknown, the peak is a lower bound; and near the limit, the allocator and the error of the estimate
+    decide."""
+    if found.least > limit:
         return "no"
     is_unknown = found.steady.unknown or found.most > limit or _is_tight(found, limit)
     return "unknown" if is_unknown else "yes"
 
 
 def _is_tight(found: Figures, limit: int) -> bool:
-    """Whether the peak is under the limit, but by less than it may be too low."""
-    return found.steady.peak <= limit < found.steady.peak / (1 - TOO_LOW)
+    """Whether the limit is between the least peak and what the highest may be, as that may be too low."""
+    return found.least <= limit < found.steady.peak / (1 - TOO_LOW)
 
 
 def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str]]:

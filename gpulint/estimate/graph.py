@@ -86,8 +86,8 @@ class Operation:
     """Operations that must have run before this one starts, besides those of `inputs`."""
     outputs: tuple[Tensor, ...] = ()
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
-    """Its attributes of simple type, without those that start with an underscore, and the `value` of a constant that
-    is one integer."""
+    """Its attributes of simple type, without those that start with an underscore, and the `value` of a constant of one
+    or a few integers."""
     filename: str = ""
     """File of the innermost line of the user's code that created it or, in a gradient, the operation it is the gradient
     of; "" if unknown."""

@@ -49,6 +49,9 @@ class Memory:
 
     limit: int
     steady_peak: int | None
+    """The highest of the orders that the runtime may take."""
+    least_peak: int | None
+    """The lowest, if the allocator wastes nothing."""
     first_step_peak: int | None
     process: int | None
     fits: Fits
@@ -90,7 +93,7 @@ class Estimate:
     others: Sequence[tuple[str, Where]] = ()
     """Functions that take gradients, too, and are not in the step: name and first line."""
     tight: Sequence[str] = ()
-    """Cards whose limit is so little above the peak that the error of the estimate decides whether the step fits."""
+    """Cards whose limit is so near the peak that the allocator and the error of the estimate decide whether it fits."""
 
     @property
     def unknown(self) -> Counter[str]:

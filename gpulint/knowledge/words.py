@@ -61,7 +61,7 @@ POLICY_WORDS = frozenset({"mixed_float16", "LossScaleOptimizer"})
 """A program that computes anything in float16 contains one of these words (policy names may be in strings)."""
 
 MODEL_WORDS = frozenset(
-    {"Model", "Sequential", "applications", "clone_model", ".compile(", "from_config", "load_model"}
+    {"Model", "Sequential", "applications", "clone_model", ".compile(", ".from_config", ".load_model", "load_model("}
 )
 """A program with a Keras model contains one of these words."""
 
@@ -71,8 +71,22 @@ OPTION_WORDS = frozenset({"inject_prefetch", "map_parallelization", "apply_defau
 DATASET_WORDS = frozenset({"Dataset", "TFRecordDataset", "FixedLengthRecordDataset", "TextLineDataset", "dataset"})
 """A program that creates a pipeline contains one of these words."""
 
+DATASET_SOURCES = frozenset(
+    {
+        *("Dataset", "TFRecordDataset", "FixedLengthRecordDataset", "TextLineDataset", "CsvDataset", "SqlDataset"),
+        *("make_csv_dataset", "make_batched_features_dataset", "choose_from_datasets", "sample_from_datasets", "load("),
+        *("audio_dataset_from_directory", "image_dataset_from_directory", "text_dataset_from_directory"),
+        *("timeseries_dataset_from_array", "distribute_datasets_from_function", "experimental_distribute_dataset"),
+        *("experimental_distribute_datasets_from_function", ".as_dataset("),
+    }
+)
+"""A program in which the value of anything is a `tf.data` dataset contains one of these words."""
+
 STATEFUL_WORDS = stateful.last_names() | {"random", ".lookup", "dropout", "StaticHashTable"}
 """A program with a stateful map contains one of these words."""
+
+HOST_RANDOM_WORDS = frozenset({"random."})
+"""A program that draws random numbers with Python's or NumPy's `random` contains this mark of an outline."""
 
 NAMES_OF_TENSORFLOW = frozenset({"tf", "tensorflow", "keras", "tf_keras", "K", "tfk", "tfkl", "tfd", "tfp", "hvd"})
 """Usual names of TensorFlow and its parts in imports."""
@@ -88,12 +102,6 @@ PREPARING_WORDS = TRAINING_WORDS | (STATEFUL_WORDS - PYTHON_WORDS) | {".fit(", "
 
 CLUSTER_WORDS = frozenset({"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"})
 """A program that creates a multi-worker strategy contains one of these words."""
-
-SET_ELSEWHERE = frozenset(
-    {"added", "comes", "exported", "exports", "given", "injected", "injects", "passed", "provided", "provides", "read"}
-    | {"set", "sets", "supplied", "supplies", "written", "writes"}
-)
-"""Words of comments by which something else than the program sets a variable of the environment."""
 
 _OF_STRATEGIES = (
     *("DatasetDistributed", "LossCompiled", "Reduction", "ReplicaValueRead", "ScopeDropped", "ScopeEntered"),

@@ -117,8 +117,9 @@ class Examiner:
     def _check_program(self, part: Examined, source: Source, reports: list[tuple[Examined, Raised]]) -> None:
         selection = self._selections.of(source.file)
         project, target = self._workspace.project(source.file), self._files.target(source.file).release
+        subjects = selection.subjects_of(source.file, self._files.knows_release(source.file))
         try:
-            plan = analyse(source, project, target, selection.subjects_of(source.file))
+            plan = analyse(source, project, target, subjects)
         except CannotParse as error:
             self._note_unparsable(part, source, error)
             return

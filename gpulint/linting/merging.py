@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -87,8 +87,14 @@ class Merger:
         result.suppressed = [
             one._replace(finding=replace(one.finding, fingerprint=digests[one.finding])) for one in result.suppressed
         ]
-        result.notes = [*self._catalogue.notes]
+        result.notes = [*self._catalogue.notes, *self._all_off()]
         return result
+
+    def _all_off(self) -> Iterator[str]:
+        """A line if the settings leave no rule on in any file: `All checks passed!` would be misleading."""
+        if self._shown and all(self._selections.of(path).is_empty_for(path) for path in self._shown):
+            source = self._workspace.finder.of_file(next(iter(self._shown))).source
+            yield f"{source or 'settings'}: all rules are off in all files"
 
     def _reported(
         self, parts: Sequence[Examined], comments: Mapping[str, Comments]

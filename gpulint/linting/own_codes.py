@@ -9,3 +9,5 @@ UNUSED = "GPU002"
 INVALID = "GPU003"
 ABOUT_COMMENTS = frozenset({UNUSED, INVALID})
 """Findings about suppression comments, which no comment can silence."""
+ABOUT_FILES = ABOUT_COMMENTS | {SYNTAX_ERROR}
+"""Findings that say nothing about what a program does."""

@@ -16,7 +16,7 @@ from gpulint.syntax import ir
 from gpulint.syntax.enclosing import Definitions, Enclosing
 
 _WORD = re.compile(r"[a-z_]+(?:['’][a-z]+)?")
-_CLAUSE_END = re.compile(r"[.,;:!?()–—]|\bbut\b|\s-+\s")
+_CLAUSE_END = re.compile(r"[.,;:!()–—]|\bbut\b|\s-+\s")
 
 _NEGATIONS = frozenset({"cannot", "instead", "neither", "never", "no", "non", "nor", "not", "unlike", "without"})
 _DOUBTS = frozenset({"bug", "fix", "fixme", "hack", "todo", "wrong", "xxx"})
@@ -48,7 +48,7 @@ class Prose:
         comments, span = self._comments_of(site.path), spans[site]
         yield from (text for text in comments.beside(span) if _justifies(text, said, is_beside=True))
         yield from (text for text in comments.above(span) if _justifies(text, said))
-        if said.subjects:
+        if said.describes_code:
             for definition in self._around(site):
                 lines = (line.strip() for line in (definition.docstring or "").splitlines())
                 yield from (line for line in lines if _justifies(line, said))
@@ -103,9 +103,11 @@ def _text(comment: Comment) -> str:
 
 
 def _justifies(text: str, said: JustifyingComment, is_beside: bool = False) -> bool:
-    """Whether a text says one of the words of the subject. Beside the code, a comment need not name the subject."""
+    """Whether a text says one of the words of the subject, without doubt."""
     lowered = text.lower()
-    if not any(word in lowered for word in said.words) or not _DOUBTS.isdisjoint(_WORD.findall(lowered)):
+    if not any(word in lowered for word in said.words):
+        return False
+    if "?" in lowered or not _DOUBTS.isdisjoint(_WORD.findall(lowered)):
         return False
     return any(_affirms(clause, said, is_beside) for clause in map(_WORD.findall, _CLAUSE_END.split(lowered)))
 
@@ -116,8 +118,8 @@ def _affirms(clause: list[str], said: JustifyingComment, is_beside: bool) -> boo
     for index, word in enumerate(clause):
         if word in said.words:
             near = clause[max(index - MAX_DISTANCE - 1, 0) : index + MAX_DISTANCE + 2]
-            if not said.subjects or not said.subjects.isdisjoint(near):
+            if not said.subjects.isdisjoint(near):
                 return True
-            if is_beside and (index + 1 == len(clause) or clause[index + 1] in _BEFORE_END):
+            if said.describes_code and is_beside and (index + 1 == len(clause) or clause[index + 1] in _BEFORE_END):
                 return True
     return False

@@ -24,17 +24,53 @@ F = TypeVar("F", bound="Event")
 G = TypeVar("G", bound="Event")
 
 
+_SUPPLIES = frozenset(
+    {
+        "assigned",
+        "assigns",
+        "come",
+        "comes",
+        "defined",
+        "defines",
+        "export",
+        "exported",
+        "exports",
+        "filled",
+        "fills",
+        "given",
+        "gives",
+        "injected",
+        "injects",
+        "passed",
+        "passes",
+        "provided",
+        "provides",
+        "set",
+        "sets",
+        "supplied",
+        "supplies",
+    }
+)
+"""Verbs that say where the value of a variable comes from."""
+
+
 class JustifyingComment(NamedTuple):
     """A comment that explains a report away, which is then listed as suppressed: one of `words`, in lower case and not
     denied, in the statement of one of `sites` or right above it.
 
-    A comment above, and a line of the docstring of the function around a site, must have one of `subjects` next to the
-    word; without `subjects`, the word is enough, and docstrings are not read.
+    One of `subjects` must be next to the word. If they name the code itself (`describes_code`), a comment in the
+    statement may leave them out, and the docstrings of the functions around the site are read, too.
     """
 
     sites: tuple[Site, ...]
     words: frozenset[str]
-    subjects: frozenset[str] = frozenset()
+    subjects: frozenset[str]
+    describes_code: bool = True
+
+    @classmethod
+    def of_variable(cls, site: Site, *names: str) -> JustifyingComment:
+        """That something outside the program sets one of these environment variables."""
+        return cls((site,), frozenset(map(str.lower, names)), _SUPPLIES, describes_code=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from gpulint.analysis.project.slicing import Subject
 from gpulint.analysis.queries.moments import is_test
 from gpulint.linting import moved, pack
 from gpulint.linting.finding import Severity
+from gpulint.linting.own_codes import ABOUT_FILES
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings, SettingsError, SettingsFinder
@@ -20,8 +21,14 @@ from gpulint.sources.releases import release
 
 _CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
 
+MAX_WORD = 100
+"""Maximum length of a word for which a similar code or name is suggested: the search takes quadratic memory."""
+
 EXACT = 100
 """Precision of a code or name as a selector; those of prefixes are lower."""
+
+MIN_CLOSENESS = 0.6
+"""Minimum `SequenceMatcher.ratio` of a word and the code or name that is suggested for it."""
 
 
 class Catalogue:
@@ -93,14 +100,20 @@ class Catalogue:
         return rule is not None and rule.once_a_file
 
     def nearest(self, word: str) -> str | None:
-        """The code or name closest to a word."""
-        names = [*self._by_name, *self._by_code]
-        near = difflib.get_close_matches(word, names, 1, 0.6) or difflib.get_close_matches(word.upper(), names, 1, 0.6)
-        return near[0] if near else None
+        """The code or name closest to the beginning of a word; among equally close ones, that with most letters in a
+        row."""
+        word = word[:MAX_WORD]
+
+        def closeness(name: str) -> tuple[float, int]:
+            matcher = difflib.SequenceMatcher(None, name, word.upper() if name in self._by_code else word)
+            return matcher.ratio(), matcher.find_longest_match().size
+
+        near = max([*self._by_name, *self._by_code], key=closeness, default=None)
+        return near if near is not None and closeness(near)[0] >= MIN_CLOSENESS else None
 
     def _longest_prefix(self, word: str) -> str | None:
         """The prefix of existing codes that a wrong one such as `GPU1x` starts with."""
-        shorter = [word[:length].upper() for length in range(len(word) - 1, 3, -1)]
+        shorter = [word[:length].upper() for length in range(min(len(word), MAX_WORD) - 1, 3, -1)]
         return next((one for one in shorter if any(code.startswith(one) for code in self._by_code)), None)
 
     def expand(self, words: Iterable[str], origin: str, is_off: bool = False) -> dict[str, int]:
@@ -172,9 +185,13 @@ class Selection:
         ]
         self._root = settings.root
         self.rules_of_tests = tuple(rule for rule in self.rules if not (rule.is_performance or rule.raises))
+        withheld = frozenset(rule.code for rule in self.rules if rule.asks_release) - self.named
         self._subjects = {
-            of_tests: _subjects(rules, settings.target_tensorflow)
+            (of_tests, knows_release): _subjects(
+                rules, settings.target_tensorflow, frozenset() if knows_release else withheld
+            )
             for of_tests, rules in ((False, self.rules), (True, self.rules_of_tests))
+            for knows_release in (False, True)
         }
 
     @staticmethod
@@ -182,9 +199,13 @@ class Selection:
         (code,) = catalogue.expand([word], origin) or [""]
         return code
 
-    def subjects_of(self, path: str) -> frozenset[Subject] | None:
-        """The words that the rules of a file look for, None if a rule looks at every program."""
-        return self._subjects[is_test(path)]
+    def subjects_of(self, path: str, knows_release: bool) -> frozenset[Subject] | None:
+        """The words that the rules of a file look for, None if a rule looks at every program.
+
+        Without a known release, the words of rules that ask for it count only in the file itself: their findings are
+        counted, but not shown.
+        """
+        return self._subjects[is_test(path), knows_release]
 
     def rules_of(self, path: str) -> tuple[type[Rule], ...]:
         """The rules that check a file."""
@@ -196,6 +217,11 @@ class Selection:
             return frozenset()
         relative = relative_to(path, self._root).replace(os.sep, "/")
         return frozenset().union(*(self._off[number] for number in self._per_file.matching(relative)))
+
+    def is_empty_for(self, path: str) -> bool:
+        """Whether no rule about programs is on in a file."""
+        programs = {rule.code for rule in self.rules} - ABOUT_FILES
+        return programs <= self.ignored_in(path)
 
     def severity(self, rule: type[Rule], own: Severity | None = None) -> Severity:
         """The severity of a report, which can have its `own`."""
@@ -218,8 +244,9 @@ class Selections:
         return self._known[settings]
 
 
-def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | None:
-    """The words that rules look for, None if one looks at every program."""
+def _subjects(rules: Iterable[type[Rule]], target: str, withheld: frozenset[str]) -> frozenset[Subject] | None:
+    """The words that rules look for, None if one looks at every program. `withheld` are the codes of those that look
+    for them only in the file itself."""
     targeted = release(target)
     found = set()
     for rule in rules:
@@ -229,5 +256,14 @@ def _subjects(rules: Iterable[type[Rule]], target: str) -> frozenset[Subject] | 
             if rule.any_of_names_before is not None and targeted < rule.any_of_names_before[0]:
                 words |= rule.any_of_names_before[1]
             own_words = rule.own_words if rule.own_words is not Rule.own_words else None
-            found.add(Subject(words, rule.source_pattern, own_words, rule.all_of_name_sets, rule.in_graph_mode))
+            found.add(
+                Subject(
+                    words,
+                    rule.source_pattern,
+                    own_words,
+                    rule.all_of_name_sets,
+                    rule.in_graph_mode,
+                    rule.code in withheld,
+                )
+            )
     return frozenset(found)

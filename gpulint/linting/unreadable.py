@@ -8,9 +8,14 @@ from gpulint.linting.selection import Catalogue
 from gpulint.places import Span
 from gpulint.sources.language import is_markdown
 
+MAX_MESSAGE = 1_000
+"""Maximum length of a message."""
+
 
 def unreadable(catalogue: Catalogue, span: Span, message: str, why: str = "", instead: str = "") -> Finding:
-    """`why` and `instead` default to the rule's own."""
+    """`why` and `instead` default to the rule's own. Long messages, which can quote a file, are shortened."""
+    if len(message) > MAX_MESSAGE:
+        message = f"{message[:MAX_MESSAGE]}…"
     rule = catalogue.rule(SYNTAX_ERROR)
     assert rule is not None, "the shipped pack has it"
     if not instead and is_markdown(span.path):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gpulint.analysis.domain import path_conditions
 from gpulint.analysis.project.modules import Parsed
-from gpulint.linting.deep_stack import STACK_BYTES, collecting_seldom
+from gpulint.linting.deep_stack import COLLECTOR, STACK_BYTES
 from gpulint.linting.engine import Checker
 from gpulint.linting.examined import Examined
 from gpulint.linting.task import Task
@@ -90,8 +90,8 @@ def work(task: Task, limits: Limits, pipe: Connection, inherited: Sequence[Conne
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
     limits.impose()
     gc.callbacks.append(_set_aside)
-    with collecting_seldom():
-        _serve(task, limits, pipe)
+    gc.set_threshold(*COLLECTOR)  # for good: going back would collect everything once more
+    _serve(task, limits, pipe)
 
 
 def _set_aside(phase: str, info: Mapping[str, int]) -> None:

@@ -23,7 +23,7 @@ def render(plan: Plan, source: Source, elsewhere: Elsewhere) -> str:
     return json_text(
         {
             "version": VERSION,
-            "filename": plan.path,
+            "filename": source.path,
             "graph_mode": plan.graph_mode,
             "complete": plan.is_complete,
             "notes": [_note(one) for one in placed],

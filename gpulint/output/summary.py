@@ -94,7 +94,8 @@ def _found(result: CheckResult) -> str:
     words = ("error", "warning", "note")
     parts = [number(count, word) for count, word in zip(counts(result), words, strict=True) if count]
     files = len({one.span.path for one in result.findings})
-    return f"Found {' and '.join(parts)} in {number(files, 'file')}."
+    found = " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+    return f"Found {found} in {number(files, 'file')}."
 
 
 def number(count: int, word: str) -> str:

@@ -118,11 +118,15 @@ def _shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:80]}…"
 
 
+MAX_KEY = 100
+"""Maximum length of a key for which a similar one is suggested."""
+
+
 def _unknown(full: str, places: KeyPlaces) -> str:
     from difflib import get_close_matches
 
     key = full.rpartition(".")[2]
-    near = get_close_matches(full, OPTIONS_BY_KEY, 1, 0.5) or [
+    near = get_close_matches(full[:MAX_KEY], OPTIONS_BY_KEY, 1, 0.5) or [
         name for name in OPTIONS_BY_KEY if name.rpartition(".")[2] == key
     ]
     hint = f"; did you mean `{near[0]}`?" if near else f"; known keys: {', '.join(OPTIONS_BY_KEY)}"

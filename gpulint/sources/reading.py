@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from typing import BinaryIO
 
 PROJECT_FILE_BYTES = 1_000_000
 """Largest configuration file, requirements list, README, Dockerfile or `.gitignore` that is read."""
@@ -27,11 +28,18 @@ def read_file(path: str | os.PathLike[str], limit: int = PROJECT_FILE_BYTES, set
     with open(handle, "rb") as file:
         _require(status := os.fstat(handle), stat.S_IFREG)
         size = status.st_size
-        data = file.read(min(limit or size, size) + 1)  # read() allocates this much at once
+        data = _present(file, min(limit or size, size) + 1)  # read() allocates this much at once
         if len(data) > size:  # the file grows, or the system does not know its size
-            data += file.read(limit + 1 - len(data) if limit else -1)
+            data += _present(file, limit + 1 - len(data) if limit else -1)
     if limit and len(data) > limit:
         raise OSError(errno.EFBIG, f"larger than {_in_words(limit)}" + (f" (`{setting}`)" if setting else ""))
+    return data
+
+
+def _present(file: BinaryIO, size: int) -> bytes:
+    data: bytes | None = file.read(size)
+    if data is None:  # such as /proc/kmsg, which is a regular file but waits for messages
+        raise BlockingIOError(errno.EAGAIN, "has no content yet")
     return data
 
 

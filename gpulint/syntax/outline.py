@@ -12,6 +12,7 @@ from sys import intern
 from types import MappingProxyType
 from typing import NamedTuple
 
+from gpulint.knowledge.words import HOST_RANDOM_WORDS
 from gpulint.sources.source import Source
 from gpulint.syntax.python_tree import python_tree
 from gpulint.syntax.search_path import folders
@@ -120,10 +121,11 @@ class Outline(NamedTuple):
     """The outline of a file.
 
     Words include those in short strings: `device(` before a parenthesis, `.device` after a dot, else `device`.
-    `imports` are those outside functions and classes, and those by `import_module`; `definitions` are the functions,
-    classes and variables of the module by name; `body` are the words in other code that runs on import; `words` are all
-    of these. `folders` are those that the file adds to `sys.path`, relative to its own. `inner_imports` are the imports
-    inside functions and classes, `type_imports` those among `imports` that only type checkers see.
+    `imports` are those outside functions and classes, and those by `import_module` or `importorskip`; `definitions` are
+    the functions, classes and variables of the module by name; `body` are the words in other code that runs on import;
+    `words` are all of these. `folders` are those that the file adds to `sys.path`, relative to its own. `inner_imports`
+    are the imports inside functions and classes, `type_imports` those among `imports` that only type checkers see, and
+    `guarded_imports` those that depend on a condition or an exception.
     """
 
     imports: tuple[Imported, ...]
@@ -133,6 +135,7 @@ class Outline(NamedTuple):
     folders: tuple[str, ...] = ()
     inner_imports: tuple[Imported, ...] = ()
     type_imports: frozenset[Imported] = frozenset()
+    guarded_imports: frozenset[Imported] = frozenset()
 
     @property
     def calls_at_import(self) -> bool:
@@ -151,7 +154,7 @@ class Outline(NamedTuple):
 _ENVIRONMENT = frozenset({"environ", ".environ"})
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def in_any_form(words: frozenset[str]) -> frozenset[str]:
     """Words in the form of an outline, without regard to missing dots and parentheses."""
     called = words | {f"{word}(" for word in words if not word.endswith("(")}
@@ -193,7 +196,8 @@ def outline(source: Source) -> Outline | None:
     words = body.union(*(one.all_words for one in definitions.values()))
     paths = tuple(dict.fromkeys(folders(tree))) if "sys.path" in source.text else ()
     inner = _inner_imports(tree, source.text, statements)
-    return Outline(imports, definitions, body, words, paths, inner, _type_imports(tree))
+    guarded = frozenset(imports).difference(imports_among(tree.body))
+    return Outline(imports, definitions, body, words, paths, inner, _type_imports(tree), guarded)
 
 
 def _definition(
@@ -280,12 +284,21 @@ def _between(lines: list[bytes], start: tuple[int, int], end: tuple[int, int]) -
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of a text, except `random` in `np.random`. Words are interned: files repeat them."""
-    text = _NUMPY_RANDOM.sub("np", text) if "random" in text else text
-    return frozenset(intern(word.replace(" ", "").replace("\t", "")) for word in set(_WORD.findall(text)) if word)
+    """The words of a text, with `HOST_RANDOM_WORDS` instead of `random` in `np.random`, and `compile(` instead of
+    `.compile(` in `re.compile(`: neither is of TensorFlow. Words are interned: files repeat them."""
+    marks: frozenset[str] = frozenset()
+    if "re.compile" in text:
+        text = _RE_COMPILE.sub("re compile", text)
+    if "random" in text:
+        text, count = _NUMPY_RANDOM.subn("np", text)
+        marks = HOST_RANDOM_WORDS if count or _PYTHON_RANDOM.search(text) is not None else marks
+    words = frozenset(intern(word.replace(" ", "").replace("\t", "")) for word in set(_WORD.findall(text)) if word)
+    return words | marks if marks else words
 
 
 _NUMPY_RANDOM = re.compile(r"\b(?:np|numpy)\.random\b")
+_RE_COMPILE = re.compile(r"\bre\.compile\b")
+_PYTHON_RANDOM = re.compile(r"(?<![\w.])random[ \t]?\.")
 
 
 def imports_among(statements: Iterable[ast.AST]) -> Iterator[Imported]:
@@ -320,13 +333,14 @@ def _inner_imports(tree: ast.Module, text: str, statements: Sequence[ast.stmt]) 
     return tuple(dict.fromkeys(imports_among(one for one in ast.walk(tree) if id(one) not in outer)))
 
 
-_BY_NAME = re.compile(r"\b(?:import_module|__import__)\b")
+_IMPORTERS = ("import_module", "__import__", "importorskip")
+_BY_NAME = re.compile(rf"\b(?:{'|'.join(_IMPORTERS)})\b")
 
 
 def _by_name(tree: ast.Module) -> Iterator[Imported]:
-    """Imports by calls of `import_module`: one module, or any of a package."""
+    """Imports by calls that receive the name of a module: one module, or any of a package."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and node.args and _called(node) in ("import_module", "__import__"):
+        if isinstance(node, ast.Call) and node.args and _called(node) in _IMPORTERS:
             beginning, *ending = _ends(node.args[0])
             package = _ends(node.args[1])[0] if beginning.startswith(".") and len(node.args) > 1 else ""
             module = package + beginning

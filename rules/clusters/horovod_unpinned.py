@@ -20,10 +20,6 @@ from gpulint.plugin import (
 )
 from gpulint.plugin.fixes import names, statements
 from gpulint.plugin.queries import is_run_by_program, trains
-from gpulint.plugin.words import SET_ELSEWHERE
-
-_VARIABLES = frozenset({"cuda_visible_devices", "hip_visible_devices"})
-"""Environment variables by which a launcher pins a process, as comments spell them."""
 
 
 class HorovodUnpinned(Rule):
@@ -106,7 +102,7 @@ class HorovodUnpinned(Rule):
                 event.site,
                 "Horovod processes are not pinned to one GPU each",
                 confidence=confidence(event.where),
-                unless=JustifyingComment((event.site,), SET_ELSEWHERE, _VARIABLES),
+                unless=JustifyingComment.of_variable(event.site, "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"),
                 fix=None
                 if event.where.graph_mode
                 else unsafe("Pin each process to the GPU of its local rank", _pinned, event.site),

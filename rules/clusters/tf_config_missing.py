@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpulint.plugin import JustifyingComment, Plan, Report, Rule, Severity, confidence, events
 from gpulint.plugin.queries import has_cluster, is_run_by_program
 from gpulint.plugin.symbols import Literal, words, words_of
-from gpulint.plugin.words import CLUSTER_WORDS, SET_ELSEWHERE
+from gpulint.plugin.words import CLUSTER_WORDS
 
 
 class TfConfigMissing(Rule):
@@ -75,7 +75,7 @@ class TfConfigMissing(Rule):
                     event.site,
                     "a multi-worker strategy without a cluster",
                     confidence=confidence(event.where),
-                    unless=JustifyingComment((event.site,), SET_ELSEWHERE, frozenset({"tf_config"})),
+                    unless=JustifyingComment.of_variable(event.site, "TF_CONFIG"),
                 )
 
 

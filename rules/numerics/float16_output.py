@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from gpulint.plugin import (
     Draft,
     Edit,
-    Offer,
     Plan,
     Report,
     Rule,
@@ -18,7 +17,6 @@ from gpulint.plugin import (
     confidence,
     events,
     possible,
-    safe,
     together,
     unsafe,
     values,
@@ -68,9 +66,9 @@ class Float16Output(Rule):
     policy, models that are not trained.
 
     ## Fix
-    Safe: adds `dtype="float32"` to the call that creates the layer, if that creates only outputs, and to the reshaping
-    layers after it, which would cast to float16. The layer computes the same with more digits. Unsafe where the program
-    itself creates float16 values, such as labels that the loss compares with the output.
+    Unsafe: adds `dtype="float32"` to the call that creates the layer, if that creates only outputs, and to the
+    reshaping layers after it, which would cast to float16. The layer computes the same with more digits, but whatever
+    uses the output, such as stored predictions or float16 labels, gets float32.
 
     ## At run time
     Losses that are NaN, a falling loss scale.
@@ -105,7 +103,7 @@ class Float16Output(Rule):
                 "the loss is computed from a float16 output",
                 confidence=confidence(event.layer.where),
                 related=((event.site, "the loss is computed here"),),
-                fix=_fix(sites, plan) if alone else None,
+                fix=unsafe('Add `dtype="float32"`: the output is float32 then', _in_float32, *sites) if alone else None,
             )
 
 
@@ -114,12 +112,6 @@ def _is_in_float16(layer: values.Layer, where: Where) -> bool:
     return (
         _gives_numbers(layer) and any(computes_in(one, "float16") for one in policies) and together(where, layer.where)
     )
-
-
-def _fix(layers: tuple[Site, ...], plan: Plan) -> Offer:
-    if plan.mentions(".float16"):
-        return unsafe('Add `dtype="float32"`: float16 labels must become float32, too', _in_float32, *layers)
-    return safe('Add `dtype="float32"`', _in_float32, *layers)
 
 
 def _gives_numbers(layer: values.Layer) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, unsafe
 from gpulint.plugin.fixes import calls
-from gpulint.plugin.words import DATASET_WORDS
+from gpulint.plugin.words import DATASET_SOURCES
 
 
 class DiscardedTransformation(Rule):
@@ -53,22 +53,23 @@ class DiscardedTransformation(Rule):
     code = "GPU409"
     name = "discarded-transformation"
     severity = Severity.WARNING
-    any_of_names = frozenset(
-        {
-            ".apply(",
-            ".batch(",
-            ".cache(",
-            ".concatenate(",
-            ".filter(",
-            ".map(",
-            ".padded_batch(",
-            ".prefetch(",
-            ".repeat(",
-            ".shard(",
-        }
-        | {".shuffle(", ".skip(", ".take(", ".unbatch(", ".with_options("}
+    any_of_names = DATASET_SOURCES
+    all_of_name_sets = (
+        frozenset(
+            {
+                ".apply(",
+                ".batch(",
+                ".cache(",
+                ".concatenate(",
+                ".filter(",
+                ".map(",
+                ".padded_batch(",
+                ".prefetch(",
+                ".repeat(",
+            }
+        )
+        | {".shard(", ".shuffle(", ".skip(", ".take(", ".unbatch(", ".with_options("},
     )
-    all_of_name_sets = (DATASET_WORDS,)
     why = "each method returns a new dataset and leaves the old one as it is: this line has no effect"
     instead = "assign the result: `dataset = dataset.shuffle(…)`"
 

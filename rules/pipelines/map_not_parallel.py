@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpulint.plugin import Offer, Plan, Report, Rule, Severity, confidence, safe, unsafe, values
 from gpulint.plugin.fixes import calls
 from gpulint.plugin.queries import pipelines
-from gpulint.plugin.words import DATASET_WORDS, OPTION_WORDS, PREPARING_WORDS, STATEFUL_WORDS
+from gpulint.plugin.words import DATASET_SOURCES, DATASET_WORDS, OPTION_WORDS, PREPARING_WORDS, STATEFUL_WORDS
 
 
 class MapNotParallel(Rule):
@@ -86,7 +86,11 @@ class MapNotParallel(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = STATEFUL_WORDS | OPTION_WORDS | {".interleave("}
-    all_of_name_sets = (frozenset({".map", ".interleave(", ".batch", ".shuffle"}) | OPTION_WORDS, PREPARING_WORDS)
+    all_of_name_sets = (
+        frozenset({".map", ".interleave(", ".batch", ".shuffle"}) | OPTION_WORDS,
+        PREPARING_WORDS,
+        DATASET_SOURCES,
+    )
     any_of_names_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
     why = "a single CPU core prepares the data"
     instead = "pass `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"

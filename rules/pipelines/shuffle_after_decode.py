@@ -24,7 +24,7 @@ from gpulint.plugin import (
 from gpulint.plugin.fixes import calls, statements
 from gpulint.plugin.queries import datasets_in, known, pipelines, symbol_of
 from gpulint.plugin.symbols import Symbol
-from gpulint.plugin.words import PREPARING_WORDS
+from gpulint.plugin.words import DATASET_SOURCES, PREPARING_WORDS
 
 LARGE = 2**30
 """Size in bytes from which a buffer counts as large."""
@@ -93,8 +93,9 @@ class ShuffleAfterDecode(Rule):
     name = "shuffle-after-decode"
     severity = Severity.WARNING
     is_performance = True
-    any_of_names = frozenset({".shuffle("})
+    any_of_names = DATASET_SOURCES
     all_of_name_sets = (
+        frozenset({".shuffle("}),
         PREPARING_WORDS - {".shuffle"},
         frozenset({"decode_bmp", "decode_image", "decode_jpeg", "decode_png", "image_dataset_from_directory"})
         | frozenset({"load", "resize", "resize_with_crop_or_pad", "resize_with_pad"}),

@@ -10,12 +10,13 @@ from gpulint.plugin.queries import (
     callers,
     chain,
     fitting_loops,
+    goes_over_data,
     has_compiled_way,
     has_other_backend,
     in_every_iteration,
     is_rare,
+    iteration_count,
     leaves,
-    rounds,
     updates,
 )
 from gpulint.plugin.symbols import is_array, is_drawn, is_observed, is_of_batch, words
@@ -29,7 +30,8 @@ class EagerInference(Rule):
     """Model called eagerly in a loop
 
     ## What it does
-    Finds `model(x)` in each iteration of an eager loop: evaluation, sampling, an agent that acts.
+    Finds `model(x)` in each iteration of an eager loop: evaluation, sampling, an agent that acts, gradients that only
+    measure the importance of weights.
 
     ## Why is this bad
     Python dispatches the operations of each layer one by one, and the GPU waits for the next one. Measured: 4.5 times
@@ -67,8 +69,8 @@ class EagerInference(Rule):
     Calls in a `tf.function`, in a method that Keras calls, in a training step (GPU508), under a condition that only
     some iterations meet, in loops of at most ten iterations, and in loops over epochs, trials and the like; models that
     are created in the loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is
-    built; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a tensor;
-    programs that choose another backend of Keras (`KERAS_BACKEND`).
+    built; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a tensor
+    or calls a `tf.function`; programs that choose another backend of Keras (`KERAS_BACKEND`).
 
     ## At run time
     The log of eager operations.
@@ -78,23 +80,30 @@ class EagerInference(Rule):
     name = "eager-inference"
     severity = Severity.WARNING
     is_performance = True
-    any_of_names = (
-        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES
+    any_of_names = MODEL_WORDS | {"Callback", "from_pretrained"}
+    all_of_name_sets = (
+        MODEL_WORDS,
+        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES,
     )
-    all_of_name_sets = (MODEL_WORDS,)
     yields_to = ("GPU508",)
     why = "Python dispatches the operations of each layer one by one"
     instead = "call it in a function with `@tf.function`, and `reduce_retracing=True` if the shape of its input changes"
+    cost = "4 to 13 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         called = [event for event in self.all(events.ModelCalled) if _is_eager_call(event)]
         if not called or has_other_backend(plan):
             return
+        training = {loop.site for step in updates(plan) for loop in step.where.context.loops}
+        kept = {
+            event.tensor.gradient.site for event in self.all(events.TensorKept) if event.tensor.gradient is not None
+        }
         learning = {
-            loop.site
+            loops[-1].site
             for taken in self.all(events.GradientTaken)
             if taken.where.context.traced is None
-            for loop in taken.where.context.loops[-1:]
+            and (loops := taken.where.context.loops)
+            and (taken.is_of_moved or taken.site in kept or not training.isdisjoint(loop.site for loop in loops))
         }
         steps = {
             (taken.tape.site, taken.site)
@@ -102,12 +111,20 @@ class EagerInference(Rule):
             if taken.tape is not None and taken.where.context.traced is None
         }
         reading = {loop.site for read in self.all(events.TensorRead) for loop in read.where.context.loops}
-        much = fitting_loops(plan) | {
-            loop.site
-            for step in (*updates(plan), *self.all(events.TracedCalled))
-            for loop in step.where.context.loops[:-1]
-        }
+        compiled = {loop.site for step in self.all(events.TracedCalled) for loop in step.where.context.loops[-1:]}
+        much = fitting_loops(plan) | self._loops_of_steps(plan)
         data = self._data()
+        made = {
+            id(event.result): frozenset(loop.site for loop in event.where.context.loops)
+            for event in self.all(events.OpCalled)
+        }
+        fed = {event.site for event in called if any(id(one) in data for one in _leaves(event))}
+        """Calls with a tensor of data in an iteration, perhaps the first one: the others get what it led to."""
+        constant = {
+            id(event.result)
+            for event in self.all(events.OpCalled)
+            if all(isinstance(leaf, values.Constant) for one in event.inputs for leaf in leaves(one))
+        }
         found: dict[Site, dict[Site, events.ModelCalled]] = {}
         for event in called:
             loop = _loop(event)
@@ -123,14 +140,18 @@ class EagerInference(Rule):
                 continue
             if _is_of_loop(event.model, loop) or has_compiled_way(event.where, plan):
                 continue
-            given = [
-                leaf for one in event.arguments.all() for value in possible(one, event.where) for leaf in leaves(value)
-            ]
+            given = _leaves(event)
             if any(isinstance(one, values.Tensor) and one.symbolic for one in given):
                 continue
-            is_data = any(loop.site in data.get(id(one), ()) or _is_data(one, event.where) for one in given)
+            is_data = any(
+                loop.site in data.get(id(one), ())
+                or (event.site in fed and loop.site in made.get(id(one), ()))
+                or _is_data(one, event.where)
+                for one in given
+            )
             if not is_data and loop.site not in reading:
-                continue
+                if loop.site not in compiled or all(id(one) in constant for one in given):
+                    continue
             found.setdefault(loop.site, {}).setdefault(event.site, event)
         for loop_site, calls in found.items():
             first, *others = calls.values()
@@ -144,6 +165,22 @@ class EagerInference(Rule):
                     *chain(first.where),
                 ),
             )
+
+    def _loops_of_steps(self, plan: Plan) -> set[Site]:
+        """Loops around a loop of training steps or compiled calls, next to which one eager call costs little. A loop
+        over batches is none if what it calls so often uses no model: the overlap of two boxes."""
+        found = {loop.site for step in updates(plan) for loop in step.where.context.loops[:-1]}
+        working = {
+            event.where.context.traced
+            for event in self.all(events.ModelCalled, events.GradientTaken)
+            if event.where.context.traced is not None
+        }
+        for event in self.all(events.TracedCalled):
+            is_small = event.wrapped_at not in working and isinstance(event.function, values.Function)
+            found.update(
+                loop.site for loop in event.where.context.loops[:-1] if not (is_small and goes_over_data(loop.iterable))
+            )
+        return found
 
     def _data(self) -> dict[int, frozenset[Site]]:
         """Tensors, by id, that operations compute from data, or that they create from what the host computed or from
@@ -170,6 +207,11 @@ class EagerInference(Rule):
         return found
 
 
+def _leaves(event: events.ModelCalled) -> list[values.Value]:
+    """Arguments of a call, and what is in those that are containers."""
+    return [leaf for one in event.arguments.all() for value in possible(one, event.where) for leaf in leaves(value)]
+
+
 def _is_between(place: Site, first: Site, last: Site) -> bool:
     """Whether a place is after another one, and before a third, in one file: a loop after a tape begins to record and
     before its gradients are taken."""
@@ -194,7 +236,7 @@ _OF_KERAS = frozenset({"__call__", "call", "compute_loss", "predict_step", "test
 def _loop(event: events.ModelCalled) -> Loop | None:
     """The innermost loop with several iterations around a call."""
     around = reversed(event.where.context.loops)
-    return next((loop for loop in around if rounds(loop) != 1 and not loop.is_batches), None)
+    return next((loop for loop in around if iteration_count(loop) != 1 and not loop.is_batches), None)
 
 
 _LONG = frozenset({"epoch", "epochs", "ep", "fold", "run", "seed", "trial"})

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
 from gpulint.plugin.queries import callers, chain, is_run_by_program
 from gpulint.plugin.symbols import words
+from gpulint.plugin.words import HOST_RANDOM_WORDS
 
 
 class FrozenRandom(Rule):
@@ -56,11 +57,13 @@ class FrozenRandom(Rule):
     code = "GPU510"
     name = "frozen-random"
     severity = Severity.WARNING
-    any_of_names = frozenset(
-        {"beta", "binomial", "choice", "choices", "gauss", "integers", "normal", "permutation", "rand", "randint"}
-        | {"randn", "random", "random_sample", "randrange", "sample", "shuffle", "standard_normal", "uniform"}
+    any_of_names = HOST_RANDOM_WORDS
+    all_of_name_sets = (
+        frozenset({"beta", "binomial", "choice", "choices", "gauss", "integers", "normal", "permutation", "rand"})
+        | {"randint", "randn", "random", "random_sample", "randrange", "sample", "shuffle", "standard_normal"}
+        | {"uniform"},
+        frozenset({"function", ".filter", ".flat_map", ".interleave", ".map"}),
     )
-    all_of_name_sets = (frozenset({"function", ".filter", ".flat_map", ".interleave", ".map"}),)
     why = "Python draws the number once, when the function is traced: every call gets the same one"
     instead = "draw it with `tf.random`, or pass it to the function as a tensor"
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
+
+import libcst as cst
+import libcst.matchers as m
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events
 from gpulint.plugin.queries import (
@@ -17,6 +20,7 @@ from gpulint.plugin.queries import (
     step_loops,
     updates,
 )
+from gpulint.plugin.symbols import words
 from gpulint.plugin.words import TRAINING_WORDS
 
 
@@ -83,9 +87,10 @@ class HostSyncInLoop(Rule):
     steps or on both sides; reads after the loop or once per epoch; `tf.print`; values that are on the host already
     (elements of a dataset, `logs` of a callback, results of `train_on_batch`, int32 numbers of shapes and results
     computed from those alone); values that the host needs (an action for an environment, an index; not a step number,
-    which Python can count, nor values passed only to a `tf.function`); predictions of an evaluation; loops that have
-    at most ten iterations or call `fit` in every iteration; an eager mode next to a compiled one; tests. Behind a
-    decorator unknown to gpulint: reads that traced code can do as well (conditions, `print`, formatting).
+    which Python can count, nor values passed only to a `tf.function`), and what is read right before or after them;
+    predictions of an evaluation; loops that have at most ten iterations or call `fit` in every iteration; an eager mode
+    next to a compiled one; tests. Behind a decorator unknown to gpulint: reads that traced code can do as well
+    (conditions, `print`, formatting).
 
     ## At run time
     The synchronisation points of a step.
@@ -111,6 +116,7 @@ class HostSyncInLoop(Rule):
         if not reads_at:
             return
         needs = self._needs()
+        waited = _Waits(plan.events)
         unneeded_in = cache(lambda loop: _unneeded(loop, reads_at, needs))
         training, evaluating, steps = step_loops(plan), evaluation_loops(plan), updates(plan)
         guarded: set[tuple[Site, Site, int, int]] = set()
@@ -118,11 +124,11 @@ class HostSyncInLoop(Rule):
         found: dict[tuple[Site, Site], dict[Site, events.TensorRead]] = {}
         """By tensor and loop: the first read makes the host wait, and others of the same tensor find it computed."""
         for event in (event for alike in reads_at.values() for event in alike):
-            loops = training | evaluating if _reports_progress(event) else training
+            loops = training | evaluating if self._reports_progress(event, evaluating) else training
             alike = [*reads_at[event.site], *reads_of[event.tensor.site]]
             loop = every_step(event, loops, steps, alike)
             if loop is None and (around := loop_around(event.where, loops)) is not None:
-                place = (event.site, event.tensor.site, around.entry, around.turn)
+                place = (event.site, event.tensor.site, around.entry, around.iteration)
                 if place not in guarded and len(event.where.context.flags) <= around.flags:
                     alike += unneeded_in(around.site)
                     loop = every_step(event, loops, steps, alike)
@@ -130,7 +136,7 @@ class HostSyncInLoop(Rule):
                         guarded.add(place)
             if loop is None or not in_every_iteration(event, loop, alike):
                 continue
-            if needs.include(event, loop.site):
+            if needs.include(event, loop.site) or waited.include(event, loop.site, needs):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
@@ -149,6 +155,22 @@ class HostSyncInLoop(Rule):
                 ),
             )
 
+    def _reports_progress(self, event: events.TensorRead, evaluating: frozenset[Site]) -> bool:
+        """Whether Python reads one number, such as a loss: the predictions of an evaluation may be what it is for. If
+        it is not known what was reduced, the name says so."""
+        if event.how == "bool":
+            return False
+        reduced = event.tensor.reduced
+        if reduced is not None and (reduced.is_number or reduced.how == "none"):
+            return reduced.is_number
+        if event.how == "print" or loop_around(event.where, evaluating) is None:
+            return False
+        node = self.node(event.site)
+        if node is None or len(m.findall(node, m.Call())) > 1:
+            return False
+        names = (cst.ensure_type(name, cst.Name).value for name in m.findall(node, m.Name()))
+        return any(not _SCORES.isdisjoint(words(name)) for name in names)
+
     def _needs(self) -> _Needs:
         needed: dict[Site, set[Site]] = defaultdict(set)
         for use in self.all(events.HostValueUsed):
@@ -160,10 +182,13 @@ class HostSyncInLoop(Rule):
         return _Needs(needed, {serial for serial, by_number in added.items() if all(by_number)})
 
 
-def _reports_progress(event: events.TensorRead) -> bool:
-    """Whether Python reads one number, such as a loss: the predictions of an evaluation may be what it is for."""
-    reduced = event.tensor.reduced
-    return reduced is not None and reduced.is_number and event.how != "bool"
+_SCORES = frozenset(
+    {
+        *("acc", "accs", "accu", "accuracies", "accuracy", "accus", "dice", "iou", "loss", "losses", "mae", "metric"),
+        *("metrics", "miou", "mse", "psnr", "rmse", "ssim"),
+    }
+)
+"""Words in the names of numbers that say how good a model is."""
 
 
 class _Needs(NamedTuple):
@@ -185,10 +210,45 @@ class _Needs(NamedTuple):
         return variable is not None and (variable.counts_steps or variable.serial in self.counters)
 
 
+class _Waits:
+    """Groups of reads between which eager code gives the GPU no model, no `tf.function` and no update to compute: the
+    first read of a group waits, the others find their tensors computed."""
+
+    def __init__(self, all_events: Iterable[events.Event]) -> None:
+        self._group: dict[int, list[events.TensorRead]] = {}
+        """Group of a read, by the id of the read."""
+        present: list[events.TensorRead] = []
+        for event in all_events:
+            if isinstance(event, events.TensorRead):
+                present.append(event)
+                self._group[id(event)] = present
+            elif isinstance(event, _WORK):
+                present = []
+
+    def include(self, event: events.TensorRead, loop: Site, needs: _Needs) -> bool:
+        """Whether the host waits anyway, in the same iteration, for a value that it needs: an action of an agent beside
+        the value of its state."""
+        return any(
+            needs.include(other, loop)
+            and other.where.path <= event.where.path
+            and not _turns(other, loop).isdisjoint(_turns(event, loop))
+            for other in self._group[id(event)]
+        )
+
+
+_WORK = (events.ModelCalled, events.TracedCalled, events.GradientTaken, events.GradientsApplied)
+"""Events for which a GPU takes its time."""
+
+
+def _turns(event: events.Event, loop: Site) -> set[tuple[int, int]]:
+    """Iterations of a loop around an event, by execution and index."""
+    return {(around.entry, around.iteration) for around in event.where.context.loops if around.site == loop}
+
+
 def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], needs: _Needs) -> list[events.TensorRead]:
     """Reads in a loop that the host does not need, the first among equal ones on the same path."""
     found = {
-        (event.site, event.tensor.site, around.turn, event.where.path): event
+        (event.site, event.tensor.site, around.iteration, event.where.path): event
         for alike in reads_at.values()
         for event in reversed(alike)
         for around in event.where.context.loops

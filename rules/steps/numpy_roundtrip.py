@@ -15,8 +15,8 @@ class NumpyRoundtrip(Rule):
     """Device tensor taken through NumPy and back
 
     ## What it does
-    Finds tensors that a step reads into NumPy, processes there and converts to a tensor again, and weights that each
-    step reads with `get_weights` and sets with `set_weights`.
+    Finds tensors that a step reads into NumPy, processes there and converts to a tensor again or passes to a model or
+    `tf.function`, and weights that each step reads with `get_weights` and sets with `set_weights`.
 
     ## Why is this bad
     The data goes from the GPU to the host and back: first the host waits for the GPU, then the GPU for the host.
@@ -90,7 +90,10 @@ class NumpyRoundtrip(Rule):
     cost = "4 × slower or more for large tensors"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        made = [(event, reads) for event in self.all(events.OpCalled) if (reads := _reads_into(event))]
+        made: list[tuple[events.Event, tuple[Site, ...]]] = [
+            (event, reads) for event in self.all(events.OpCalled) if (reads := _reads_into(event))
+        ]
+        made += self._passed_to_calls()
         given = [
             event for event in self.all(events.WeightsUsed) if event.how == "set_weights" and _is_of_weights(event)
         ]
@@ -114,6 +117,29 @@ class NumpyRoundtrip(Rule):
                     related=tuple((read, "it is read into NumPy here") for read in reads),
                     supersedes=reads,
                 )
+
+    def _passed_to_calls(self) -> Iterator[tuple[events.Event, tuple[Site, ...]]]:
+        """Eager calls of models and of compiled functions with arrays that NumPy computed from a tensor of the same
+        iteration, each with the reads. Not those of an inner loop, as an agent's, and not those of variables, as of a
+        step count."""
+        calls = [
+            (event, reads)
+            for event in self.all(events.ModelCalled, events.TracedCalled)
+            if event.where.context.loops
+            and not event.where.context.may_be_traced
+            and (isinstance(event, events.TracedCalled) or event.how == "call")
+            and (reads := tuple(dict.fromkeys(one for value in event.arguments.all() for one in round_trip(value))))
+        ]
+        if not calls:
+            return
+        innermost: dict[Site, set[Site]] = defaultdict(set)
+        for read in self.all(events.TensorRead):
+            if read.tensor.state is None:
+                innermost[read.site].add(read.where.context.loops[-1].site)
+        for event, reads in calls:
+            here = tuple(one for one in reads if event.where.context.loops[-1].site in innermost[one])
+            if here:
+                yield event, here
 
     def _of_weights(self, plan: Plan, loops: frozenset[Site], given: list[events.WeightsUsed]) -> Iterator[Report]:
         steps = updates(plan) if loops else []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, possible, together, unsafe, values
 from gpulint.plugin.fixes import calls
-from gpulint.plugin.queries import datasets_in, known, pipelines
+from gpulint.plugin.queries import datasets_in, iterated_sources, known, pipelines, updates
 from gpulint.plugin.words import STRATEGY_WORDS
 
 
@@ -14,14 +14,16 @@ class EmptyReplica(Rule):
     """Last batch that can leave a replica without examples
 
     ## What it does
-    Finds datasets that are batched without `drop_remainder=True` and train a model with batch normalization by `fit`
-    under a `MirroredStrategy`.
+    Finds datasets that are batched without `drop_remainder=True` and train a model with batch normalization under a
+    `MirroredStrategy`, by `fit` or in a loop over a distributed dataset whose step calls the model with
+    `training=True`.
 
     ## Why is this bad
     The last batch of an epoch is divided like all others: of 66 examples in batches of 16 for four GPUs, the last two
     give `[1, 1, 0, 0]`. Batch normalization of no examples is NaN, and NaN reaches the weights of all replicas. There
     is no error (measured on TensorFlow 2.21 with Keras 3.15 and dense layers on logical CPUs: the loss is NaN from the
-    second epoch on; convolutions raise there; `benchmarks/experiments/empty_replica.py`).
+    second epoch on; convolutions raise there; `benchmarks/experiments/empty_replica.py`). A loop of one's own gives the
+    same.
 
     ## Example
     ```python
@@ -78,32 +80,54 @@ class EmptyReplica(Rule):
         if not plan.runs_keras_3:
             return
         normalized = {id(strategy) for strategy in self._strategies_with_normalization()}
-        for event in self.all(events.ModelFitted):
-            strategy = event.model.where.context.strategy
-            if strategy is None or strategy.kind != "mirrored" or strategy.alone or id(strategy) not in normalized:
+        for event, strategy, data in (*self._fitted(), *self._trained_in_loops(plan)):
+            if strategy.kind != "mirrored" or strategy.alone or id(strategy) not in normalized:
                 continue
             if isinstance(strategy.devices, values.Items) and len(strategy.devices.items or (0, 0)) == 1:
                 continue
-            for data in possible(event.data, event.where):
-                batched = _partial(data) if isinstance(data, values.Dataset) else None
-                if batched is not None and together(event.where, strategy.where):
-                    yield Report(
+            batched = _partial(data)
+            if batched is not None and together(event.where, strategy.where):
+                yield Report(
+                    batched,
+                    "the last batch can leave a replica without examples",
+                    confidence=confidence(event.where, strategy.where),
+                    happens_at=event.site,
+                    related=(
+                        (event.site, "the model is trained here"),
+                        (strategy.site, "the strategy is created here"),
+                    ),
+                    fix=unsafe(
+                        "Drop the remainder: the last, smaller batch is left out",
+                        calls.with_argument,
                         batched,
-                        "the last batch can leave a replica without examples",
-                        confidence=confidence(event.where, strategy.where),
-                        happens_at=event.site,
-                        related=(
-                            (event.site, "the model is trained here"),
-                            (strategy.site, "the strategy is created here"),
-                        ),
-                        fix=unsafe(
-                            "Drop the remainder: the last, smaller batch is left out",
-                            calls.with_argument,
-                            batched,
-                            "drop_remainder",
-                            "True",
-                        ),
-                    )
+                        "drop_remainder",
+                        "True",
+                    ),
+                )
+
+    def _fitted(self) -> Iterator[_Trained]:
+        """What `fit` trains on, each with the strategy of its model."""
+        for event in self.all(events.ModelFitted):
+            strategy = event.model.where.context.strategy
+            for data in possible(event.data, event.where) if strategy is not None else ():
+                if strategy is not None and isinstance(data, values.Dataset):
+                    yield event, strategy, data
+
+    def _trained_in_loops(self, plan: Plan) -> Iterator[_Trained]:
+        """Distributed datasets whose loops train a model in its training mode, in which it normalizes by the batch."""
+        in_training = {
+            id(event.where.context.replica.strategy)
+            for event in self.all(events.ModelCalled)
+            if event.where.context.replica is not None and known(event.arguments.get("training", 1)) is True
+        }
+        for event in updates(plan):
+            replica = event.where.context.replica
+            if replica is None or id(replica.strategy) not in in_training:
+                continue
+            for loop in event.where.context.loops:
+                for data in iterated_sources(loop.iterable):
+                    if isinstance(data, values.Dataset) and data.distributed is replica.strategy:
+                        yield event, replica.strategy, data
 
     def _strategies_with_normalization(self) -> Iterator[values.Strategy]:
         """Strategies in whose scope batch normalization is created."""
@@ -117,6 +141,9 @@ class EmptyReplica(Rule):
             elif built.layer.library.endswith(".BatchNormalization") and built.arguments.get("synchronized") is None:
                 yield strategy
 
+
+_Trained = tuple[events.Event, values.Strategy, values.Dataset]
+"""A training step or call of `fit`, the strategy, and the data."""
 
 _WITH_NORMALIZATION = ("DenseNet", "EfficientNet", "Inception", "MobileNet", "NASNet", "RegNet", "ResNet", "Xception")
 """Beginnings of the names of applications that have batch normalization. `ConvNeXt` and `VGG` have none."""

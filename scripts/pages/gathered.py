@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md")
 """Pages that stand at the top of the repository."""
 
+_RULE = re.compile(r"\]\(\.\./rules/\w+/(\w+)\.py\)")
 _ROW = re.compile(r"^\|.*", re.MULTILINE)
 _CODE = re.compile(r"`[^`]*`")
 
@@ -45,6 +46,9 @@ def _as_python_markdown(text: str) -> str:
 
 
 def _within_the_site(text: str) -> str:
-    """A text whose links to other pages lead to where they are in the site: all in one directory."""
-    text = text.replace("](docs/", "](")
+    """A text whose links to other pages lead to where they are in the site: all in one directory. Those to a source
+    lead to the page that is generated from it."""
+    text = text.replace("](docs/", "](").replace("](../gpulint/settings/options.py)", "](settings.md)")
+    text = text.replace("](../rules)", "](rules/index.md)")
+    text = _RULE.sub(lambda link: f"](rules/{link[1].replace('_', '-')}.md)", text)
     return re.sub(rf"\]\(\.\./({'|'.join(map(re.escape, _BESIDE))})", lambda link: f"]({link[1].lower()}", text)

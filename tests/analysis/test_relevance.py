@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from gpulint.analysis import Project
-from gpulint.analysis.project.slicing import Relevance, Subject, calls_at_import
+from gpulint.analysis.project.slicing import Relevance, Subject, calls_at_import, runs_at_import
 from gpulint.analysis.project.tensorflow_imports import may_have_tensorflow
+from gpulint.knowledge.words import HOST_RANDOM_WORDS
 from gpulint.sources.decoding import decode
 from gpulint.sources.source import Source
 
@@ -63,8 +64,20 @@ MODULES = {
     "twice.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import keras\nelse:\n    import keras\n",
     "calls_twice.py": "import twice\n",
     "skips.py": "import pytest\ntf = pytest.importorskip('tensorflow')\n",
+    "skips_another.py": "import pytest\npytest.importorskip('pygls')\nX = 'tf.device('\n",
+    "names_the_call.py": "CALLS = ('importorskip(', '.importorskip(')\n",
+    "writes_events.py": "from tensorboard.compat.proto.event_pb2 import Event\n",
     "unreadable.py": "import broken\n",
     "relative.py": "from . import missing\n",
+    "defines.py": "import outside_call, sets\nfrom defines_too import x\ndef f(): pass\n",
+    "defines_too.py": "import defines, sets\nx = 1\n",
+    "sets.py": "import os\nos.environ['A'] = '1'\n",
+    "outside_call.py": "import tensorflow as tf\nx = tf.zeros(3)\n",
+    "on_condition.py": "import sys\nif sys.platform == 'linux':\n    import sets\n",
+    "for_types.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import sets\n",
+    "draws.py": "import numpy as np, random\ndef a(): np.random.normal()\ndef b(): random.random()\n"
+    "def c(tf): tf.random.normal(())\n",
+    "draws_too.py": "from random import choice\ndef go(x): return choice(x)\n",
     "asks_for_gpu.py": "import tensorflow as tf\nx = tf.test.is_gpu_available()\n",
 }
 
@@ -133,6 +146,9 @@ def test_a_program_is_relevant_where_it_or_what_it_uses_has_a_word(
         ("calls_typed.py", False),
         ("calls_twice.py", True),
         ("skips.py", True),
+        ("skips_another.py", False),
+        ("names_the_call.py", False),
+        ("writes_events.py", False),
         ("unreadable.py", True),
         ("relative.py", True),
         ("round_a.py", False),
@@ -150,6 +166,24 @@ def test_importing_calls_what_the_imported_calls(project: Project, tmp_path: Pat
     assert not calls_at_import(project, str(tmp_path / "at_import.py"), 1)
     assert not calls_at_import(project, str(tmp_path / "parts.py"), 2)
     assert not calls_at_import(project, str(tmp_path / "round_a.py"), 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [
+        ("sets.py", [("sets.py", 0)]),
+        ("defines.py", [("outside_call.py", 1), ("sets.py", 1)]),
+        ("defines_too.py", [("outside_call.py", 2), ("sets.py", 2)]),
+        ("on_condition.py", [("on_condition.py", 0)]),
+        ("for_types.py", []),
+        ("parts.py", []),
+    ],
+)
+def test_of_what_an_import_leads_to_only_what_calls_something_is_run(
+    project: Project, tmp_path: Path, name: str, runs: list[tuple[str, int]]
+) -> None:
+    found = runs_at_import(project, str(tmp_path / name), name[:-3], 3)
+    assert [(Path(one.path).name, one.removes) for one in found] == runs
 
 
 @pytest.mark.parametrize(
@@ -198,3 +232,30 @@ def test_a_graph_mode_file_is_run_for_those_who_speak_of_such_files(project: Pro
     subjects = [STRATEGY._replace(in_graph_mode=False), Subject(frozenset({"make("}))]
     assert Relevance(project, source, subjects).of().words == {"MirroredStrategy", "make"}
     assert Relevance(project, source, subjects).of(graph_mode=True).words == {"make"}
+
+
+def test_words_can_count_in_the_file_itself_alone(project: Project, tmp_path: Path) -> None:
+    own = STRATEGY._replace(in_own_file=True)
+    for name, relevant in (("parts.py", True), ("main.py", False)):
+        source = read(str(tmp_path / name))
+        assert source is not None
+        assert bool(Relevance(project, source, [own]).of().words) is relevant
+        assert Relevance(project, source, [STRATEGY]).of().words
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "leads"),
+    [
+        ("draws.py", "a", True),
+        ("draws.py", "b", True),
+        ("draws.py", "c", False),
+        ("draws_too.py", "go", True),
+    ],
+)
+def test_random_numbers_of_the_host_differ_from_those_of_tensorflow(
+    project: Project, tmp_path: Path, name: str, function: str, leads: bool
+) -> None:
+    source = read(str(tmp_path / name))
+    assert source is not None
+    relevant = Relevance(project, source, [Subject(HOST_RANDOM_WORDS)]).of()
+    assert relevant.has((str(tmp_path / name), function)) is leads

@@ -1,19 +1,18 @@
-"""The parent side of the runtime claims: starts a stage, sends it programs, and reports claims that do not hold."""
+"""The parent side of the runtime claims: runs programs on the stage, and reports claims that do not hold."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import warm
 from tests.claims.claim import Claim
 from tests.programs import Program
 
@@ -22,6 +21,9 @@ SECONDS = 60
 """Seconds that a program may run."""
 PATIENCE = 12
 """Seconds that a program may run whose claim is that it hangs."""
+
+VARIABLES = {"TF_ENABLE_ONEDNN_OPTS": "0"}
+"""oneDNN compiles kernels for each shape, a fifth of a small program's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,75 +40,45 @@ class Performance:
 
 
 class Stage:
-    """A process in which TensorFlow is imported, and which forks itself for each program."""
+    """Runs programs in forks of a process that has imported TensorFlow."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+    def __init__(self) -> None:
+        self._python = warm.with_tensorflow(**VARIABLES)
 
     def perform(self, program: Path, claim: Claim) -> Performance:
-        """Runs a program."""
-        performance = _perform(self._process, program, claim)
+        """Run a program."""
+        performance = self._perform(program, claim)
         if performance.status == -signal.SIGSEGV:
             # TensorFlow's own threads crash at exit in about one of a hundred processes.
-            performance = _perform(self._process, program, claim)
+            performance = self._perform(program, claim)
         return performance
 
-
-def _perform(stage: subprocess.Popen[str], program: Path, claim: Claim) -> Performance:
-    with tempfile.TemporaryDirectory() as directory:
-        files = {name: os.path.join(directory, name) for name in ("stdout", "stderr", "report")}
-        job: dict[str, Any] = {
-            "program": str(program),
-            "args": claim.args.split(),
-            "directory": directory,
-            "gpus": claim.gpus,
-            "devices": claim.devices,
-            "observe": claim.busy is not None or claim.copies,
-            "seconds": PATIENCE if claim.hangs else SECONDS,
-            **files,
-        }
-        assert stage.stdin is not None and stage.stdout is not None
-        stage.stdin.write(json.dumps(job) + "\n")
-        stage.stdin.flush()
-        status = int(stage.stdout.readline())
-        stdout, stderr = (
-            Path(files[name]).read_text(encoding="utf-8", errors="replace") for name in ("stdout", "stderr")
+    def _perform(self, program: Path, claim: Claim) -> Performance:
+        with tempfile.TemporaryDirectory() as directory:
+            job: dict[str, Any] = {
+                "program": str(program),
+                "args": claim.args.split(),
+                "directory": directory,
+                "gpus": claim.gpus,
+                "devices": claim.devices,
+                "observe": claim.busy is not None or claim.copies,
+                "seconds": PATIENCE if claim.hangs else SECONDS,
+                "report": os.path.join(directory, "report"),
+            }
+            command = [sys.executable, str(STAGE), json.dumps(job)]
+            done = self._python.run(command, cwd=Path(directory), env={**warm.QUIET, **VARIABLES})
+            if done.returncode != 0:
+                return Performance(done.returncode, done.stdout, done.stderr)
+            report = json.loads(Path(job["report"]).read_text(encoding="utf-8"))
+        return Performance(
+            done.returncode,
+            done.stdout,
+            done.stderr,
+            tuple(report["raised"]) if report["raised"] else None,
+            report["row"],
+            tuple(report["busy"]),
+            tuple((path, row) for path, row in report["crossings"]),
         )
-        if status != 0:
-            return Performance(status, stdout, stderr)
-        report = json.loads(Path(files["report"]).read_text(encoding="utf-8"))
-    return Performance(
-        status,
-        stdout,
-        stderr,
-        tuple(report["raised"]) if report["raised"] else None,
-        report["row"],
-        tuple(report["busy"]),
-        tuple((path, row) for path, row in report["crossings"]),
-    )
-
-
-@contextmanager
-def stage() -> Iterator[Stage]:
-    """Starts a stage and stops it again."""
-    environment = {
-        **os.environ,
-        "TF_CPP_MIN_LOG_LEVEL": "1",
-        "CUDA_VISIBLE_DEVICES": "-1",
-        "TF_ENABLE_ONEDNN_OPTS": "0",  # it compiles kernels for each shape, a fifth of a small program's time
-    }
-    environment.pop("TF_CONFIG", None)
-    with subprocess.Popen(
-        [sys.executable, str(STAGE)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environment,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n", "TensorFlow cannot be imported"
-        yield Stage(process)
 
 
 def _ending(claim: Claim, performance: Performance, expected_rows: set[int]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The child side of the runtime claims: runs programs on a small stage set up inside real TensorFlow.
 
-One process imports TensorFlow once and then forks a child for every program it is asked to run, so that each
-program meets a TensorFlow whose runtime is not yet initialised, without paying for the import again.
+It runs in a fork of a process that has imported TensorFlow (`tests.warm`). Its argument is a job as JSON: program,
+args, gpus, devices, observe, directory, seconds, and the file of the report.
 
 The stage has two pieces, each there only when the program's `# run:` line asks for it:
 
@@ -16,7 +16,6 @@ The stage has two pieces, each there only when the program's `# run:` line asks 
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
@@ -177,31 +176,15 @@ def perform(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _child(job: dict[str, Any]) -> None:
+def main() -> None:
+    """Run the job and write the report of it."""
+    job = json.loads(sys.argv[1])
     signal.alarm(job["seconds"])
-    for stream, path in ((1, job["stdout"]), (2, job["stderr"])):
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        os.dup2(handle, stream)
     report = perform(job)
     sys.stdout.flush()
     sys.stderr.flush()
     Path(job["report"]).write_text(json.dumps(report), encoding="utf-8")
-    # The interpreter's own shutdown would run the parent's exit handlers a second time.
-    os._exit(0)
-
-
-def main() -> None:
-    """Read jobs from standard input, one per line, and answer each with a line when its child has ended."""
-    import tensorflow  # noqa: F401
-
-    gc.freeze()  # a collection in a child would copy the memory of all that has been imported
-    print("ready", flush=True)
-    for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            _child(json.loads(line))
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+    os._exit(0)  # threads of TensorFlow crash in some of the ordinary ends
 
 
 if __name__ == "__main__":

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gpulint.probe.expectations.expectation import Expectation, Status
+from tests import warm
 from tests.claims.probed import STAGED, probe, runs_of
 from tests.claims.test_claims import installed_tensorflow
 from tests.programs import Expectation as Place
 from tests.programs import programs
-from tests.simulation import rehearsal
 from tests.simulation.rehearsal import Rehearsed, Stage
 
 CONFIRMED = {
@@ -64,10 +63,9 @@ BY_COMMAND = ("placement/abbreviated_device.py", "runtime/numeric_mask.py", "run
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
-    """A process that has TensorFlow, and runs programs under the agent."""
-    with rehearsal.stage(CUDA_VISIBLE_DEVICES="-1") as made:
-        yield made
+def stage() -> Stage:
+    """Runs programs under the agent."""
+    return Stage(warm.python())
 
 
 def rehearsed(stage: Stage, name: str) -> tuple[Rehearsed, list[Expectation]]:

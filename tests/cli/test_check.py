@@ -52,6 +52,12 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
     )
 
 
+def test_the_closing_line_counts_each_severity(project: Path) -> None:
+    number = 'import os\n\nos.environ["CUDA_VISIBLE_DEVICES"] = 0\n'
+    (project / "three.py").write_text(number + PINNED + "layer = tf.keras.layers.GRU(8, reset_after=False)\n")
+    assert "\nFound 1 error, 1 warning and 1 note in 1 file." in check("three.py").stdout
+
+
 def test_concise_output_is_one_line_a_finding(project: Path) -> None:
     out = check("--output-format", "concise").stdout
     assert out.splitlines()[0] == "pinned.py:3:6: warning[GPU101] operations are pinned to `/gpu:0`"

@@ -136,6 +136,13 @@ def test_wrong_values_are_refused(arguments: list[str], message: str) -> None:
     assert done.exit_code == 2 and message in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("word", "near"), [("GPU20l", "GPU201"), ("gpu602x", "GPU602"), ("model-outside-scpe", "model-outside-scope")]
+)
+def test_the_nearest_rule_is_suggested(word: str, near: str) -> None:
+    assert f"there is no rule `{word}`; did you mean `{near}`?" in CliRunner().invoke(main, ["rule", word]).stderr
+
+
 def test_a_release_newer_than_the_newest_known_is_reported_once() -> None:
     done = check("--target-tensorflow", "2.99")
     assert done.stderr.count("TensorFlow 2.99 is newer than 2.") == 1 and done.exit_code == 1

@@ -84,9 +84,9 @@ def test_a_folder_is_shown_file_by_file(in_folder: Path) -> None:
     alone = [CliRunner().invoke(main, ["plan", name]).stdout for name in ("lib/other.py", "train.py")]
     assert out == "\n".join(alone)
     plans = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "lib", "train.py"]).stdout)
-    assert [(one["filename"].rpartition("/")[2], len(one["notes"]) > 0) for one in plans] == [
-        ("other.py", True),
-        ("train.py", True),
+    assert [(one["filename"], {note["filename"] for note in one["notes"]}) for one in plans] == [
+        ("lib/other.py", {"lib/other.py"}),
+        ("train.py", {"train.py"}),
     ]
 
 

@@ -73,6 +73,13 @@ class Graph:
         self.arguments.append(Argument(f"x{index}", tensor, len(self.parameters) - 1))
         return index
 
+    def wasteful(self) -> None:
+        """Adds operations of which one gets the piece of another that was a third larger."""
+        sizes = (1 << 20, 3 << 18, 1 << 19)
+        large, fitting, beside = (Tensor("float32", (size,)) for size in sizes)
+        kept = self.add("Tile", self.add("Sum", self.add("RandomUniform", outputs=(large,))), outputs=(fitting,))
+        self.add("Gather", kept, self.add("RandomUniform", after=(kept,), outputs=(beside,)))
+
     def step(self, *results: int, batch: int | None = 1) -> StepGraph:
         body = Function("step", tuple(self.operations), tuple(self.parameters), tuple(Edge(one, 0) for one in results))
         return StepGraph("step", "", 0, body, self.functions, tuple(self.variables), tuple(self.arguments), batch=batch)

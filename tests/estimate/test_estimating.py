@@ -26,6 +26,22 @@ def test_near_the_limit_it_is_unknown_whether_the_step_fits(times: float, fits: 
     assert any(card.name in note for note in found.notes) == (fits == "unknown")
 
 
+def test_between_the_least_peak_and_the_highest_the_allocator_decides() -> None:
+    graph = Graph()
+    graph.wasteful()
+    step = graph.step(batch=64)
+    run = play(step)
+    assert run.asked < run.peak
+    answers = []
+    for limit in (run.asked - 1, run.asked, run.peak):
+        card = replace(by_numbers(["memory=1GiB"]), limit=limit)
+        memory = estimated(Traced(step, None), [card], ()).cards[0].memory
+        assert memory is not None
+        assert (memory.least_peak, memory.steady_peak) == (run.asked, run.peak)
+        answers.append(memory.fits)
+    assert answers == ["no", "unknown", "unknown"]
+
+
 def test_a_step_without_a_batch_has_no_largest_one() -> None:
     graph = Graph()
     graph.argument(Tensor("float32", (512, 512)))

@@ -29,6 +29,15 @@ def test_each_layer_of_a_recurrent_operation_has_its_reserve_space() -> None:
     assert opaque_size(recurrent("lstm", layers=2), 3) == 2 * (opaque_size(recurrent("lstm"), 3) or 0)
 
 
+def test_a_recurrent_operation_computes_with_all_gates() -> None:
+    output = recurrent("lstm").outputs[0].bytes or 0
+    assert own_memory(recurrent("lstm"), ()) == 4 * output
+    for kind, inputs in (("CudnnRNNBackpropV3", 5), ("CudnnRNNBackpropV2", 4)):
+        given = (*[tensor(1)] * inputs, tensor(4, 10, 8), tensor(4, 1, 8))
+        backward = Operation("b", kind, outputs=(tensor(4, 10, 8),), attributes={"rnn_mode": "gru"})
+        assert own_memory(backward, given) == 3 * output
+
+
 def convolution(kind: str = "Conv2D", side: int = 3, stride: int = 1, dtype: str = "float32") -> tuple[int, ...]:
     image, kernel = tensor(8, 16, 28, 28, dtype=dtype), tensor(side, side, 16, 64, dtype=dtype)
     result = tensor(8, 64, 28 // stride, 28 // stride, dtype=dtype)
@@ -68,18 +77,6 @@ def test_a_workspace_beyond_the_limit_is_not_tried() -> None:
 def test_unknown_shapes_are_not_guessed() -> None:
     operation = Operation("c", "Conv2D", outputs=(tensor(None, 64, 28, 28),))
     assert tuning_memory(operation, (tensor(None, 16, 28, 28), tensor(3, 3, 16, 64))) == ()
-
-
-def product(rows: int, inner: int, columns: int) -> int:
-    operation = Operation("m", "MatMul", outputs=(tensor(rows, columns),))
-    return own_memory(operation, (tensor(rows, inner), tensor(inner, columns)))
-
-
-def test_a_small_product_over_a_long_dimension_is_divided() -> None:
-    assert product(1024, 4096, 4096) == 2 * 1024 * 4096 * 4
-    assert product(256, 8192, 256) == 4 * 256 * 256 * 4
-    assert product(4096, 4096, 4096) == 0
-    assert product(1024, 1024, 4096) == 0
 
 
 def test_which_inputs_an_output_takes_over() -> None:

@@ -62,5 +62,7 @@ def _value(value: Any) -> Attribute | None:
         from tensorflow.python.framework import tensor_util
 
         made = tensor_util.MakeNdarray(value.tensor)
-        return int(made) if made.shape == () and made.dtype.kind == "i" else None
+        if made.dtype.kind != "i" or made.size > 16:
+            return None
+        return int(made) if made.shape == () else tuple(made.ravel().tolist())
     return None

@@ -1,4 +1,5 @@
-"""All fixes of all fixture programs together: nothing breaks, nothing is lost, and a second run changes nothing."""
+"""All fixes of all fixture programs together: nothing breaks, nothing is lost, and a second run over what was fixed
+changes nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import shutil
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -39,7 +41,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     paths[0].write_text("", encoding="utf-8")
     checks: list[CheckResult] = []
     first = fixed(paths, checks=checks)
-    second = fixed(paths, given={path: source.data for path, source in first.after.items()})
+    again = [paths[0], *map(Path, first.after)]
+    second = fixed(again, given={path: source.data for path, source in first.after.items()})
     return Run(counted(checks[0]), first, second)
 
 

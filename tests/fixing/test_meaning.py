@@ -25,11 +25,10 @@ pytestmark = [
 
 
 class Safe(NamedTuple):
-    """A program that prints numbers as JSON, and how far they may be from each other after the fix."""
+    """A program that prints numbers as JSON, the same ones before and after the fix."""
 
     code: str
     text: str
-    tolerance: float = 0.0
 
 
 TRAINING = """
@@ -93,24 +92,6 @@ print(json.dumps(history.history["loss"]))
 """,
     ),
     Safe(
-        "GPU602",
-        """
-import json
-import tensorflow as tf
-
-tf.keras.utils.set_random_seed(1)
-tf.keras.mixed_precision.set_global_policy("mixed_float16")
-inputs = tf.random.stateless_normal((64, 4), seed=(1, 2))
-model = tf.keras.Sequential(
-    [tf.keras.Input((4,)), tf.keras.layers.Dense(8), tf.keras.layers.Dense(3, activation="softmax")]
-)
-model.compile("sgd", "sparse_categorical_crossentropy")
-model.fit(inputs, tf.argmax(inputs[:, :3], axis=1), epochs=2, shuffle=False, verbose=0)
-print(json.dumps(model.predict(inputs, verbose=0).astype("float32").tolist()))
-""",
-        tolerance=0.01,
-    ),
-    Safe(
         "GPU002",
         """
 import json
@@ -162,7 +143,7 @@ def test_after_a_safe_fix_a_program_computes_the_same(program: Safe, stage: Stag
     assert [one.code for one in outcome.fixed] == [program.code]
     before = numbers(performed(stage, program.text, tmp_path / "before.py", Claim(devices=2, ok=True)))
     after = numbers(performed(stage, outcome.after[str(path)].text, tmp_path / "after.py", Claim(devices=2, ok=True)))
-    assert after == pytest.approx(before, abs=program.tolerance, rel=0)
+    assert after == before
 
 
 @pytest.mark.parametrize(("code", "text"), RAISING, ids=[code for code, _ in RAISING])

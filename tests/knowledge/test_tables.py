@@ -17,7 +17,9 @@ from gpulint.knowledge.facts import Initialises, Kind
 from gpulint.knowledge.names import ALIASES
 from gpulint.knowledge.runtime import RUNTIME
 from gpulint.knowledge.strategies import STRATEGIES
-from gpulint.knowledge.table import _api, aliases, op_kernels
+from gpulint.knowledge.table import _api, aliases, generated_names, op_kernels
+from gpulint.knowledge.words import DATASET_SOURCES
+from gpulint.syntax.outline import in_any_form
 from tests.claims.claim import Claim
 from tests.claims.runner import Stage
 
@@ -311,3 +313,10 @@ def test_functions_without_a_gpu_kernel_run_an_operation_without_one(call: str) 
         eval(f"tf.{call}", {"tf": tf})
     kernels = op_kernels()
     assert [one.type for one in graph.get_operations() if kernels.get(one.type) == ([], [])]
+
+
+def test_every_source_of_datasets_is_named() -> None:
+    found = [name for name in generated_names() if (known := fact(f"tensorflow.{name}")) and known.kind is Kind.DATASET]
+    assert len(found) > 15
+    named = in_any_form(DATASET_SOURCES)
+    assert not [name for name in found if named.isdisjoint(name.split("."))]

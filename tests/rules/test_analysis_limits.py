@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checking import codes_in
+from tests.checking import PACK, codes_in
 
 MODEL = """
 import tensorflow as tf
@@ -172,3 +172,27 @@ def test_the_branch_with_many_replicas_is_analysed_first(tmp_path: Path) -> None
         "else:\n    strategy = tf.distribute.MirroredStrategy()"
     )
     assert codes_in(LARGE.format(branches=branches, sums=sums), tmp_path) == {"GPU207"}
+
+
+IMAGES = """
+import numpy as np
+import tensorflow as tf
+
+images = tf.data.Dataset.from_tensor_slices(tf.zeros((640, 8)))
+
+
+class Images:
+    def seed(self, number):
+        self.rng = np.random.RandomState(number)
+
+    def noisy(self, image):
+        return image + self.rng.normal()
+
+    def pipeline(self):
+        return images.map(self.noisy)
+"""
+
+
+def test_a_method_is_run_for_what_another_one_assigns(tmp_path: Path) -> None:
+    pack = [rule for rule in PACK if rule.code == "GPU510"]
+    assert codes_in(IMAGES, tmp_path, pack) == {"GPU510"}

@@ -78,6 +78,9 @@ def test_a_setting_is_taken_or_refused_in_one_line(project: Path, option: Any) -
             "gpulint.toml:1: `max-file-size` must be a whole number from 0 on, 100,000,000 at most",
         ),
         ("a" * 5000 + " = 1", "unknown key `aaa"),
+        ("a" * 900_000 + " = 1", "unknown key `aaa"),
+        ("lint.select = ['" + "A" * 900_000 + "']", "select: there is no rule `AAA"),
+        ("output-format = '" + "A" * 900_000 + "'", "there is no format `AAA"),
         ("output-format." + "a." * 900 + "a = 1", "`output-format` must be a string, not "),
     ],
 )
@@ -85,6 +88,7 @@ def test_a_wrong_setting_is_named_with_its_row(project: Path, text: str, said: s
     (project / "gpulint.toml").write_text(text)
     done = run("check", "--no-cache")
     assert done.exit_code == 2 and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert len(done.stderr) < 4_100
 
 
 @pytest.mark.parametrize(
@@ -141,6 +145,12 @@ def test_standard_input_without_end_is_not_held(project: Path) -> None:
     done = run("check", "-n", "--config", "max-file-size=1", "-", stdin=b"#" * 1_000_001)
     assert (done.exit_code, done.stderr) == (2, "gpulint: standard input is larger than 1 MB (`max-file-size`)\n")
     assert run("check", "-n", "--config", "max-file-size=1", "-", stdin=b"#" * 1_000_000).exit_code == 0
+
+
+def test_a_message_that_quotes_a_file_is_short(project: Path) -> None:
+    (project / "train.py").write_text("# coding: " + "a" * 500_000 + "\n" + PROGRAM)
+    done = run("check", "--no-cache", "--output-format", "concise", "train.py")
+    assert "GPU001" in done.stdout and len(done.stdout) < 1_500
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "9" * 5000, "²", ""])

@@ -140,11 +140,57 @@ def test_a_log_directory_is_not_written_through_what_the_project_planted(project
     assert [(one.name, one.read_text()) for one in home.iterdir()] == [("id_rsa", f"{SECRET}\n")]
 
 
+@pytest.mark.parametrize("pid", ["x/../../../home/evil", "../evil", 10**4000, ["x"], True, -1.5], ids=ascii)
+def test_no_text_of_a_capture_names_a_file(project: Path, pid: object) -> None:
+    pytest.importorskip("tensorboard")
+    process = {"kind": "process", "t": 1.0, "pid": pid, "main": "train.py", "argv": [], "python": "", "cwd": "/"}
+    capture(project, "train.py", process)
+    done = replay("--tensorboard", "logs/run")
+    written = [path for path in project.parent.rglob("*") if path.name not in ("train.py", "run.jsonl", "id_rsa")]
+    assert (done.exit_code, done.stderr.count("\n")) in ((0, 0), (2, 1)), done.output
+    assert all(path.is_dir() or path.parent == project / "logs" / "run" for path in written), written
+
+
+DAMAGE: list[Mapping[str, Any]] = [
+    {"kind": "file", "t": 1.0, "id": 1, "path": -1},
+    {"kind": "end", "status": 0, "t": 9.0, "seconds": float("nan")},
+    {"kind": "end", "signal": "x" * 9_999, "t": 9.0, "seconds": 8.0},
+    {"kind": "devices", "t": 1.0, "physical": ["GPU:0"], "logical": ["GPU:" + "9" * 5_000, None]},
+    {"kind": "host", "t": "x" * 9_999, "resident": [[]]},
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda one: str(one["kind"]))
+@pytest.mark.parametrize("reported", [["--replay", "run.jsonl"], ["--compare", "run.jsonl", "run.jsonl"]], ids=str)
+def test_a_damaged_capture_is_reported_or_one_short_line(
+    project: Path, damage: Mapping[str, Any], reported: list[str]
+) -> None:
+    capture(project, "train.py", {"kind": "eager", "t": 2.0, "rows": [[1, 1, "x", 3]]}, damage)
+    (project / "run.jsonl").write_text((project / "run.jsonl").read_text() + json.dumps(damage) + "\n")
+    done = CliRunner().invoke(main, ["probe", *reported, "--exit-status", "program", "--html", "page.html"])
+    assert "internal error" not in done.stderr and done.stderr.count("\n") <= 1, done.stderr
+    assert len(done.stderr) < 600 and isinstance(done.exception, (SystemExit, type(None)))
+
+
 def test_a_log_of_many_devices_takes_time_in_proportion(project: Path) -> None:
     device = "/job:localhost/replica:0/task:0/device:GPU:{0}"
     (project / "log").write_text("".join(f"n{one}: (Op{one}): {device.format(one)}\n" for one in range(3000)))
     done = CliRunner().invoke(main, ["probe", "--log", "log"])
     assert done.exit_code == 0 and "GPU:2999" in done.stdout
+
+
+def test_numbers_of_a_log_that_python_does_not_convert(project: Path) -> None:
+    digits, device = "9" * 5_000, "/job:localhost/replica:0/task:0/device:GPU:0"
+    created = f"Created device {device} with {{0}} MB memory:  -> device: {{1}}, name: A, pci bus id: 0000:00:00.0\n"
+    rows = [
+        f"n: (MatMul): {device}\n",
+        created.format(digits, 0),
+        created.format(1, digits),
+        f"OOM when allocating tensor with shape[{digits},1] and type float on {device} by allocator GPU_0_bfc\n",
+    ]
+    (project / "log").write_text("".join(rows))
+    done = CliRunner().invoke(main, ["probe", "--log", "log"])
+    assert (done.exit_code, done.stderr) == (0, ""), done.output
 
 
 @pytest.mark.parametrize("option", ["--log", "--replay"])

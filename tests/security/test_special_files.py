@@ -153,3 +153,18 @@ def test_a_pipe_that_takes_the_place_of_a_file_does_not_block(tmp_path: Path, mo
     monkeypatch.setattr(os, "open", swap)
     with pytest.raises(OSError, match="not a regular file"):
         read_file(path)
+
+
+def test_a_regular_file_that_waits_for_content_does_not_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As /proc/kmsg and trace_pipe, which only root can read."""
+    waiting = tmp_path / "pipe"
+    os.mkfifo(waiting)
+    writer = os.open(waiting, os.O_RDWR)
+    (tmp_path / "file").write_text("text")
+    real, status = os.open, os.stat(tmp_path / "file")
+    monkeypatch.setattr(os, "open", lambda name, flags: real(waiting, flags))
+    monkeypatch.setattr(os, "fstat", lambda handle: status)
+    with pytest.raises(OSError, match="no content yet"):
+        read_file(tmp_path / "file")
+    monkeypatch.undo()
+    os.close(writer)

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import logging
+import socket
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lsprotocol import types
+from pygls.io_ import run_async
 from pygls.lsp.client import LanguageClient
 
 from gpulint.server.positions import Ruler
+from tests import warm
 
 PATIENCE = 120
 """Seconds after which a missing answer is a failure."""
+
+
+class _Client(LanguageClient):
+    """A client that can be connected to a server over a socket."""
+
+    async def connect(self, connection: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=connection)
+        self.protocol.set_writer(writer)
+        talk = run_async(self._stop_event, reader, self.protocol, logging.getLogger(__name__), self.report_server_error)
+        self._async_tasks.append(asyncio.create_task(talk))
 
 
 class Editor:
     """A client with open documents and the server's messages."""
 
     def __init__(self) -> None:
-        self.client = LanguageClient("editor", "1")
+        self.client = _Client("editor", "1")
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
         self.published: dict[str, types.PublishDiagnosticsParams] = {}
@@ -279,18 +293,42 @@ def capabilities(**changes: Any) -> types.ClientCapabilities:
     )
 
 
+class _Server(NamedTuple):
+    """A running `gpulint server`."""
+
+    wait: Callable[[], Coroutine[Any, Any, int]]
+    """Wait for its end; its status."""
+    kill: Callable[[], None]
+
+
+async def _started(client: _Client, arguments: tuple[str, ...], is_fresh: bool) -> _Server:
+    """Start a server for a client: a fork of a process that has imported it, or a new process."""
+    command = [sys.executable, "-m", "gpulint", "server", *arguments]
+    python = warm.server()
+    if is_fresh or isinstance(python, warm.Fresh):
+        await client.start_io(*command)
+        process = client._server
+        assert process is not None
+        return _Server(process.wait, process.kill)
+    ours, theirs = socket.socketpair()
+    with theirs:
+        running = python.start(command, [theirs.fileno(), theirs.fileno(), 2], cwd=Path.cwd())
+    await client.connect(ours)
+    return _Server(lambda: asyncio.to_thread(running.wait), running.kill)
+
+
 def edit(
     test: Callable[[Editor], Coroutine[Any, Any, None]],
     *folders: Path,
     options: Any = None,
     client: types.ClientCapabilities | None = None,
     arguments: tuple[str, ...] = (),
+    is_fresh: bool = False,
 ) -> None:
-    """Run a test with an editor that has some folders open, and shut the server down as the protocol requires."""
+    """Run a test with an editor that has some folders open, and shut the server down as the protocol requires. With
+    `is_fresh` the server and its analysis are new processes."""
 
-    async def run() -> None:
-        editor = Editor()
-        await editor.client.start_io(sys.executable, "-m", "gpulint", "server", *arguments)
+    async def session(editor: Editor) -> None:
         result = await editor.client.initialize_async(
             types.InitializeParams(
                 capabilities=client or capabilities(),
@@ -300,17 +338,24 @@ def edit(
         )
         editor.capabilities = result.capabilities
         editor.client.initialized(types.InitializedParams())
+        await asyncio.wait_for(test(editor), PATIENCE)
+        await editor.client.shutdown_async(None)
+        editor.client.exit(None)
+
+    async def run() -> None:
+        editor = Editor()
+        server = await _started(editor.client, arguments, is_fresh)
+        ended, talk = asyncio.create_task(server.wait()), asyncio.create_task(session(editor))
         try:
-            await asyncio.wait_for(test(editor), PATIENCE)
-            await asyncio.wait_for(editor.client.shutdown_async(None), PATIENCE)
-            editor.client.exit(None)
-            server = editor.client._server
-            assert server is not None
-            assert await asyncio.wait_for(server.wait(), PATIENCE) == 0
+            await asyncio.wait({ended, talk}, timeout=2 * PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+            assert talk.done(), "the server ended or did not answer"
+            await talk
+            assert await asyncio.wait_for(asyncio.shield(ended), PATIENCE) == 0
         finally:
-            server = editor.client._server
-            if server is not None and server.returncode is None:
+            talk.cancel()
+            if not ended.done():
                 server.kill()
+                await ended
             await editor.client.stop()
 
     asyncio.run(run())

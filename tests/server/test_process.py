@@ -54,7 +54,7 @@ def test_a_file_that_kills_the_analysis_is_not_checked_until_it_changes(project:
         editor.type(uri, PINNED)
         assert [one.code for one in await editor.diagnostics(uri)] == ["GPU101"]
 
-    edit(test, project, arguments=("--trust",))
+    edit(test, project, arguments=("--trust",), is_fresh=True)
 
 
 def test_a_process_that_dies_once_is_restarted(project: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_process_that_dies_once_is_restarted(project: Path) -> None:
         assert [one.code for one in await editor.diagnostics(uri)] == ["GPU101"]
         assert (project / "died").exists()
 
-    edit(test, project, arguments=("--trust",))
+    edit(test, project, arguments=("--trust",), is_fresh=True)
 
 
 def test_while_a_check_hangs_hovering_answers_and_the_next_edit_ends_it(project: Path) -> None:
@@ -79,4 +79,4 @@ def test_while_a_check_hangs_hovering_answers_and_the_next_edit_ends_it(project:
         version = editor.type(uri, FREE)
         assert await editor.diagnostics(uri, version) == []
 
-    edit(test, project, arguments=("--trust",))
+    edit(test, project, arguments=("--trust",), is_fresh=True)

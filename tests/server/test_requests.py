@@ -11,6 +11,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from tests import warm
 from tests.server.editor import Editor, capabilities, edit
 from tests.server.programs import FREE, MIRRORED, PINNED, TRAIN, written
 
@@ -202,10 +203,8 @@ def test_without_its_extra_the_server_says_in_one_line_what_to_install() -> None
 
 
 @pytest.mark.parametrize("address", ["x", "host:", "0", "1:99999"])
-def test_an_invalid_port_is_reported(address: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "gpulint", "server", "--tcp", address], capture_output=True, text=True, check=False
-    )
+def test_an_invalid_port_is_reported(address: str, tmp_path: Path) -> None:
+    done = warm.server().run([sys.executable, "-m", "gpulint", "server", "--tcp", address], cwd=tmp_path)
     assert done.returncode == 2 and "is not a port" in done.stderr
 
 

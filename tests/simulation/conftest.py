@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.simulation.rehearsal import Rehearsed, Stage, stage
+from tests import warm
+from tests.simulation.rehearsal import Rehearsed, Stage
 
 Rehearse = Callable[..., Rehearsed]
 
 
 @pytest.fixture(scope="session")
-def stages() -> Iterator[Stage]:
-    """A process with TensorFlow."""
-    with stage() as made:
-        yield made
+def stages() -> Stage:
+    """Runs programs on simulated GPUs."""
+    return Stage(warm.python())
 
 
 @pytest.fixture

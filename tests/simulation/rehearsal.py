@@ -1,14 +1,12 @@
-"""The parent side: sends programs to stages, and returns the results of their runs on simulated GPUs."""
+"""The parent side: runs programs on simulated GPUs, and returns the results."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +18,8 @@ from gpulint.probe.checks.verify import verify
 from gpulint.probe.expectations.expectation import Expectation, Run
 from gpulint.probe.expectations.findings import findings_of
 from gpulint.settings import LintSettings, Settings, SettingsFinder
+from tests import warm
+from tests.programs import FIXTURES
 
 SECONDS = 240
 """Seconds that a program may run."""
@@ -43,10 +43,10 @@ class Rehearsed:
 
 
 class Stage:
-    """A process with TensorFlow."""
+    """Runs programs in forks of a process that has imported TensorFlow."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+    def __init__(self, python: warm.Python | warm.Fresh) -> None:
+        self._python = python
 
     def rehearse(
         self,
@@ -59,7 +59,6 @@ class Stage:
     ) -> Rehearsed:
         """Run a program on simulated GPUs, in an empty directory."""
         with tempfile.TemporaryDirectory() as directory:
-            files = {name: os.path.join(directory, f".{name}") for name in ("stdout", "stderr", "capture")}
             job = {
                 "program": str(program),
                 "args": list(arguments),
@@ -68,35 +67,8 @@ class Stage:
                 "seconds": seconds,
                 "no_jit": no_jit,
                 "without": without,
-                **files,
+                "capture": os.path.join(directory, ".capture"),
             }
-            assert self._process.stdin is not None and self._process.stdout is not None
-            self._process.stdin.write(json.dumps(job) + "\n")
-            self._process.stdin.flush()
-            status = int(self._process.stdout.readline())
-            output, errors = (
-                Path(files[name]).read_text(encoding="utf-8", errors="replace") for name in ("stdout", "stderr")
-            )
-            return Rehearsed(status, read(files["capture"]), output, errors)
-
-
-@contextmanager
-def stage(**variables: str) -> Iterator[Stage]:
-    """Starts a stage, with some environment variables, and stops it again."""
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    environment |= variables
-    environment.pop("TF_CONFIG", None)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.simulation.stage"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environment,
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n", "TensorFlow cannot be imported"
-        yield Stage(process)
-    finally:
-        process.communicate()
+            command = [sys.executable, "-m", "tests.simulation.stage", json.dumps(job)]
+            done = self._python.run(command, cwd=FIXTURES.parent)
+            return Rehearsed(done.returncode, read(job["capture"]), done.stdout, done.stderr)

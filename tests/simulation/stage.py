@@ -1,13 +1,12 @@
-"""The child side: runs programs under the agent on simulated GPUs, each in a fork of a process that has TensorFlow.
+"""The child side: runs a program under the agent on simulated GPUs, in a fork of a process that has imported TensorFlow
+(`tests.warm`).
 
-One job a line on standard input, as JSON: program, args, gpus, no_jit, without, capture, directory, seconds, stdout,
-stderr. The answer is the status of the fork. That the agent is armed after the import, as in a real run, is the same
-here: the fork's runtime is not up.
+Its argument is a job as JSON: program, args, gpus, no_jit, without, capture, directory, seconds. The agent is armed
+after the import as in a real run: the runtime of the fork has not started.
 """
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import signal
@@ -51,11 +50,11 @@ def _take_away(name: str) -> None:
         operations.GRADIENT = self_test.GRADIENT = "another_name/"
 
 
-def _child(job: dict[str, Any]) -> None:
+def main() -> None:
+    """Run the job; end with the status of the program."""
+    job = json.loads(sys.argv[1])
     signal.alarm(job["seconds"])
     os.chdir(job["directory"])
-    for stream, path in ((1, job["stdout"]), (2, job["stderr"])):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), stream)
     status = 0
     try:
         rehearse(job)
@@ -66,21 +65,7 @@ def _child(job: dict[str, Any]) -> None:
         status = 1
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # without the exit handlers of the parent
-
-
-def main() -> None:
-    """Answer jobs until standard input ends."""
-    import tensorflow  # noqa: F401
-
-    gc.freeze()  # a collection in a fork would copy the memory of all that has been imported
-    print("ready", flush=True)
-    for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            _child(json.loads(line))
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+    os._exit(status)  # without the exit handlers of the agent
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gpulint.knowledge.words import HOST_RANDOM_WORDS
 from gpulint.sources.source import Source
 from gpulint.syntax.outline import Imported, Outline, identifiers, in_any_form, outline
 
@@ -73,6 +74,27 @@ def test_what_stands_beside_an_import_counts() -> None:
     first = look("before(); import os; os.environ['A'] = 0; import sys; after()\n")
     assert {"before(", ".environ", "after("} <= first.words
     assert not {"import", "sys"} & first.words
+
+
+def test_a_pattern_that_is_compiled_is_no_model() -> None:
+    words = look("import re\nPATTERN = re.compile('a')\nmodel.compile('sgd')\n").definitions["PATTERN"].words
+    assert {"re", "compile("} <= words
+    assert ".compile(" not in words
+    assert ".compile(" in look("model.compile('sgd')\n").words
+
+
+@pytest.mark.parametrize(
+    ("code", "draws"),
+    [
+        ("np.random.normal()", True),
+        ("numpy.random.default_rng(0)", True),
+        ("random.choice(x)", True),
+        ("tf.random.normal(())", False),
+        ("self.random.x()", False),
+    ],
+)
+def test_random_numbers_of_python_and_numpy_have_a_mark(code: str, draws: bool) -> None:
+    assert look(f"{code}\n").words.isdisjoint(HOST_RANDOM_WORDS) is not draws
 
 
 def test_the_rest_is_the_body() -> None:

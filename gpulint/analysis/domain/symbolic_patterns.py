@@ -17,7 +17,7 @@ from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.places import Site
 
-_ROUND = frozenset({"item", "index", "turn"})
+_OF_ITERATION = frozenset({"item", "index", "in_iteration"})
 """Heads of the symbols of loop elements and indices."""
 
 _ADDS_AXIS = frozenset({"expand_dims", "atleast_2d"})
@@ -31,7 +31,7 @@ def varies(value: Value) -> bool:
     """Whether a value depends on the present iteration of a loop."""
     if isinstance(value, Tensor):
         return value.from_data
-    return type(value) is Unknown and not value.symbol.words.isdisjoint(_ROUND)
+    return type(value) is Unknown and not value.symbol.words.isdisjoint(_OF_ITERATION)
 
 
 def is_small_part(value: Value) -> bool:
@@ -43,11 +43,11 @@ def _is_small_part(name: Symbol) -> bool:
     head, *rest = name.parts
     if head == "slice" and len(rest) >= 3:
         first, second = symbol(rest[1]), symbol(rest[2])
-        if first.words.isdisjoint(_ROUND):
+        if first.words.isdisjoint(_OF_ITERATION):
             return False
         rows = _rows(first, second)
         return 1 < rows <= MAX_PART if rows is not None else any("batch" in words(word) for word in second.words)
-    if head == "turn":
+    if head == "in_iteration":
         return _is_small_part(symbol(rest[1]))
     if head == "item":
         row = _element(symbol(rest[0]))
@@ -85,7 +85,7 @@ def is_next_batch(value: Value, loop: Loop) -> bool:
     if type(value) is not Unknown:
         return False
     name = value.symbol
-    while name.parts[0] in ("item", "turn"):
+    while name.parts[0] in ("item", "in_iteration"):
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
         if name.parts[0] == "next" or not name.words.isdisjoint(_FLOWS):
             return True
@@ -129,7 +129,7 @@ def _is_element_of(name: Symbol, sources: frozenset[Symbol]) -> bool:
         part = pending.pop()
         if type(part) is tuple:
             pending += part
-        elif isinstance(part, Symbol) and id(part) not in seen and not part.words.isdisjoint(_ROUND):
+        elif isinstance(part, Symbol) and id(part) not in seen and not part.words.isdisjoint(_OF_ITERATION):
             if part.parts[0] == "item" and part.parts[1] in sources:
                 return True
             seen.add(id(part))
@@ -171,7 +171,7 @@ def _flat(parts: tuple[Any, ...]) -> Iterator[Any]:
 
 def is_iterated(name: Symbol) -> bool:
     """Whether a symbol is an element of what a loop iterates over, or a part of one, as in a loop over `zip`."""
-    while name.parts[0] in ("item", "turn"):
+    while name.parts[0] in ("item", "in_iteration"):
         if name.parts[0] == "item" and isinstance(name.parts[-1], Site):
             return True
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
@@ -228,7 +228,7 @@ def is_drawn(value: Value) -> bool:
 
 def _is_drawn(name: Symbol) -> bool:
     deep = 0
-    while name.parts[0] in ("item", "turn"):
+    while name.parts[0] in ("item", "in_iteration"):
         deep += name.parts[0] == "item"
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
     return deep == 2 and name.parts[0] == "call" and _call(name)[0] in _DRAWS
@@ -287,10 +287,10 @@ seed, the smaller number counts."""
 
 def are_next(lower: Symbol, upper: Symbol, step: Symbol) -> bool:
     """Whether a slice with these bounds has several rows and moves with the iterations of a loop."""
-    return not (lower.words | upper.words).isdisjoint(_OF_ROUND) and not is_one_row(lower, upper, step)
+    return not (lower.words | upper.words).isdisjoint(_OF_ITERATION_OR_COUNTER) and not is_one_row(lower, upper, step)
 
 
-_OF_ROUND = _ROUND | {COUNTER}
+_OF_ITERATION_OR_COUNTER = _OF_ITERATION | {COUNTER}
 
 
 def is_array(value: Value) -> bool:
@@ -410,7 +410,7 @@ def _changes(name: Any) -> bool:
     if not isinstance(name, Symbol):
         return False
     head, *rest = name.parts
-    if head == "turn":
+    if head == "in_iteration":
         return _changes(rest[1])
     if head in ("index", COUNTER):
         return True

@@ -135,7 +135,8 @@ def _function_of(value: object) -> Function | None:
 
 def assigners_first(machine: Machine, entries: list[Entry], wanted: list[bool]) -> Iterator[tuple[Entry, bool]]:
     """The wanted entries, each after the entries that assign what it reads but neither it nor its constructor assigns.
-    Each comes with whether it assigns something for others."""
+    Each comes with whether it assigns something for others. What reads something that a wanted entry assigns is wanted,
+    too."""
     uses = [_with_callees(machine, one) for one in entries]
     filling: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
     for number, (entry, own) in enumerate(zip(entries, uses, strict=True)):
@@ -156,8 +157,8 @@ def assigners_first(machine: Machine, entries: list[Entry], wanted: list[bool]) 
                 yield from in_order(one)
             yield number
 
-    for number, is_wanted in enumerate(wanted):
-        for one in in_order(number) if is_wanted else ():
+    for number, before in enumerate(behind):
+        for one in in_order(number) if wanted[number] or any(wanted[one] for one in before) else ():
             yield entries[one], one in giving
 
 

@@ -8,7 +8,7 @@ from gpulint.analysis.domain.values.base import Constant, Folder, Imported, Libr
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import ModuleValue, Namespace
 from gpulint.analysis.engine.machine import Machine
-from gpulint.analysis.project.slicing import calls_at_import
+from gpulint.analysis.project.slicing import runs_at_import
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -60,11 +60,14 @@ are used."""
 
 
 def _run_now(machine: Machine, path: str, dotted: str, site: Site) -> None:
-    """Run a module on import. A module that only defines things is left until it is used."""
-    if machine.import_depth < MAX_EAGER_DEPTH and path not in machine.imported:
+    """Run a module on import. A module that only defines things is left until it is used; what it imports is not."""
+    depth = machine.import_depth
+    if depth < MAX_EAGER_DEPTH and path not in machine.imported:
         machine.imported.add(path)
-        if calls_at_import(machine.project, path, MAX_EAGER_DEPTH - machine.import_depth):
-            machine.run_module(path, dotted, site)
+        for run in runs_at_import(machine.project, path, dotted, MAX_EAGER_DEPTH - depth):
+            machine.import_depth = depth + run.removes
+            machine.run_module(run.path, run.dotted, site)
+        machine.import_depth = depth
 
 
 def _run_packages(machine: Machine, dotted: str, site: Site) -> None:

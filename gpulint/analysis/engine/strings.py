@@ -15,6 +15,9 @@ from gpulint.syntax import ir
 MAX_STRING = 10_000
 """Maximum length of a string that is kept."""
 
+MAX_DIGITS = 9
+"""Maximum number of digits of an argument's index in a template."""
+
 _FIELD = re.compile(r"\{([^{}:!]*)((?:[:!][^{}]*)?)\}")
 
 _PERCENT = re.compile(r"%%|%(?:\((\w+)\))?([-+ #0]*(?:[1-9]\d*)?(?:\.\d+)?[a-zA-Z])")
@@ -30,7 +33,8 @@ def formatted(template: str, arguments: Arguments, site: Site) -> Value:
         parts.append(template[last : match.start()])
         last = match.end()
         field = match[1]
-        index = int(field) if field.isdigit() else position if field == "" else None
+        is_index = field.isdecimal() and len(field) <= MAX_DIGITS
+        index = int(field) if is_index else position if field == "" else None
         position += field == ""
         value = arguments.get(field, index)
         parts.append(_spelled(value, f"{{0{match[2]}}}", str.format))
@@ -121,7 +125,7 @@ def of_string(machine: Machine, receiver: Constant, name: str, arguments: Argume
                 return Unknown(("string", site))
             try:
                 result = getattr(text, name)(*given)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 return Unknown(("string", site))
             if isinstance(result, list):
                 return Items("list", tuple(Constant(part) for part in result))

@@ -75,6 +75,9 @@ class Plan:
     code_of: Callable[[str], str] = str
     """One of the texts without comments and docstrings, which decide nothing."""
 
+    mentioned: dict[str, bool] = field(default_factory=dict)
+    """Words that were searched for in the texts, and whether they were found."""
+
     is_sealed: bool = False
     """Whether it is finished: fields of a sealed Plan cannot be set."""
 
@@ -95,8 +98,8 @@ class Plan:
     @property
     def may_run_keras_2(self) -> bool:
         """Whether the program's text indicates that it runs on Keras 2: `tf_keras`, `TF_USE_LEGACY_KERAS`."""
-        return self.mentions("TF_USE_LEGACY_KERAS") or any(
-            "tf_keras" in text and _KERAS_2.search(self.code_of(text)) is not None for text in self.texts()
+        return self.mentions("TF_USE_LEGACY_KERAS") or (
+            self.mentions("tf_keras") and any(_KERAS_2.search(self.code_of(text)) is not None for text in self.texts())
         )
 
     @property
@@ -111,7 +114,10 @@ class Plan:
 
     def mentions(self, word: str) -> bool:
         """Whether the program's code contains a word anywhere, including strings, but not in a comment or docstring."""
-        return any(word in text and word in self.code_of(text) for text in self.texts())
+        if (found := self.mentioned.get(word)) is None:
+            found = any(word in text and word in self.code_of(text) for text in self.texts())
+            self.mentioned[word] = found
+        return found
 
     def may_have_missed(self, *words: str, seen: int = 0) -> bool:
         """Whether an event about these names may be hidden behind a limit: the analysis is incomplete, and the

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from gpulint.analysis.project.modules import Project
 from gpulint.knowledge.names import is_tensorflow
-from gpulint.knowledge.words import NAMES_OF_TENSORFLOW, OF_TENSORFLOW_ALONE
+from gpulint.knowledge.words import HOST_RANDOM_WORDS, NAMES_OF_TENSORFLOW, OF_TENSORFLOW_ALONE
 from gpulint.syntax.outline import Definition, Imported, Outline, identifiers, in_any_form
 
 MAX_IMPORT_DEPTH = 4
@@ -108,7 +108,14 @@ class _Module:
             alone = not beside and words.isdisjoint(self.gives_tensorflow)
             of_others = _ALONE_IN_ANY_FORM if alone else self.of_others
         counting = words if words.isdisjoint(of_others) else words - of_others
+        if self.renames_random:
+            counting |= HOST_RANDOM_WORDS
         return _Part(words, counting, attributes, of_class, bases)
+
+    @cached_property
+    def renames_random(self) -> bool:
+        """Whether Python's or NumPy's `random`, or something in it, may have another name in this module."""
+        return any(map(_renames_random, (*self.outline.imports, *self.outline.inner_imports)))
 
     @cached_property
     def methods(self) -> frozenset[str]:
@@ -239,6 +246,17 @@ class _Module:
         return self._project.remembered(key, lambda: self.has(name, removes), ("imports", self.path))
 
 
+def _renames_random(one: Imported) -> bool:
+    """Whether an import gives Python's or NumPy's `random`, or something in it, another name."""
+    if one.level or one.module not in ("numpy", "numpy.random", "random"):
+        return False
+    if not one.names:
+        return one.bound not in (("np",), ("numpy",), ("random",))
+    if one.module == "numpy":
+        return "*" in one.names or ("random" in one.names and "random" not in one.bound)
+    return True
+
+
 def module_of(project: Project, path: str) -> _Module | None:
     """The module at a path; None if it cannot be read or is not Python."""
 
@@ -278,19 +296,25 @@ class Reach:
         """Prefixes and suffixes of method names looked up with `getattr`, with the parts that do so."""
         self._find()
 
-    def words(self) -> Iterator[frozenset[str]]:
-        """Words that count, of each reached part."""
-        for _, part in self._counting():
-            yield part.words
+    def words(self, in_own_file: bool = False) -> Iterator[frozenset[str]]:
+        """Words that count, of each reached part, or of those in the file itself."""
+        for node, part in self._counting():
+            if not in_own_file or node[0] == self._path:
+                yield part.words
 
     def _counting(self) -> Iterator[tuple[Node, _Part]]:
         for node, part in self._seen.items():
             if not self._alone or node[0] == self._path:
                 yield node, part
 
-    def leading_to(self, words: frozenset[str]) -> frozenset[Node]:
-        """Parts that contain one of the words, and those that lead to them."""
-        return self._before(node for node, part in self._counting() if not part.words.isdisjoint(words))
+    def leading_to(self, words: frozenset[str], own_words: frozenset[str]) -> frozenset[Node]:
+        """Parts that contain one of the words, those of the file itself that contain one of its `own_words`, and those
+        that lead to them."""
+        return self._before(
+            node
+            for node, part in self._counting()
+            if not part.words.isdisjoint(own_words if node[0] == self._path else words)
+        )
 
     def leading_home(self, leading: frozenset[Node], words: frozenset[str]) -> frozenset[Node]:
         """Those of `leading` that reach the words through the file itself.

@@ -17,7 +17,7 @@ from gpulint.analysis.project.call_graph import MAX_IMPORT_DEPTH, Node, Reach, i
 from gpulint.analysis.project.modules import Project
 from gpulint.analysis.project.tensorflow_imports import may_have_tensorflow
 from gpulint.sources.source import Source
-from gpulint.syntax.outline import identifiers, in_any_form
+from gpulint.syntax.outline import Imported, identifiers, in_any_form
 
 MAX_PACKAGES = 5
 """Maximum number of directories above a file to search for its package."""
@@ -29,7 +29,8 @@ class Subject(NamedTuple):
     `words` are identifiers, one of which a program must contain, itself or in the imported code that it uses; `device(`
     must be called. `itself` is a regular expression that the file's own text must match, or "". Of each set in
     `besides` a program must contain a word as well. `own_words` returns further relevant words of the file itself,
-    given its text and identifiers. `in_graph_mode`: the rule applies to TF1 graph-mode files.
+    given its text and identifiers. `in_graph_mode`: the rule applies to TF1 graph-mode files. `in_own_file`: `words`
+    count only in the file itself.
     """
 
     words: frozenset[str]
@@ -37,6 +38,7 @@ class Subject(NamedTuple):
     own_words: Callable[[str, frozenset[str]], frozenset[str]] | None = None
     besides: tuple[frozenset[str], ...] = ()
     in_graph_mode: bool = True
+    in_own_file: bool = False
 
 
 class Relevant(NamedTuple):
@@ -72,6 +74,7 @@ class Relevance:
         alone = not is_list and not may_have_tensorflow(project, source.path)
         self._reach = Reach(project, source.path, alone) if not is_list else None
         self._spoken = frozenset().union(*self._reach.words()) if self._reach is not None else frozenset()
+        self._own = frozenset().union(*self._reach.words(in_own_file=True)) if self._reach is not None else frozenset()
 
     def of(self, graph_mode: bool = False) -> Relevant:
         """The part to run, as a TF1 graph-mode file or as a TensorFlow 2 file. Everything, if the file has no
@@ -79,24 +82,28 @@ class Relevance:
         subjects = [subject for subject in self._subjects if subject.in_graph_mode or not graph_mode]
         if self._outline is None:
             return Relevant(frozenset().union(*(identifiers(subject.words) for subject in subjects)))
-        found: set[str] = set()
+        anywhere: set[str] = set()
+        here: set[str] = set()
         own = identifiers(self._outline.words)
         for subject in subjects:
+            found = here if subject.in_own_file else anywhere
             if self._has(subject):
                 found |= subject.words
             if subject.own_words is not None:
                 found |= subject.own_words(self._text, own)
-        words = identifiers(frozenset(found))
+        words = identifiers(frozenset(anywhere | here))
         if self._reach is None or not words:
             return Relevant(words)
-        wanted = in_any_form(frozenset(found))
-        leading = self._reach.leading_to(wanted)
-        return Relevant(words, leading, self._reach.leading_home(leading, wanted), self._reach.knows)
+        wanted, wanted_here = in_any_form(frozenset(anywhere)), in_any_form(frozenset(anywhere | here))
+        leading = self._reach.leading_to(wanted, wanted_here)
+        return Relevant(words, leading, self._reach.leading_home(leading, wanted_here), self._reach.knows)
 
     def _has(self, subject: Subject) -> bool:
-        needed = (subject.words, *subject.besides)
-        return not any(self._spoken.isdisjoint(in_any_form(words)) for words in needed) and (
-            not subject.itself or re.search(subject.itself, self._text) is not None
+        words = self._own if subject.in_own_file else self._spoken
+        return (
+            not words.isdisjoint(in_any_form(subject.words))
+            and not any(self._spoken.isdisjoint(in_any_form(one)) for one in subject.besides)
+            and (not subject.itself or re.search(subject.itself, self._text) is not None)
         )
 
 
@@ -113,6 +120,55 @@ def calls_at_import(project: Project, path: str, depth: int) -> bool:
         )
 
     return project.remembered(("calls", path, depth), find)
+
+
+class ImportRun(NamedTuple):
+    """A module to run for an import. `removes` is the number of imports between it and the importer, `dotted` the name
+    by which it is imported."""
+
+    path: str
+    dotted: str
+    removes: int = 0
+
+
+def runs_at_import(project: Project, path: str, dotted: str, depth: int) -> tuple[ImportRun, ...]:
+    """The modules to run when a module is imported, in order: those that call or register something.
+
+    A module that only defines things is not run for what it imports, but that is, unless the import depends on a
+    condition.
+    """
+
+    def find() -> tuple[ImportRun, ...]:
+        if not calls_at_import(project, path, depth):
+            return ()
+        outline = project.outline_of(path)
+        if outline is None or calls_at_import(project, path, 1):
+            return (ImportRun(path, dotted),)
+        found: dict[str, ImportRun] = {}
+        for one in outline.imports:
+            if one in outline.type_imports:
+                continue
+            for imported, name in _modules_of(project, path, one):
+                runs = runs_at_import(project, imported, name, depth - 1)
+                if runs and one in outline.guarded_imports:
+                    return (ImportRun(path, dotted),)
+                for run in runs:
+                    found.setdefault(run.path, run._replace(removes=run.removes + 1))
+        return tuple(found.values())
+
+    return project.remembered(("runs", path, dotted, depth), find)
+
+
+def _modules_of(project: Project, importer: str, imported: Imported) -> Iterator[tuple[str, str]]:
+    """Files that an import runs, each with its name: the packages around a module, the module, and modules in it."""
+    module, level = imported.module, imported.level
+    names = module.split(".") if module else []
+    dotted = [".".join(names[:length]) for length in range(1, len(names))] if not level else []
+    dotted += [module, *(f"{module}.{name}" if module else name for name in imported.names if name != "*")]
+    for name in dotted:
+        path = project.find_relative(name, level, importer) if level else project.find(name, importer)
+        if path is not None and path != importer:
+            yield path, name
 
 
 def texts(project: Project, source: Source) -> Iterator[str]:

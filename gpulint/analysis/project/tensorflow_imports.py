@@ -10,9 +10,6 @@ from gpulint.analysis.project.modules import Project
 from gpulint.knowledge.packages import WITHOUT_TENSORFLOW
 from gpulint.syntax.outline import Outline
 
-_IMPORTS_FOR_TESTS = frozenset({"importorskip(", ".importorskip("})
-"""Calls that import the module that they name."""
-
 
 class _Imports(NamedTuple):
     """Files of the project that a module imports anywhere, and whether it imports a package that may be TensorFlow or
@@ -59,7 +56,7 @@ def _imports(project: Project, path: str, for_types: bool) -> _Imports:
         outline = project.outline_of(path)
         if outline is None:
             return _Imports(frozenset(), True)
-        may_have = not outline.words.isdisjoint(_IMPORTS_FOR_TESTS)
+        may_have = False
         paths: set[str] = set()
         for one in dict.fromkeys((*outline.imports, *outline.inner_imports)):
             if one in outline.type_imports and not for_types:

@@ -24,6 +24,9 @@ from gpulint.probe.agent.simulation.kernels import Kernels
 
 HEAD = "/job:localhost/replica:0/task:0/device:"
 
+MOST_VALUES = 16
+"""Most integers of a constant whose value is kept: more than a tensor has dimensions."""
+
 _COMPILED = "_XlaMustCompile"
 _LOWERED = "_lower_using_switch_merge"
 _COLOCATED = "_class"
@@ -404,8 +407,8 @@ def _on_host(operation: Any, host: frozenset[str]) -> tuple[int, ...]:
 
 
 def _attributes(pieces: Pieces, definition: Any) -> dict[str, Attribute]:
-    """Attributes of simple type, and the value of a constant that is one integer: loops count with them. Functions and
-    what starts with an underscore are left out."""
+    """Attributes of simple type, and the value of a constant of a few integers: loops count with them, and kernels take
+    dimensions from them. Functions and what starts with an underscore are left out."""
     found: dict[str, Attribute] = {}
     for key, value in definition.attr.items():
         if key.startswith("_"):
@@ -420,9 +423,9 @@ def _attributes(pieces: Pieces, definition: Any) -> dict[str, Attribute]:
         elif kind == "s":
             found[key] = value.s.decode("utf-8", "replace")
         elif kind == "tensor":
-            number = pieces.tensors.MakeNdarray(value.tensor)
-            if number.shape == () and number.dtype.kind in "iu":
-                found[key] = int(number)
+            constant = pieces.tensors.MakeNdarray(value.tensor)
+            if constant.dtype.kind in "iu" and constant.size <= MOST_VALUES:
+                found[key] = int(constant) if constant.shape == () else tuple(constant.ravel().tolist())
         elif kind == "type":
             found[key] = pieces.dtypes.as_dtype(value.type).name
         elif kind == "list":

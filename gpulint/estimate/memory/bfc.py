@@ -35,10 +35,11 @@ def rounded(size: int) -> int:
 class Chunk:
     """A piece of a region, in use or free."""
 
-    __slots__ = ("address", "following", "is_free", "preceding", "size")
+    __slots__ = ("address", "asked", "following", "is_free", "preceding", "size")
 
     def __init__(self, address: int, size: int) -> None:
         self.address, self.size, self.is_free = address, size, True
+        self.asked = 0
         self.preceding: Chunk | None = None
         self.following: Chunk | None = None
 
@@ -59,6 +60,8 @@ class Bfc:
         """Bytes of all regions: the part of the GPU's memory that the process has reserved."""
         self.in_use = 0
         """Bytes of the chunks in use."""
+        self.asked = 0
+        """Bytes that were asked for of the chunks in use, rounded: without what chunks are larger."""
 
     def allocate(self, size: int) -> Chunk:
         """A chunk of at least `size` bytes. Raises Exhausted."""
@@ -71,13 +74,15 @@ class Bfc:
                 raise Exhausted(needed)
         if found.size >= 2 * needed or found.size - needed >= _FRAGMENT:
             self._split(found, needed)
-        found.is_free = False
+        found.is_free, found.asked = False, needed
         self.in_use += found.size
+        self.asked += needed
         return found
 
     def free(self, chunk: Chunk) -> None:
         """Free a chunk, and merge it with free neighbours."""
         self.in_use -= chunk.size
+        self.asked -= chunk.asked
         chunk.is_free = True
         if (after := chunk.following) is not None and after.is_free:
             self._remove(after)

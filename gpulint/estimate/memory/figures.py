@@ -9,13 +9,17 @@ from gpulint.estimate.graph import INPUTS, SMALL, Operation, StepGraph, Variable
 from gpulint.estimate.memory.bfc import Bfc
 from gpulint.estimate.memory.fusion import play_compiled
 from gpulint.estimate.memory.kernels import CONSTANTS
-from gpulint.estimate.memory.liveness import Held, Run, play_steps
+from gpulint.estimate.memory.liveness import LIKELY, Held, Order, Run, play_steps
 
 CONTEXT, LIBRARIES = 594 << 20, 100 << 20
 """Bytes that a process takes of a GPU beside the allocator's regions: CUDA's context with cuBLAS, and cuDNN where it is
 used. Measured on an H200 with TensorFlow 2.21 (594 and 690 MiB)."""
 
-_CUDNN = ("Conv", "_FusedConv", "Cudnn", "FusedBatchNorm")
+_TUNED = ("Conv", "_FusedConv")
+_CUDNN = (*_TUNED, "Cudnn", "FusedBatchNorm")
+
+_STEPS = 3
+"""Steps that are played: the second one still finds what the first has left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,9 @@ class Figures:
     first: Run
     """The first step, which tries algorithms of convolutions."""
     steady: Run
-    """A later step."""
+    """A later step: of the orders that the runtime may take, that of the highest peak."""
+    least: int
+    """Peak of a later step if the allocator wastes nothing, in the order of the lowest."""
     process: int
     """What `nvidia-smi` shows for the process, with memory growth."""
     most: int
@@ -43,21 +49,48 @@ def devices(graph: StepGraph) -> list[str]:
     return (named[:1] if graph.replicas > 1 else named) or ["GPU:0"]
 
 
-def steady(graph: StepGraph) -> Run:
-    """A later step on the device that `devices` names first. Raises Exhausted, never without a limit."""
-    return _runs(graph, devices(graph)[0], Bfc())[-1]
+def worst_order(graph: StepGraph) -> Order:
+    """The order in which the peak of a later step is the highest, on the device that `devices` names first."""
+    return max(_orders(graph), key=lambda order: steady(graph, order).peak)
+
+
+def steady(graph: StepGraph, order: Order = LIKELY) -> Run:
+    """A later step on the device that `devices` names first."""
+    return _play(graph, devices(graph)[0], order, Bfc())[-1]
 
 
 def _figures(graph: StepGraph, device: str) -> Figures:
-    allocator = Bfc()
-    first, *_, later = _runs(graph, device, allocator)
+    allocators = [(order, Bfc()) for order in _orders(graph)]
+    plays = [_play(graph, device, order, allocator) for order, allocator in allocators]
+    later = max((runs[-1] for runs in plays), key=lambda one: one.peak)
     most = play_steps(graph, device)[-1].peak if graph.is_compiled else later.peak
-    uses_cudnn = any(one.type.startswith(_CUDNN) for one in graph.body.operations)
-    return Figures(first, later, allocator.regions + CONTEXT + LIBRARIES * uses_cudnn, max(most, later.peak))
+    return Figures(
+        first=max((runs[0] for runs in plays), key=lambda one: one.peak),
+        steady=later,
+        least=min(runs[-1].asked for runs in plays),
+        process=allocators[0][1].regions + CONTEXT + LIBRARIES * _uses(graph, _CUDNN),
+        most=max(most, later.peak),
+    )
 
 
-def _runs(graph: StepGraph, device: str, allocator: Bfc) -> list[Run]:
-    return (play_compiled if graph.is_compiled else play_steps)(graph, device, allocator)
+def _orders(graph: StepGraph) -> list[Order]:
+    """The orders that the runtime may take, the most likely first."""
+    if graph.is_compiled:
+        return [LIKELY]
+    tunes = (True, False) if _uses(graph, _TUNED) else (True,)
+    return [Order(is_latest_first, tuned) for tuned in tunes for is_latest_first in (True, False)]
+
+
+def _play(graph: StepGraph, device: str, order: Order, allocator: Bfc) -> list[Run]:
+    if graph.is_compiled:
+        return play_compiled(graph, device, allocator, _STEPS)
+    return play_steps(graph, device, allocator, _STEPS, order)
+
+
+def _uses(graph: StepGraph, kinds: tuple[str, ...]) -> bool:
+    """Whether operations of some kinds, by the beginning of their type, are in the step or in functions it calls."""
+    functions = (graph.body, *graph.functions.values())
+    return any(one.type.startswith(kinds) for function in functions for one in function.operations)
 
 
 class Groups:

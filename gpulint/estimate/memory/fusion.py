@@ -17,13 +17,13 @@ from gpulint.estimate.memory.kernels import (
     BINARY,
     CHOICES,
     UNARY,
-    VIEWS,
     named,
     opaque_size,
     own_memory,
     tuning_memory,
 )
 from gpulint.estimate.memory.liveness import Held, Run
+from gpulint.estimate.sharing import VIEWS
 
 FUSED = (UNARY | BINARY | CHOICES | VIEWS) | named(
     "BroadcastTo Cast ClipByValue Concat ConcatV2 Const Equal Erfinv Fill FusedBatchNormGrad FusedBatchNormGradV2 "
@@ -65,7 +65,7 @@ def play_compiled(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None
     planned = _Plan(graph, graph.body, device).run()
     runs = []
     for number in range(steps):
-        before = allocator.in_use
+        before, asked = allocator.in_use, allocator.asked + planned.peak
         block = allocator.allocate(planned.peak)
         peak = allocator.in_use
         tuned = _tuning(graph, device, allocator) if not number else 0
@@ -74,6 +74,7 @@ def play_compiled(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None
         spare = Held(planned.curve[planned.at][0], unused, True) if planned.curve and unused else None
         run = Run(
             peak=peak,
+            asked=asked,
             at=planned.at,
             held=(*kept, *planned.held, *((spare,) if spare is not None else ())),
             curve=[(one, before + size) for one, size in planned.curve],

@@ -15,12 +15,6 @@ def named(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-VIEWS = named(
-    "Identity IdentityN Reshape Squeeze ExpandDims StopGradient PreventGradient EnsureShape Bitcast CheckNumerics "
-    "ReadVariableOp Snapshot _Retval"
-)
-"""Operations whose output `i` is input `i` under another shape: `Tensor::CopyFrom` and `set_output(0, input)`."""
-
 UNARY = named(
     "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Conj Cos Cosh Digamma Elu Erf Erfc Exp Expm1 Floor Inv Invert "
     "LeakyRelu Lgamma Log Log1p LogicalNot LogSoftmax Neg Ndtri Reciprocal Relu Relu6 Rint Round Rsqrt Selu "
@@ -54,9 +48,6 @@ _SMALLEST_TRANSFORM, _LARGEST_TRANSFORM = 16, 256
 
 _WORKSPACE_LIMIT = 4 << 30
 """Bytes of workspace that TensorFlow allows a convolution."""
-
-_MULTIPROCESSORS, _LONG, _MOST_PARTS = 132, 4096, 4
-"""Multiprocessors of a large GPU; the inner dimension from which a product is divided, and into how many parts."""
 
 _GATES = {"lstm": 4, "gru": 3, "rnn_relu": 1, "rnn_tanh": 1}
 """Gates of a recurrent cell by the attribute `rnn_mode`."""
@@ -95,14 +86,12 @@ def opaque_size(operation: Operation, output: int) -> int | None:
 def own_memory(operation: Operation, inputs: Sequence[Tensor]) -> int:
     """Bytes that a kernel allocates for itself while it runs."""
     kind = operation.type
-    if kind in ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"):  # products of inputs and weights of all gates
-        gates = _GATES.get(str(operation.attributes.get("rnn_mode", "lstm")), 4)
-        return gates * (operation.outputs[0].bytes or 0)
-    if kind.startswith("CudnnRNNBackprop"):  # the gates' gradients are written over the reserve space
-        return inputs[5].bytes or 0
-    if kind in ("MatMul", "_FusedMatMul"):
-        return _product_workspace(operation, inputs)
-    return 0
+    if not kind.startswith("CudnnRNN"):
+        return 0
+    gates = _GATES.get(str(operation.attributes.get("rnn_mode", "lstm")), 4)
+    if kind.startswith("CudnnRNNBackprop"):  # gradients of all gates, from which those of the weights follow
+        return gates * (inputs[5 if kind.endswith("V3") else 4].bytes or 0)
+    return gates * (operation.outputs[0].bytes or 0)  # products of inputs and weights of all gates
 
 
 def tuning_memory(operation: Operation, inputs: Sequence[Tensor]) -> tuple[int, ...]:
@@ -125,19 +114,6 @@ def tuning_memory(operation: Operation, inputs: Sequence[Tensor]) -> tuple[int, 
     if side > _LARGEST_TRANSFORM or workspace > _WORKSPACE_LIMIT:
         return (output,)
     return tuple(output + (workspace >> shift) for shift in (8, 6, 4, 2, 0))
-
-
-def _product_workspace(operation: Operation, inputs: Sequence[Tensor]) -> int:
-    """A product whose result has fewer tiles than a GPU has multiprocessors is divided along the long inner dimension,
-    and the parts are added in a workspace."""
-    result, first = operation.outputs[0].shape, inputs[0].elements
-    if result is None or first is None or len(result) != 2 or result[0] is None or result[1] is None or not result[0]:
-        return 0
-    tiles = -(-result[0] // 256) * -(-result[1] // 128)
-    if tiles >= _MULTIPROCESSORS or first // result[0] < _LONG:
-        return 0
-    parts = min(_MOST_PARTS, max(2, _MULTIPROCESSORS // tiles))
-    return parts * (operation.outputs[0].bytes or 0)
 
 
 def _convolution(operation: Operation, inputs: Sequence[Tensor]) -> tuple[int, int, int, int, int, int] | None:

@@ -1,8 +1,9 @@
 """Plays a function's operations in the order of TensorFlow's executor and follows the buffers on one GPU.
 
 A kernel on a GPU is launched from the host without waiting, so buffers are allocated and freed in the order of the
-launches. The executor starts operations in the order in which they become ready. A buffer is freed when the last
-operation that reads it has been launched.
+launches. The executor starts operations in the order in which they become ready, and of those that one operation makes
+ready, in the order in which the runtime happened to connect them. A buffer is freed when the last operation that reads
+it has been launched.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from dataclasses import dataclass, field
 
 from gpulint.estimate.graph import Edge, Function, Operation, StepGraph, Tensor, Variable
 from gpulint.estimate.memory.bfc import Bfc, Chunk, Exhausted, rounded
+from gpulint.estimate.memory.copies import copied
 from gpulint.estimate.memory.kernels import (
     ADDS_TO_LIST,
     CONSTANTS,
-    VIEWS,
     opaque_size,
     own_memory,
     takes_over,
     tuning_memory,
 )
+from gpulint.estimate.sharing import VIEWS, shared_input
 from gpulint.estimate.trips import trips
 
 ASSIGN = "AssignVariableOp"
@@ -62,6 +64,8 @@ class Run:
     """Memory that the operations needed on the GPU."""
 
     peak: int = 0
+    asked: int = 0
+    """The most bytes that were asked for at once: the peak of an allocator that wastes nothing."""
     at: int = 0
     """Position in `curve` of the peak."""
     held: tuple[Held, ...] = ()
@@ -71,12 +75,32 @@ class Run:
     """Operations with an output of unknown size, which was taken to be empty."""
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the runtime is free to do, and what the allocator's pieces depend on."""
+
+    is_latest_first: bool = True
+    """Whether, of the operations that one makes ready, the one that was created last starts first. Of an H200's runs,
+    those whose peak depends on it were as if it did."""
+    tunes: bool = True
+    """Whether the first step tries algorithms of convolutions."""
+
+
+LIKELY = Order()
+
+
 def play(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = None) -> Run:
     """A step after the first. Raises Exhausted if something does not fit into the allocator's limit."""
     return play_steps(graph, device, allocator)[-1]
 
 
-def play_steps(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = None, steps: int = 3) -> list[Run]:
+def play_steps(
+    graph: StepGraph,
+    device: str = "GPU:0",
+    allocator: Bfc | None = None,
+    steps: int = 3,
+    order: Order = LIKELY,
+) -> list[Run]:
     """Runs some steps one after another. Variables and arguments are in use from the beginning; in the first step,
     algorithms are tried as far as the allocator's limit allows. Raises Exhausted if anything else does not fit."""
     allocator = allocator or Bfc()
@@ -96,7 +120,8 @@ def play_steps(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None = 
     }
     runs: list[Run] = []
     for number in range(steps):
-        player = _Player(graph, graph.body, device, allocator, variables, arguments, is_first=not number)
+        is_first = not number
+        player = _Player(graph, graph.body, device, allocator, variables, arguments, is_first, order)
         runs.append(player.run())
         variables = player.variables
     return runs
@@ -114,12 +139,15 @@ class _Player:
         variables: Mapping[int, Buffer],
         arguments: Mapping[int, Buffer],
         is_first: bool,
+        order: Order,
     ) -> None:
         self._graph, self._function, self._device, self._allocator = graph, function, device, allocator
-        self._is_first = is_first
+        self._is_first, self._order = is_first, order
         self.variables = dict(variables)
         """Operation that yields a variable's handle → the variable's buffer."""
         self._buffers: dict[Edge, Buffer] = {}
+        self._parts: set[Edge] = set()
+        """Outputs that are a part of their buffer, which none may take over."""
         self._live = {buffer: buffer.owner for buffer in (*variables.values(), *arguments.values())}
         """Buffers in use, each with what it is for at the time."""
         self._at_peak: Mapping[Buffer, Operation | Variable | None] = {}
@@ -134,6 +162,9 @@ class _Player:
                 self._readers[source][output] += 1
             for source in one.controls:
                 self._users[source].append(index)
+        if order.is_latest_first:
+            for users in self._users:
+                users.reverse()
         for source, output in function.results:
             self._readers[source][output] += 1
         for index, buffer in arguments.items():
@@ -190,8 +221,8 @@ class _Player:
         elif one.type not in CONSTANTS and one.type != "_Arg":
             for output in range(len(one.outputs)):
                 self._put(one, index, output)
-        own = own_memory(one, tensors) if self._is_here(one) else 0
-        if self._is_first and self._is_here(one):
+        own = own_memory(one, tensors) + copied(self._function, one) if self._is_here(one) else 0
+        if self._is_first and self._order.tunes and self._is_here(one):
             for size in tuning_memory(one, tensors):
                 with suppress(Exhausted):  # an algorithm that does not fit is not tried
                     self._scratch(one, size)
@@ -209,11 +240,9 @@ class _Player:
         """Allocate the buffer of an output."""
         edge, tensor = Edge(index, output), one.outputs[output]
         users = self._readers[index][output] + kept
-        if one.type in VIEWS and output < len(one.inputs):
-            shared = self._shared(one, output)
-            if shared is not None:
-                shared.users += users
-                self._buffers[edge] = shared
+        position = shared_input(self._function, one, output)
+        if position is not None:
+            self._share(one, edge, position, users)
             return
         if not self._is_here(one) or output in one.host_outputs:
             return
@@ -257,14 +286,21 @@ class _Player:
     def _fits(self, one: Operation, position: int, tensor: Tensor) -> bool:
         source, output = one.inputs[position]
         given = self._function.operations[source].outputs[output]
-        return given.dtype == tensor.dtype and given.elements == tensor.elements
+        is_whole = one.inputs[position] not in self._parts
+        return is_whole and given.dtype == tensor.dtype and given.elements == tensor.elements
 
-    def _shared(self, one: Operation, output: int) -> Buffer | None:
-        source = one.inputs[output]
+    def _share(self, one: Operation, edge: Edge, position: int, users: int) -> None:
+        """An output is an input's buffer, or a part of it."""
+        source = one.inputs[position]
         handle = self._handle(source)
-        if handle is not None:
-            return self.variables.get(handle)
-        return self._buffers.get(source)
+        shared = self._buffers.get(source) if handle is None else self.variables.get(handle)
+        if shared is None:
+            return
+        shared.users += users
+        self._buffers[edge] = shared
+        given = self._function.operations[source.operation].outputs[source.output]
+        if source in self._parts or (handle is None and given.elements != one.outputs[edge.output].elements):
+            self._parts.add(edge)
 
     def _handle(self, edge: Edge) -> int | None:
         """The operation that yields the variable's handle which arrives by an edge; None if it is none."""
@@ -311,6 +347,7 @@ class _Player:
     def _note(self, one: Operation) -> None:
         result, now = self._result, self._allocator.in_use
         result.curve.append((one, now))
+        result.asked = max(result.asked, self._allocator.asked)
         if now > result.peak:
             result.peak, result.at = now, len(result.curve) - 1
             self._at_peak = self._live.copy()
@@ -320,7 +357,7 @@ class _Player:
         needed = 0
         for function in self._graph.called(one):
             if function.operations:
-                inner = _Player(self._graph, function, self._device, Bfc(), {}, {}, self._is_first)
+                inner = _Player(self._graph, function, self._device, Bfc(), {}, {}, self._is_first, self._order)
                 result = inner.run()
                 needed = max(needed, result.peak)
                 self._result.unknown += result.unknown

@@ -70,6 +70,7 @@ def _memory(memory: Memory) -> dict[str, Any]:
     return {
         "limit": memory.limit,
         "steady_peak": memory.steady_peak,
+        "least_peak": memory.least_peak,
         "first_step_peak": memory.first_step_peak,
         "process": memory.process,
         "fits": memory.fits,

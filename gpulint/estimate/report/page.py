@@ -10,7 +10,7 @@ from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from gpulint.estimate.report.json import content
-from gpulint.estimate.report.words import fits, headline, place, size, title
+from gpulint.estimate.report.words import fits, headline, peak, place, size, title
 from gpulint.estimate.result import Estimate, Holder, Memory, Moment, OnCard
 from gpulint.estimate.time.bounds import lines_of
 from gpulint.probe.capture.records import Where
@@ -100,6 +100,7 @@ def _memory(estimate: Estimate) -> Iterator[Child]:
     if memory is None or not memory.steady_peak:
         yield tag("p", "The memory is unknown.", class_="empty")
         return
+    yield tag("p", f"Memory at the peak of {peak(memory)}.")
     drawn = [_curve(memory.curve, memory.limit)] if len(memory.curve) > 1 else []
     yield tag("div", drawn, treemap(_held(memory), _located), class_="figures")
     yield table(

@@ -38,6 +38,7 @@ _STEP = {
 _MEMORY = {
     "limit": COUNT,
     "steady_peak": COUNT_OR_NULL,
+    "least_peak": COUNT_OR_NULL,
     "first_step_peak": COUNT_OR_NULL,
     "process": COUNT_OR_NULL,
     "fits": {"enum": [*get_args(Fits)]},

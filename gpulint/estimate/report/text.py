@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from gpulint.estimate.report.words import fits, headline, place, size, title
+from gpulint.estimate.report.words import fits, headline, peak, place, size, title
 from gpulint.estimate.result import Estimate, Memory, OnCard
 from gpulint.estimate.time.bounds import lines_of
 from gpulint.probe.measures.holders import GROUP_NAMES
@@ -78,7 +78,7 @@ def _memory(estimate: Estimate, width: int) -> Iterator[Text]:
     memory = next((one.memory for one in estimate.cards if one.memory and one.memory.steady_peak), None)
     if memory is None or not memory.steady_peak:
         return
-    yield Text(f"Memory at the peak of {in_words(memory.steady_peak)}", style="bold")
+    yield from _plain(f"Memory at the peak of {peak(memory)}", width, "bold")
     for group, amount in sorted(memory.by_group.items(), key=lambda item: -item[1]):
         share = amount / memory.steady_peak
         name = GROUP_NAMES.get(group, group)

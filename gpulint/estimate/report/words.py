@@ -10,6 +10,9 @@ from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.report import located
 
+SPREAD = 0.03
+"""Share of the peak from which the spread is shown."""
+
 PRECISIONS = {"float32": "float32", "mixed_float16": "mixed float16", "mixed_bfloat16": "mixed bfloat16"}
 
 
@@ -35,6 +38,15 @@ def title(estimate: Estimate) -> str:
 def size(bytes_: int | None) -> str:
     """Bytes in words, or `unknown`."""
     return "unknown" if bytes_ is None else in_words(bytes_)
+
+
+def peak(memory: Memory) -> str:
+    """The peak of a step, with what of it the allocator may not need: `3 GiB, of which …`."""
+    highest, least = memory.steady_peak or 0, memory.least_peak or 0
+    spread = highest - least
+    if spread < SPREAD * highest:
+        return in_words(highest)
+    return f"{in_words(highest)}; up to {in_words(spread)} less if the allocator's pieces match what is asked for"
 
 
 def fits(memory: Memory | None) -> str:

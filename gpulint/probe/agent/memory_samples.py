@@ -20,6 +20,9 @@ GAP = 0.2
 SILENCE = 0.9
 """Seconds without a sample after which one is taken in any case."""
 
+FREQUENT = 240
+"""Samples taken every GAP seconds as long as there is no training step: short runs that do not train have data, too."""
+
 
 class MemoryWriter:
     """Writes memory in use on each device, and its peak within the phase."""
@@ -28,7 +31,7 @@ class MemoryWriter:
         self._writer = writer
         self._memory: DeviceMemory | None = None
         self._phase = "build"
-        self._steps = 0
+        self._steps = self._taken = 0
         self._last = 0.0
 
     def begin(self, memory: DeviceMemory) -> None:
@@ -52,11 +55,13 @@ class MemoryWriter:
 
     def write_on(self) -> None:
         """Takes a sample if there was none for a while."""
-        if time.perf_counter() - self._last >= SILENCE:
+        is_frequent = self._phase != MEASURED and self._taken < FREQUENT
+        if time.perf_counter() - self._last >= (GAP if is_frequent else SILENCE):
             self.write()
 
     def write(self) -> None:
         """Takes a sample now."""
         if self._memory is not None and (devices := self._memory.sample()):
             self._last = time.perf_counter()
+            self._taken += 1
             self._writer.write("memory", phase=self._phase, devices=devices)

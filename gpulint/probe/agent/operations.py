@@ -188,11 +188,15 @@ class Operations:
                 seen = sites.get(site)
                 if seen is None:
                     found = site, code
-                elif not self.several_devices or not any(one.device != device for one in inputs):
-                    seen.count += 1
-                    if seen.is_counted:
-                        self.eager += 1
-                    return None
+                else:
+                    for one in inputs if self.several_devices else ():
+                        if one.device != device:
+                            break
+                    else:
+                        seen.count += 1
+                        if seen.is_counted:
+                            self.eager += 1
+                        return None
             except KeyError:
                 pass  # a file that was not met before
             except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import threading
@@ -59,6 +60,9 @@ TIMED = 4
 
 RATE = 8_000
 """Bytes a second that records of eager operations may take: long ones are written less often."""
+
+MEMORY_SAMPLES = 4
+"""How often in each interval the thread that writes asks whether a sample of the memory is due."""
 
 INTERVAL = 1.0
 """Seconds between two writes of the counts."""
@@ -156,7 +160,6 @@ class Session:
         self._position = Position(self._places)
         self._unwatched = Unwatched(self._places, self._hooks, self.fault, lambda *lost: self._lose(lost))
         self._profile.places = self._rows_of_nodes
-        self._profile.refused = self._refuses_profile
         self._profile.on_log = lambda own: self._writer.write("profiling", own=own)
         self._profile.on_begin, self._profile.on_end = self._begin_spans, self._end_spans
         self._operations_due = 0.0
@@ -252,6 +255,7 @@ class Session:
         self._tensorflow = tensorflow
         self._internals = internals = Internals(self._simulation.translate if self._simulation is not None else None)
         self._places.extract_stack = internals.extract_stack
+        self._profile.refused = lambda: internals.cannot_trace
         self._operations = Operations(
             self._internals,
             self._places,
@@ -409,10 +413,6 @@ class Session:
             if is_own:
                 self._states.leave()
 
-    def _refuses_profile(self) -> str:
-        assert self._internals is not None
-        return self._internals.cannot_trace
-
     def _begin_spans(self) -> None:
         self._states.on_span = lambda state, began, ended: self._profile.spent(STATES[state], began, ended)
 
@@ -440,6 +440,7 @@ class Session:
         if taken == self._options.warmup + 1:
             self._samples.start()
             self._enter(MEASURED)
+            self._holders.begin()
             self._operations.kept.begin(taken)
         elif taken == 1:
             self._enter("warm-up")
@@ -465,7 +466,13 @@ class Session:
         self._again = again
 
     def _write_on(self) -> None:
-        while not self._stopped.wait(INTERVAL):
+        sample_memory = guarded("memory", self.fault, self._memory.write_on)
+        for number in itertools.count(1):
+            if self._stopped.wait(INTERVAL / MEMORY_SAMPLES):
+                return
+            sample_memory()
+            if number % MEMORY_SAMPLES:
+                continue
             self._profile.look(self._operations is not None and bool(self._operations.loops))
             if self._operations is not None:
                 self._operations.to_time = TIMED

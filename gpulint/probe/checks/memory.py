@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import Kept
+from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
-from gpulint.probe.measures import leaks, memory, memory_limits, out_of_memory
+from gpulint.probe.measures import holders, leaks, memory, memory_limits, out_of_memory
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.work import work
 
@@ -49,6 +48,10 @@ def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
     cpus = [device for device in capture.logical if device.startswith("CPU:")]
     if machine.get("CPU"):
         limits = {**limits, **dict.fromkeys(cpus, machine["CPU"])}
+    since = leaks.steps_began(capture.memory)
+    if since is None:
+        yield from _growths_without_steps(capture, limits, cpus, share)
+        return
     # Logical CPUs share one allocator and its numbers.
     growths = [one for one in leaks.leaks(capture.memory, limits, steps, share) if one.subject not in cpus[1:]]
     done = work(capture)
@@ -61,16 +64,39 @@ def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
             continue  # its allocator also holds the tensors of the simulated GPUs
         elif growth.verdict != "inconclusive" or (growth.samples and growth.subject not in cpus):
             yield _of_growth(growth, capture)
-    since = leaks.steps_began(capture.memory)
-    if since is None or any(one.verdict in ("fail", "warn") and one.subject in cpus for one in growths):
+    if any(one.verdict in ("fail", "warn") and one.subject in cpus for one in growths):
         return  # memory kept by the CPU's allocator is host memory
     host = leaks.host_growth(capture.resident, machine.get("host"), since, steps, share)
     if host.verdict != "inconclusive" and host.limit is not None:  # short runs need not report on the host
         yield _of_host(host)
 
 
-def _place(kept: Kept) -> str:
-    return f"{os.path.basename(kept.where.path)}:{kept.where.row}" if kept.where is not None else "library code"
+def _growths_without_steps(
+    capture: Capture, limits: dict[str, int], cpus: list[str], share: float
+) -> Iterator[Expectation]:
+    """Memory that rises from the start of the runtime to the end, in a run that does not train. Nothing tells what is
+    needed from what is left over, so this only warns."""
+    phases = frozenset(one.phase for one in capture.memory)
+    for growth in leaks.leaks(capture.memory, limits, share=share, phases=phases):
+        if growth.steady and growth.subject not in (cpus if capture.simulated else cpus[1:]):
+            held = next((one for one in holders.held(capture) if one.device == growth.subject), None)
+            named = [one for one in held.holders if one.group != "other"] if held is not None else []
+            yield violated(
+                _LEAK,
+                f"memory of {growth.subject} over the run",
+                "does not grow",
+                _grown(growth),
+                where=next((one.where for one in named), None),
+                evidence=tuple(f"{_place(one.where)} holds {in_words(one.bytes)}: {one.group}" for one in named)[
+                    :SHOWN
+                ],
+                fix="release what each iteration creates: models, results and tensors that a list keeps",
+                level=Level.WARN,
+            )
+
+
+def _place(where: Where | None) -> str:
+    return where.in_short if where is not None else "library code"
 
 
 def _of_growth(growth: leaks.Growth, capture: Capture) -> Expectation:
@@ -80,7 +106,7 @@ def _of_growth(growth: leaks.Growth, capture: Capture) -> Expectation:
         fix = "keep no tensor of a step longer than the step"
         kept = leaks.explained(growth, capture.kept)
         where = kept[0].where if kept else None
-        evidence = tuple(f"{_place(one)} outlives its step: {leaks.each_step(one)}" for one in kept[:SHOWN])
+        evidence = tuple(f"{_place(one.where)} outlives its step: {leaks.each_step(one)}" for one in kept[:SHOWN])
         return violated(
             _LEAK, subject, expected, observed, code="GPU307", where=where, evidence=evidence, fix=fix, level=level
         )

@@ -34,7 +34,7 @@ def check(run: Run) -> Iterator[Expectation]:
             yield violated(
                 _ID,
                 subject,
-                expected,
+                "created once" if recreated else expected,
                 observed + (", each run once" if recreated else ""),
                 code="GPU505" if recreated else "GPU504",
                 where=function.where,

@@ -32,7 +32,7 @@ IDS = {
     "mem-balance": "peak memory is balanced across the devices of a strategy",
     "mem-foreign": "other programs hold little of a card",
     "mem-headroom": "a device's memory is used, and not nearly full",
-    "mem-leak": "memory does not grow over the steps",
+    "mem-leak": "memory does not grow over the steps; in a program without steps, over the run",
     "mem-preallocated": "most of the memory reserved on a card is used",
     "no-cpu-fallback": "heavy work does not run on the host",
     "out-of-memory": "every allocation of memory succeeds",

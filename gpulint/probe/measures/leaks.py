@@ -1,4 +1,4 @@
-"""Growth of memory over the steps, of a device or of the program, and the lines that explain it.
+"""Growth of memory over the steps or the run, of a device or of the program, and the lines that explain it.
 
 Sizes are bytes, times are seconds.
 """
@@ -6,7 +6,7 @@ Sizes are bytes, times are seconds.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpulint.probe.capture.reader import MEASURED
@@ -24,7 +24,7 @@ KEPT = 3
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Memory in use over the steps, of a device or of the program."""
+    """Memory in use over the steps or the run, of a device or of the program."""
 
     subject: str
     verdict: Outcome
@@ -70,12 +70,18 @@ class Growth:
         return max(0.0, self.limit - self.in_use) / self.per_second
 
 
-def leaks(samples: Iterable[Sample], limits: Mapping[str, int], steps: int = 0, share: float = LEAK) -> list[Growth]:
-    """Growth of each device over the steps. `limits` holds the known ones, `steps` is the number of training steps."""
+def leaks(
+    samples: Iterable[Sample],
+    limits: Mapping[str, int],
+    steps: int = 0,
+    share: float = LEAK,
+    phases: Collection[str] = (MEASURED,),
+) -> list[Growth]:
+    """Growth of each device in these phases. `limits` holds the known ones, `steps` is the number of training steps."""
     curves: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
     for sample in samples:
         curves.update({device: curves[device] for device in sample.devices})
-        if sample.phase == MEASURED:
+        if sample.phase in phases:
             for device, (current, _) in sample.devices.items():
                 curves[device].append((sample.t, current))
     return [_growth(device, curve, limits.get(device), steps, share) for device, curve in sorted(curves.items())]

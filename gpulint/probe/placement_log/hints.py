@@ -15,24 +15,24 @@ from gpulint.probe.placement_log.grammar import HEADER
 from gpulint.probe.placement_log.records import Created, Hint, HintKind, OutOfMemory, Record
 
 _PCI = rb"(?P<pci>[\da-fA-F]{4,8}:[\da-fA-F]{2}:[\da-fA-F]{2}\.[\da-fA-F]|<undefined>)"
-_CARD = rb"device: (?P<physical>\d+), name: (?P<name>[^\r\n]+?), pci bus id: " + _PCI
+_CARD = rb"device: (?P<physical>\d{1,18}), name: (?P<name>[^\r\n]+?), pci bus id: " + _PCI
 _CAPABILITY = rb"(?:, ?compute capability: (?P<capability>\d+\.\d+))?"
 _DEVICE = rb"(?P<device>(?:/job:\w+/replica:\d+/task:\d+)?/(?:device:[A-Za-z]\w*|gpu):\d+)"
 
 _CREATED = (
     re.compile(
-        rb"Created device " + _DEVICE + rb" with (?P<memory>\d+) MB memory: +-> "
+        rb"Created device " + _DEVICE + rb" with (?P<memory>\d{1,18}) MB memory: +-> "
         + _CARD + _CAPABILITY + rb"(?:\x1b\[[\d;]*[A-Za-z])*\r?\n"
     ),
     re.compile(
-        rb"Created TensorFlow device \(" + _DEVICE + rb" with (?P<memory>\d+) MB memory\) -> physical \w+ \("
+        rb"Created TensorFlow device \(" + _DEVICE + rb" with (?P<memory>\d{1,18}) MB memory\) -> physical \w+ \("
         + _CARD + _CAPABILITY + rb"\)"
     ),
     re.compile(rb"Creating TensorFlow device \(" + _DEVICE + rb"\)(?P<memory>) -> \(" + _CARD + _CAPABILITY + rb"\)"),
 )  # fmt: skip
 
 _OUT_OF_MEMORY = re.compile(
-    rb"OOM when allocating tensor (?:with shape|of shape )\[(?P<shape>[\d,]*)\]"
+    rb"OOM when allocating tensor (?:with shape|of shape )\[(?P<shape>(?:\d{1,18}(?:,\d{1,18})*)?)\]"
     rb"(?: and type (?P<dtype>\w+)(?: on (?P<device>/[\w:/]+:\d+) by allocator (?P<allocator>\w+))?)?"
     rb"(?! and type| on )(?=[\s\[.,;\x1b]|\Z)"
 )

@@ -169,6 +169,8 @@ def _tag(capture: Capture, name: str) -> str:
 
 def _name(capture: Capture, content: bytes) -> str:
     """File name: TensorBoard reads names that contain `tfevents`, in their order. A placement log has neither time
-    nor pid, so its name contains a hash of its content."""
-    run = capture.process.get("pid") or crc32(content)
+    nor pid, and the pid of a damaged capture can be any text, such as a path: their names contain a hash of the
+    content."""
+    pid = capture.process.get("pid")
+    run = pid if pid and isinstance(pid, int) else crc32(content)
     return f"events.out.tfevents.{int(beginning(capture))}.{run}.gpulint"

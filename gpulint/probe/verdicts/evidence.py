@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gpulint.linting.finding import Finding
 from gpulint.places import Span
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.evidence import BACKEND, FUNCTIONS, GRAPHS, OPERATIONS, SESSIONS
 from gpulint.probe.capture.records import Strategy, Variable, Where
 from gpulint.probe.measures.reasons import is_bookkeeping
 
@@ -34,6 +35,16 @@ STEP = 30
 
 MANY = 10
 """Times that a line inside the step runs, even in a short run."""
+
+
+_WORK = frozenset({OPERATIONS, SESSIONS, BACKEND, GRAPHS, FUNCTIONS})
+"""The evidence without which part of a program's operations is not known."""
+
+
+def is_all_seen(capture: Capture, *others: str) -> bool:
+    """Whether every operation of the program was seen, and this other evidence was not lost: only then can a verdict
+    rely on what did not happen."""
+    return not capture.loops and not any(what in _WORK or what in others for what, _ in capture.lost)
 
 
 class PlacedOp(NamedTuple):

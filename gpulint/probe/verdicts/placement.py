@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.capture.evidence import COPIES, REQUESTED
 from gpulint.probe.capture.records import Execution, Node
-from gpulint.probe.measures.reasons import NO_KERNEL, has_gpu, is_free, is_heavy, reason
+from gpulint.probe.measures.reasons import NO_KERNEL, has_gpu, is_bookkeeping, is_free, is_heavy, reason
 from gpulint.probe.verdicts.evidence import (
     STEP,
     Judge,
@@ -15,6 +17,7 @@ from gpulint.probe.verdicts.evidence import (
     Verdict,
     counted,
     first_of,
+    is_all_seen,
     is_in,
     of_replicas,
     peers,
@@ -31,6 +34,15 @@ def _asked_below(finding: Finding, capture: Capture) -> list[PlacedOp]:
     ]
 
 
+def _work(capture: Capture) -> Iterator[tuple[str, str, int]]:
+    """Operation, device and number of all that ran, on whichever line, bookkeeping excluded."""
+    for ran, count in capture.executions.items():
+        if not ran.part:
+            yield ran.op, ran.device, count
+    for node, count in capture.nodes.items():
+        yield node.op, node.assigned, count
+
+
 def _confined(finding: Finding, capture: Capture) -> Verdict | None:
     devices = {one.device for one in _asked_below(finding, capture)}
     if len(devices) != 1:
@@ -40,13 +52,14 @@ def _confined(finding: Finding, capture: Capture) -> Verdict | None:
     if not others and device.startswith("GPU"):
         pinned = sum(one.times for one in _asked_below(finding, capture))
         return Verdict(True, f"{pinned} operations pinned to {device}, the only GPU here")
-    if not others:
+    if not others or not is_all_seen(capture):
         return None
-    everything = [one for one in placed(capture) if not is_free(one.op)]
-    work = [one for one in everything if is_heavy(one.op)] or everything
-    counts = Counter[str]()
-    for one in work:
-        counts[one.device] += one.times
+    everything, heavy = Counter[str](), Counter[str]()
+    for op, on, times in _work(capture):
+        if not is_free(op) and not is_bookkeeping(op):
+            everything[on] += times
+            heavy[on] += times * is_heavy(op)
+    counts = +heavy or everything
     idle = [name for name in others if not counts[name]]
     if len(idle) < len(others):
         return None
@@ -62,7 +75,8 @@ def _copied(finding: Finding, capture: Capture) -> Verdict | None:
         size = sum((one.bytes or 0) * count for one, count in here.items())
         text = ", ".join(f"{count} {way}" for way, count in sorted(moved.items()))
         return Verdict(True, f"copies on this line: {text}" + (f", {size:,} bytes" if size else ""))
-    if any(is_in(one.where, finding.span) for one in placed(capture)) and len(capture.logical) > 1:
+    is_here = any(is_in(one.where, finding.span) for one in placed(capture))
+    if is_here and len(capture.logical) > 1 and is_all_seen(capture, COPIES, REQUESTED):
         return Verdict(False, "the operations of this line read nothing from another device")
     return None
 

@@ -20,6 +20,7 @@ from gpulint.probe.verdicts.evidence import (
     ended_with,
     first_line,
     first_of,
+    is_all_seen,
     is_in,
     is_near,
     made_by,
@@ -79,7 +80,10 @@ def _optimizer_of_one_replica(finding: Finding, capture: Capture) -> Verdict | N
 
 
 def _idle(strategy: Strategy, capture: Capture) -> list[str]:
-    """Devices of a strategy that ran nothing in steps, or no heavy work while others did."""
+    """Devices of a strategy that ran nothing in steps, or no heavy work while others did; none if work was not
+    seen."""
+    if not is_all_seen(capture):
+        return []
     heavy = Counter[str]()
     for ran, count in capture.executions.items():
         heavy[ran.device] += count * is_heavy(ran.op)

@@ -19,6 +19,7 @@ def memory(limit: int) -> Memory:
     return Memory(
         limit=limit,
         steady_peak=19 * GIB // 2,
+        least_peak=9 * GIB,
         first_step_peak=10 * GIB,
         process=11 * GIB,
         fits="yes" if limit > 9.5 * GIB else "no",

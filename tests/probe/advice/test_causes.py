@@ -109,6 +109,15 @@ def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None)
     assert "`repeat()`" in one.fix or "`dataset.repeat()`" in one.fix
 
 
+def test_a_long_wait_for_the_end_of_pipelines_names_the_thread_that_tunes_them() -> None:
+    lines = [PartAt("input", HERE, 1.0, 4, "iter"), PartAt("input", HERE, 9.0, 4, "end of a pipeline")]
+    time = spent({"input": 10.0, "launch": 5.0}, 100, lines, phases=[phase("epoch 1", HERE)])
+    for fits in (1, 4):
+        (one,) = advise(capture(data=Counter({Data(HERE, "dataset", 0, 0): fits})), (), time)
+        assert "Closing pipelines took 9.0 s in all" in one.evidence
+        assert "`options.autotune.enabled = False`" in one.evidence
+
+
 def opened(where: Where, times: int) -> list[PartAt]:
     return [PartAt("input", where, 4.0, times, "iter")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,7 @@ from gpulint.probe.capture.records import (
     Copy,
     Execution,
     Function,
+    Holding,
     InnerDevice,
     Kept,
     Node,
@@ -411,8 +413,23 @@ def test_a_warning_that_the_run_shows_to_be_an_error_is_reported_once_as_one() -
     assert [(one.id, one.status, one.level) for one in broken] == [("prediction", Status.FAIL, Level.ERROR)]
 
 
-def test_without_steps_nothing_is_reported_of_growth() -> None:
-    assert "mem-leak" not in said(Capture(memory=[Sample(1.0, "build", {"GPU:0": (1, 1)})], logical=("GPU:0",)))
+def over_the_run(*current: int) -> Capture:
+    """A program without training steps whose GPU had these sizes, a second apart."""
+    samples = [Sample(float(t), "build", {"GPU:0": (size, size)}) for t, size in enumerate(current)]
+    held = Holding(USED, "GPU:0", "weights", "model", max(current))
+    return Capture(memory=samples, logical=("GPU:0",), holdings=[held])
+
+
+def test_memory_that_grows_in_a_run_without_steps_is_warned_of_at_the_line_that_holds_it() -> None:
+    leak = one_of(over_the_run(*(second * 7 * 2**20 for second in range(24))), "mem-leak")
+    assert (leak.status, leak.where) == (Status.WARN, USED)
+    assert leak.observed.startswith("+161.0 MiB over 24 samples")
+    assert leak.evidence == ("a.py:9 holds 161 MiB: weights",)
+
+
+@pytest.mark.parametrize("current", [(1,), (0, *[GIB] * 30), [second % 5 * GIB for second in range(40)]])
+def test_memory_that_levels_off_or_is_freed_is_not_said_to_grow(current: Sequence[int]) -> None:
+    assert "mem-leak" not in said(over_the_run(*current))
 
 
 def test_memory_near_the_limit_is_reported() -> None:

@@ -417,6 +417,11 @@ def test_a_step_is_read_with_the_keyboard_and_the_pointer(browser: Any, hostile_
         assert "slowest: step 149, 200 ms" in (figure.locator("output").text_content() or "")
 
 
+def test_text_keeps_its_spaces_and_shows_control_characters_as_replaced() -> None:
+    assert tag("h1", "93\N{NO-BREAK SPACE}% of the time\n").text == "93\xa0% of the time\n"
+    assert tag("p", "a\x07b\u202ec").text == "a\ufffdb\ufffdc"
+
+
 def test_columns_beyond_the_scale_are_marked() -> None:
     even = times.spent({"launch": 1.0}, 20)
     slow = replace(even, each=(*even.each[:-1], even.each[-1]._replace(seconds=9.0, parts={"launch": 9.0})))

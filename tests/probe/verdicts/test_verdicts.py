@@ -83,6 +83,22 @@ def test_work_that_is_all_on_the_pinned_device_confirms_it() -> None:
     assert said("GPU101", alone) is True
 
 
+@pytest.mark.parametrize("evidence", ["operations", "graphs", "functions", "sessions", "the backend of Keras"])
+def test_work_that_may_be_unseen_leaves_open_what_did_not_run_or_copy(evidence: str) -> None:
+    pinned, lost = ran((BELOW, "MatMul", "CPU:0", "CPU:0")), [(evidence, "it is gone")]
+    assert said("GPU101", capture(executions=pinned, lost=lost)) is None
+    assert said("GPU102", capture(executions=ran((HERE, "AddV2", "", "CPU:0")), lost=lost)) is None
+    here = MIRRORED._replace(where=HERE)
+    assert said("GPU203", capture(strategies=[here], executions=pinned)) is True
+    assert said("GPU203", capture(strategies=[here], executions=pinned, lost=lost)) is None
+
+
+def test_operations_without_a_line_run_as_well() -> None:
+    nowhere = Execution(None, "MatMul", "", "CPU:1")
+    pinned = ran((BELOW, "MatMul", "CPU:0", "CPU:0"))
+    assert said("GPU101", capture(executions=pinned + Counter([nowhere]))) is None
+
+
 def test_copies_on_the_line_confirm_an_operation_across_devices() -> None:
     here = capture(copies=Counter({Copy("EagerCopy", "CPU:1", "CPU:0", HERE, "AddV2", "", 256, False, True): 4}))
     assert observed("GPU102", here) == "copies on this line: 4 from CPU:1 to CPU:0, 1,024 bytes"

@@ -28,6 +28,8 @@ def container_grown(machine: Machine, container: Items | Mapping, value: Value, 
     parts: Iterable[Value] = (value,)
     if isinstance(value, Items) and value.items is not None:
         parts = value.items
+    elif isinstance(value, Items) and value.element is not None:
+        parts = (value.element,)
     elif isinstance(value, Mapping) and value.entries:
         parts = value.entries.values()
     for part in parts:

@@ -45,7 +45,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             lines[one.where].append(one)
     for where, of_line in lines.items():
         if (calls := sum(number for one, number in observed.capture.data.items() if one.where == where)) >= MANY:
-            yield _rebuilt(observed, where, calls, sum(one.seconds for one in of_line))
+            yield _rebuilt(observed, where, calls, of_line)
             continue
         for_elements = [one for one in of_line if one.detail == NEXT]
         seconds, count = sum(one.seconds for one in for_elements), sum(one.count for one in for_elements)
@@ -56,7 +56,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             at, text, fix, code = _stage(observed, where, seconds / count)
             yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
         if opened := sum(one.count for one in of_line if one.detail == OPEN):
-            between = sum(one.seconds for one in of_line if one.detail in (OPEN, CLOSE))
+            between = [one for one in of_line if one.detail in (OPEN, CLOSE)]
             yield from _reopened(observed, where, opened, between)
 
 
@@ -69,7 +69,18 @@ def _own_share(observed: Observed, where: Where | None) -> float:
     return 1 - peers.waited / whole.waited if whole is not None and peers is not None and whole.waited else 1.0
 
 
-def _reopened(observed: Observed, where: Where | None, opened: int, seconds: float) -> Iterator[Candidate]:
+def _waits_for_tuning(lines: list[PartAt]) -> str:
+    """What to do where closing pipelines takes most of these waits."""
+    closing = sum(one.seconds for one in lines if one.detail == CLOSE)
+    if 2 * closing <= sum(one.seconds for one in lines):
+        return ""
+    why = "TensorFlow may overlook that the thread that tunes a pipeline has to end"
+    return (
+        f" Closing pipelines took {duration(closing)} in all: {why}; `options.autotune.enabled = False` leaves it out."
+    )
+
+
+def _reopened(observed: Observed, where: Where | None, opened: int, between: list[PartAt]) -> Iterator[Candidate]:
     """Each epoch begins with a new pipeline, and ends with the wait for what the old one is still doing. The first
     pipeline of a loop, or of a call of `fit` or `evaluate`, is needed; that of the first epoch of all was opened before
     the time began."""
@@ -87,26 +98,28 @@ def _reopened(observed: Observed, where: Where | None, opened: int, seconds: flo
     elif tests:
         text, fix = "each evaluation opens pipelines of its own", "Evaluate less often."
     times = f", {again:,} times" if again > 1 else ""
+    seconds = sum(one.seconds for one in between)
     yield Candidate(
         "input-bound",
         where,
         text,
-        f"Closing one and opening the next took {duration(seconds / opened)}{times}.",
+        f"Closing one and opening the next took {duration(seconds / opened)}{times}.{_waits_for_tuning(between)}",
         fix,
         {"input": seconds * again / opened},
     )
 
 
-def _rebuilt(observed: Observed, where: Where | None, calls: int, waited: float) -> Candidate:
+def _rebuilt(observed: Observed, where: Where | None, calls: int, lines: list[PartAt]) -> Candidate:
     """A loop that calls `fit`: most of the wait is for pipelines that are built."""
     at_line = [one for one in observed.time.by_line if one.where == where]
     traced = sum(one.seconds for one in at_line if one.name == "trace" and one.detail.startswith(OF_PIPELINES))
     python = sum(one.seconds for one in at_line if (one.name, one.detail) == ("python", CODE))
+    waited = sum(one.seconds for one in lines)
     return Candidate(
         "input-bound",
         where,
         f"each of {calls:,} calls of `fit` builds a pipeline of its own",
-        f"Building and waiting took {duration((waited + traced + python) / calls)} per call.",
+        f"Building and waiting took {duration((waited + traced + python) / calls)} per call.{_waits_for_tuning(lines)}",
         "Call `fit` once with all data, or `train_on_batch` for each batch.",
         {"input": waited, "trace": traced, "python": python},
     )

@@ -42,11 +42,14 @@ def document(root: Element) -> str:
     return "<!DOCTYPE html>\n" + ElementTree.tostring(root, encoding="unicode", method="html") + "\n"
 
 
+_SPACES = "\n\t\N{NO-BREAK SPACE}"
+
+
 def shown(text: str) -> str:
     """Text without control characters, direction marks and lone surrogates."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return "".join(char if char.isprintable() or char in _SPACES else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def _append(parent: Element, child: Child) -> None:
