@@ -13,7 +13,8 @@ MOST = 5
 """Pieces of advice for one run."""
 
 LEAST = 0.05
-"""Share of the time below which a gain is not worth a change: TensorFlow's profiler calls shorter waits for input none."""
+"""Share of the time below which a gain is not worth a change: TensorFlow's profiler does not report shorter waits for
+input."""
 
 ERRORS = 3
 """A gain below so many standard errors of the time may be chance."""
