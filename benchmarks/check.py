@@ -2,13 +2,13 @@
 
     python benchmarks/check.py PATH… [--rounds N] [--peers NAME,…] [--compiled PYTHON] [--markdown] [--profile]
 
-All check exactly the files below each PATH that name TensorFlow or Keras, cold, in one process each: gpulint with its
-default rules and nothing remembered, flake8 with `--select=E9,F -j1`, and of `pylint -E -j1`, Fixit with its default
-rules and `ruff --select=ALL` what is installed. `--compiled` names a Python that has a compiled wheel of gpulint,
-such as `.cache/compiled/bin/python` after `make compiled`. CPU time is user plus system time of the child; the table
-shows medians, and their ratio to flake8. The last row is what none that parses all with LibCST can be faster than:
-its native parser alone on these files, with the garbage collector off. `--profile` shows instead where gpulint's time
-goes.
+Each linter checks the files below each PATH that name TensorFlow or Keras, cold and in one process: gpulint with its
+default rules and without a cache, flake8 with `--select=E9,F -j1`, and, where they are installed, `pylint -E -j1`,
+Fixit with its default rules and `ruff --select=ALL`. `--compiled` names a Python that has a compiled wheel of
+gpulint, such as `.cache/compiled/bin/python` after `make compiled`. CPU time is user plus system time of the child
+process; the table shows medians, and their ratio to flake8. The last row is a lower bound for linters that parse
+every file with LibCST: its native parser alone, with the garbage collector off. `--profile` shows where gpulint's
+time goes instead.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def markdown(rows: Sequence[Row]) -> None:
 
 
 class Clock:
-    """Process time spent in named functions, without what is inside another named one."""
+    """Process time spent in each of the named functions, without that in another named one that it calls."""
 
     def __init__(self) -> None:
         self.spent: dict[str, float] = {}

@@ -31,7 +31,7 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 
 def steps_of(model: str, batches: Sequence[int], directory: Path | None) -> dict[int, StepGraph]:
-    """The step of a model for each batch size, traced for every other one, which gives twice the batch, too."""
+    """The step of a model for each batch size. A trace also gives the step for twice its batch size."""
     found: dict[int, StepGraph] = {}
     for batch in sorted(batches):
         kept = directory / f"{model}_{batch}.json" if directory is not None else None
@@ -66,7 +66,8 @@ def main() -> None:
             measured.setdefault(row["model"], []).append(row)
     graphs: dict[str, dict[int, StepGraph]] = {}
     errors: list[float] = []
-    print("| model | batch | steady peak, MiB | estimated | first step | process |\n|---|---:|---:|---:|---:|---:|")
+    print("| model | batch | steady peak, MiB | least | estimated | first step | process |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
     for model, of_model in measured.items():
         graphs[model] = steps_of(model, [row["batch"] for row in of_model], options.graphs)
         for row in sorted(of_model, key=lambda one: int(one["batch"])):
@@ -76,7 +77,8 @@ def main() -> None:
             first, process = error(found.first.peak, row["first_step_peak"]), error(found.process, row["process"])
             if not step.is_compiled:
                 errors.append(steady / truth - 1)
-            cells = (model, row["batch"], truth // MIB, error(steady, truth), first, process)
+            least = error(found.least, truth)
+            cells = (model, row["batch"], truth // MIB, least, error(steady, truth), first, process)
             print(f"| {' | '.join(str(cell) for cell in cells)} |", flush=True)
     if errors:
         median = statistics.median(abs(one) for one in errors)
@@ -89,7 +91,9 @@ def main() -> None:
         if row["model"] in graphs:
             of_model = graphs[row["model"]]
             batch = max(one for one in of_model if 2 * one in of_model)
-            largest = Batches(of_model[batch], of_model[2 * batch]).largest(row["limit_mib"] * MIB)
+            largest = Batches(of_model[batch], of_model[2 * batch], figures(of_model[batch]).order).largest(
+                row["limit_mib"] * MIB
+            )
             print(f"| {row['model']} | {row['limit_mib']} | {row['fits']} | {row['dies']} | {largest} |", flush=True)
 
 

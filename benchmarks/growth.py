@@ -32,7 +32,7 @@ print(used.ru_utime + used.ru_stime, used.ru_maxrss * (1 if sys.platform == "dar
 
 
 class Point(NamedTuple):
-    """What a check of so many lines took: CPU seconds, and megabytes of its largest process."""
+    """The cost of a check: CPU seconds, and peak megabytes of its largest process."""
 
     lines: int
     files: int
@@ -48,7 +48,7 @@ def measured(folders: list[Path], lines: int, files: int) -> Point:
 
 
 def copied(files: list[str], root: str, target: Path) -> None:
-    """Copy files with the folders that they stand in below `root`."""
+    """Copy files with their folders below `root`."""
     for file in files:
         copy = target / os.path.relpath(file, root)
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,11 @@
-"""The log parser and the capture reader on inputs of atheris, which is guided by coverage.
+"""Coverage-guided fuzzing of the log parser and the capture reader, with atheris.
 
     PYTHONPATH=. python benchmarks/guided.py (log | capture) DIR [OPTIONS OF LIBFUZZER…]
 
-It begins with the fixtures and keeps inputs that reach new lines in DIR, until `-max_total_time=600` or `-runs=100000`.
-A fault ends it, too, and its input is stored beside DIR. Faults are: a log that is parsed differently if it is split
-differently, more than 20 seconds or 2 GB, a crash. A capture may be refused with any exception: the command reports it
-as damaged.
+Starts from the fixtures and keeps inputs that reach new lines in DIR, until `-max_total_time=600` or `-runs=100000`.
+It also stops at the first fault, and stores the input beside DIR. A fault is a crash, more than 20 seconds or 2 GB,
+or a log whose parsed content depends on how it is split into chunks. A capture may be refused with any exception: the
+command reports it as damaged.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Checks and fixes that are killed (SIGKILL) at any moment, while others run: what they leave must be consistent.
+"""Kills checks and fixes (SIGKILL) at random moments while others run: what they leave on disk must be consistent.
 
     PYTHONPATH=. python benchmarks/kills.py [--cache 200] [--fixes 200] [--from SEED]
 
-In each round two checks of one project, whose files were changed before, share a cache; one of them is killed after a
-random time. Then a third check must have the same result as one without a cache. In each round of fixes, one run of
-`check --fix --unsafe-fixes` is killed; each file must have its old or its new content. The table counts the runs that
-were killed in time, and the faults. The exit status is 1 if there was a fault.
+In each cache trial, the files of a project are changed, two checks of it share a cache, and one is killed after a
+random time. A third check must then have the same result as one without a cache. In each fix trial, one run of `check
+--fix --unsafe-fixes` is killed; each file must have either its old or its new content. The table counts the runs that
+were killed before they ended, and the faults. The exit status is 1 if there was a fault.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def parser(chunks: list[bytes]) -> int:
 
 
 def summed(chunks: list[bytes]) -> int:
-    """The parser and the sums of what it reads."""
+    """Parse the log, and count its devices."""
     reader, sums = PlacementLogParser(), Placements()
     for chunk in chunks:
         sums.add(reader.feed(chunk).records)
@@ -69,7 +69,7 @@ def summed(chunks: list[bytes]) -> int:
 
 
 def repeated(text: bytes) -> list[bytes]:
-    """The text again and again, in chunks."""
+    """The text, repeated up to LINES lines, in chunks."""
     stream = text * (LINES // text.count(b"\n"))
     return [stream[start : start + CHUNK] for start in range(0, len(stream), CHUNK)]
 

@@ -1,14 +1,16 @@
-"""What the probe costs: the same programs with and without it, by turns, in one run.
+"""What the probe costs: the same programs with and without it, alternately, in one run.
 
     python benchmarks/probe.py [ROUNDS]
 
-Needs TensorFlow, and for a notebook nbclient and ipykernel. Prints, for a Keras `fit`, for a custom loop over the same
-data with the same model, as a script and in a notebook, for a loop whose step takes a millisecond, for a hundred eager
-operations, and for a program that has TensorFlow print 30,000 lines of placement log, the time of a step after the
-warm-up, of everything from the import of TensorFlow to the first step, and of that import, with the probe over without
-it: the lower quartile and the median of the rounds of each side, which take turns at being the first. Single rounds
-differ by 40 % with what else the host does, the fastest of all as well. Beside the time of a step by the clock stands
-what the processors were at it: all threads, and the main one, where most of the probe's work is done.
+Needs TensorFlow, and for the notebook nbclient and ipykernel. The programs are a Keras `fit`; a custom loop over the
+same data with the same model, as a script and as a notebook; a loop whose step takes a millisecond; a hundred eager
+operations; and a program that has TensorFlow print 30,000 lines of placement log.
+
+Three times are compared: a step after the warm-up, everything from the import of TensorFlow to the first step, and that
+import. Printed are the lower quartile and the median, over the rounds, of the time with the probe divided by the time
+without it. Which of the two runs first changes with each round. Single rounds differ by up to 40 % with the load of the
+host, even the fastest. Beside the wall time of a step are its CPU times: of all threads, and of the main thread, in
+which most of the probe's work is done.
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 
     python -m benchmarks.probe_fixtures [PART OF A NAME…]
 
-From the repository's root; needs TensorFlow. A program is run for each of its `# run:` lines, or, without one, on two
-logical CPUs that stand for GPUs. Some 300 runs of about 5 seconds; the processors are shared between two.
+Run it from the root of the repository; it needs TensorFlow. A program is run once for each of its `# run:` lines or,
+without one, on two logical CPUs in place of GPUs: some 300 runs of about 5 seconds, two at a time.
 
-With TensorFlow 2.21 and with 2.16, on a CPU: of 275 expected findings 144 were confirmed on their lines, none was
-refuted, and the probe had no fault in any run. What stays undecided needs a GPU (105, 603), a package that was not
-there (704), more than one process (703), an end that another error came before (901), does not happen often enough to
-show, or shows in no single run (308, 401 to 405, 601, 602). Programs with recurrent layers end early: for the CPUs that
-stand for GPUs Keras chooses a kernel that a CPU does not have.
+With TensorFlow 2.21 and 2.16, on a CPU: of 275 expected findings 144 were confirmed on their lines, none was refuted,
+and the probe had no fault in any run. Those left open need a GPU (105, 603), a package that was not installed (704),
+several processes (703) or many repetitions, came after another error (901), or cannot show in a single run (308, 401 to
+405, 601, 602). Programs with recurrent layers end early: Keras takes the logical CPUs for GPUs, and chooses a kernel
+that a CPU does not have.
 """
 
 from __future__ import annotations

@@ -3,12 +3,14 @@
     python benchmarks/server.py FOLDER FILE… [--edits N] [--hovers N]
 
 Opens FOLDER as a workspace and each FILE of it in turn, types N comments into the middle of each, saves it, and hovers
-while a check runs. Printed are, in seconds of processor time of the server and its analysis process: opening (to the
-first diagnostics, and until nothing more is to be checked), edit → diagnostics (median, 95th percentile, slowest),
-saving; in milliseconds of wall time: hovering while a check runs; in megabytes: the peak of resident memory of both
-processes together. Linux only: it reads /proc.
+while a check runs. It prints
 
-On a copy: the server writes its cache into the folder.
+* in seconds of processor time of the server and its analysis process: opening (until the first diagnostics, and until
+  the server is idle), edit → diagnostics (median, 95th percentile, slowest), saving;
+* in milliseconds of wall time: hovering while a check runs;
+* in megabytes: the peak of resident memory of both processes together.
+
+Run it on a copy, since the server writes its cache into the folder. Linux only: it reads /proc.
 """
 
 from __future__ import annotations

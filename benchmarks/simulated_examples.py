@@ -2,11 +2,11 @@
 
     python -m benchmarks.simulated_examples [-n 2,4,8] FILE…
 
-The files are scripts and notebooks, such as those of TensorFlow's tutorials on distribution, unchanged but for data
-that would have to be downloaded: MNIST and its like are random here, and small. Prints how each ended, what its
-strategies are, and what the probe says is broken. A program that fails is run again on as many logical CPUs, without
-anything simulated: its batch may not be divisible by so many, say. Ends with 1 where a program fails that does not fail
-there with the same type of error, or a strategy leaves a GPU idle.
+The files are scripts and notebooks, such as TensorFlow's tutorials on distribution. They run unchanged except that
+small random data replaces what would have to be downloaded, such as MNIST. For each, the output says how it ended,
+which strategies it has, and which checks of the probe failed. A program that fails is run again on as many logical
+CPUs, without simulation: its batch may not be divisible by that number, for example. The exit status is 1 if a
+program fails only in the simulation, or with another type of error there, or if a strategy leaves a GPU idle.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _cpu, = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(_cpu, [tf.config.LogicalDeviceConfiguration()] * {devices})
 tf.config.set_logical_device_configuration = lambda *_: None
 """
-"""Logical CPUs, of which a strategy takes all where there is no GPU. A program that makes some itself gets these."""
+"""Creates logical CPUs; without a GPU, a strategy uses all of them. A program that creates its own gets these."""
 
 RUNS = re.compile(r"(?!\s*[!%]|from __future__ )")
-"""Lines that a script can have where they stand: no magic, and nothing that has to come first."""
+"""Lines that can follow other code in a script: no magics, no `from __future__` imports."""
 
 
 def program(path: Path) -> str:
-    """The text of a script, or of the code of a notebook, after the data, without lines that cannot stand there."""
+    """The text of a script or of the code of a notebook, with the data before it and without the other lines."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":
         cells = [cell["source"] for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
@@ -73,7 +73,7 @@ def program(path: Path) -> str:
 
 
 def rehearse(path: Path, stages: Stage, gpus: int) -> bool:
-    """Runs one program and prints what came of it; whether all is as it should be."""
+    """Runs one program and prints the outcome. Returns whether it is as expected."""
     with tempfile.TemporaryDirectory() as directory:
         script = Path(directory) / f"{path.stem}.py"
         script.write_text(program(path), encoding="utf-8")

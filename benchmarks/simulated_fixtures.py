@@ -2,9 +2,9 @@
 
     python -m benchmarks.simulated_fixtures [-n 2,4,8] [-j STAGES] [PART-OF-NAME…]
 
-With N simulated GPUs a program has to end and compute as it claims; none of its expected findings may be refuted, and
-none may be confirmed that no comment expects. A claim is left out where it is about another number of GPUs. Ends with
-1 where something does not hold.
+With N simulated GPUs, a program must end and compute as it claims; none of its expected findings may be refuted, and
+no other may be confirmed. Claims about another number of GPUs are left out. The exit status is 1 if any of this is
+violated.
 """
 
 from __future__ import annotations

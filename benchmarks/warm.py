@@ -37,7 +37,7 @@ COMMANDS = {
 
 
 class Taken(NamedTuple):
-    """Seconds of one run, and what it printed."""
+    """Seconds of one run, and its output."""
 
     cpu: float
     wall: float

@@ -21,23 +21,23 @@ class Signature(NamedTuple):
 
 
 class Surface(NamedTuple):
-    """The public API of a release. An identity says what is defined where, "" for a module."""
+    """The public API of a release. An identity is the place of a definition, "" for a module."""
 
     names: dict[str, str]
     declared: dict[str, set[str]]
     """Identity of a class → its public methods, properties and class attributes, inherited or not."""
     present: dict[str, set[str]]
-    """The same with what its methods set on instances; no entry where not all bases could be read."""
+    """The same, with the attributes that its methods set on instances; no entry if a base could not be read."""
     ancestors: dict[str, list[str]]
     signatures: dict[str, Signature]
     renames: dict[str, str]
-    """What the wheel's own tables for tf_upgrade_v2 say."""
+    """The renames in the wheel's own tables for tf_upgrade_v2."""
     packages: set[str]
     """Modules that can be imported, exported or not."""
 
 
 def on_instances(node: ast.AST) -> set[str]:
-    """What the methods of a class set on self or cls."""
+    """The attributes that the methods of a class set on self or cls."""
     names = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute):
@@ -51,7 +51,7 @@ Methods = Mapping[str, ast.AST | None]
 
 
 def hands_on(call: ast.AST, name: str) -> bool:
-    """Whether a call is given all the keyword arguments in a dict of this name."""
+    """Whether a call passes on the keyword arguments in a dict of this name."""
     if not isinstance(call, ast.Call):
         return False
     given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg is None)]
@@ -59,8 +59,8 @@ def hands_on(call: ast.AST, name: str) -> bool:
 
 
 def looked_for(node: ast.FunctionDef, methods: Methods, name: str = "") -> set[str]:
-    """What a function looks for in its **kwargs, or in the dict of that name, by itself or through the methods that it
-    hands them on to."""
+    """The keys that a function reads from its **kwargs, or from the dict of that name, itself or in the methods that it
+    passes them to."""
     name = name or (node.args.kwarg.arg if node.args.kwarg else "")
     if not name:
         return set()
@@ -78,7 +78,7 @@ def looked_for(node: ast.FunctionDef, methods: Methods, name: str = "") -> set[s
 
 
 def signature(node: ast.AST, methods: Methods) -> Signature | None:
-    """How a function can be called; None for what is none.
+    """The signature of a function; None for anything else.
 
     A signature with **kwargs that are refused takes no more than what it looks for in them.
     """
@@ -103,7 +103,7 @@ def signature(node: ast.AST, methods: Methods) -> Signature | None:
 
 
 def constructor(nodes: list[ast.ClassDef], methods: Methods) -> Signature | None:
-    """How a class can be called that has these bases: what its `__init__` hands on in **kwargs the next one takes."""
+    """The signature of a class with these bases: the keywords that its `__init__` passes on go to that of the next."""
     found: Signature | None = None
     for node in nodes:
         own = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
@@ -120,7 +120,7 @@ def constructor(nodes: list[ast.ClassDef], methods: Methods) -> Signature | None
 
 
 def has_metaclass(nodes: list[ast.ClassDef]) -> bool:
-    """Whether a metaclass may take other arguments than __init__."""
+    """Whether a metaclass may accept arguments that __init__ does not."""
     words = [word for node in nodes for word in node.keywords if word.arg == "metaclass"]
     return any("ABC" not in ast.unparse(word.value) for word in words)
 

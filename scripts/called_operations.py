@@ -24,7 +24,7 @@ def operation(function: Any) -> str | None:
 
 
 class Called:
-    """Answers about the operations that functions run; `wanted` tells the operations that are asked for."""
+    """The operations that functions run; `wanted` selects those of interest."""
 
     def __init__(self, wanted: Callable[[str], bool]) -> None:
         self._wanted = wanted
@@ -68,8 +68,8 @@ class Called:
         return self._certain[code]
 
     def _runs_block(self, block: Sequence[ast.stmt], ran: bool, names: _Names, returned: list[bool]) -> bool | None:
-        """Whether a wanted operation ran by the end of a block, None where none of its ways leads there; those that
-        return are added to `returned`."""
+        """Whether a wanted operation has run at the end of a block, None if no path reaches the end. The same for each
+        path that returns is added to `returned`."""
         for statement in block:
             if isinstance(statement, ast.Raise):
                 return None
@@ -92,7 +92,7 @@ class Called:
         return ran
 
     def _runs(self, node: ast.AST, names: _Names) -> bool:
-        """Whether evaluating an expression or a simple statement runs a wanted operation for certain."""
+        """Whether evaluating an expression or a simple statement always runs a wanted operation."""
         if isinstance(node, ast.Lambda):
             return False
         if isinstance(node, ast.IfExp):
@@ -107,7 +107,7 @@ class Called:
 
 
 class _Names:
-    """What the names in a function's body stand for that it does not bind itself."""
+    """The functions and modules behind the free names of a function's body."""
 
     def __init__(self, function: types.FunctionType) -> None:
         own = set(function.__code__.co_varnames) | set(function.__code__.co_cellvars)
@@ -115,7 +115,7 @@ class _Names:
         self._values = {name: value for name, value in outside.items() if name not in own}
 
     def value(self, node: ast.expr) -> Any:
-        """The function or module that `name` or `module.name` stands for, else None."""
+        """The function or module named by `name` or `module.name`, else None."""
         if isinstance(node, ast.Name):
             return self._values.get(node.id)
         if isinstance(node, ast.Attribute):
@@ -125,7 +125,7 @@ class _Names:
 
 
 def _arms(statement: ast.If | ast.With | ast.Try) -> list[tuple[list[ast.expr], Sequence[ast.stmt]]]:
-    """The ways through a statement, each with what is evaluated before it."""
+    """The branches of a statement, each with the expressions that are evaluated before it."""
     if isinstance(statement, ast.If):
         return [([statement.test], statement.body), ([statement.test], statement.orelse)]
     if isinstance(statement, ast.With):

@@ -25,7 +25,7 @@ OP_MODULES = (
     "", "audio", "bitwise", "dtypes", "image", "io", "linalg", "math", "nn", "quantization", "ragged", "random",
     "sets", "signal", "sparse", "strings", "keras.ops", "keras.activations",
 )  # fmt: skip
-"""Modules whose public functions take and give tensors."""
+"""Modules whose public functions take and return tensors."""
 
 NO_OPS = frozenset(
     [
@@ -98,7 +98,7 @@ NO_OPS = frozenset(
         "TFRecordWriter",
     ]
 )
-"""Public functions of these modules that are no ops, or do not always give a tensor."""
+"""Public functions of these modules that are not ops, or do not always return a tensor."""
 
 PREFERRED = ("losses", "layers", "metrics", "optimizers")
 
@@ -146,7 +146,7 @@ def walk(module: Any, prefix: str, found: dict[str, Any], seen: set[int], depth:
 
 
 def rank(name: str) -> tuple[Any, ...]:
-    """The order in which names of one object are preferred."""
+    """Sort key of the names of one object, preferred ones first."""
     parts = name.split(".")
     second = next((index for index, word in enumerate(PREFERRED) if word in parts), len(PREFERRED))
     shortcut = parts[0] in ("losses", "metrics", "optimizers", "initializers")
@@ -170,8 +170,7 @@ def parameters(value: Any) -> list[str]:
 
 
 def has_state(layer: type) -> bool:
-    """Whether a layer makes variables or tensors when it is constructed (random state, tables): that starts the
-    runtime."""
+    """Whether constructing a layer creates variables or tensors (random state, tables), which starts the runtime."""
     if layer.__name__ == "ThresholdedReLU":
         return True
     for arguments in ((), (0.5,), (4,), (4, 3)):
@@ -190,7 +189,7 @@ def has_state(layer: type) -> bool:
 
 
 def makes_variables(metric: type) -> bool:
-    """Whether a metric makes its variables when it is constructed, not when it is first updated."""
+    """Whether a metric creates its variables when it is constructed, not at its first update."""
     for arguments in ((), (4,), (0.5,), (4, 3)):
         try:
             return bool(metric(*arguments).variables)

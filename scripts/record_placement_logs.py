@@ -134,7 +134,7 @@ def trimmed(log: bytes) -> bytes:
 
 
 def record(release: str, name: str) -> None:
-    """Run a program and keep what it printed; nothing of a program that fails."""
+    """Run a program and store its output; a program that fails leaves nothing."""
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "PYTHONWARNINGS": "ignore", "TF_CPP_MIN_LOG_LEVEL": "0"}
     environment.pop("PYTHONUNBUFFERED", None)
     with tempfile.TemporaryDirectory() as folder:

@@ -143,7 +143,7 @@ class Site:
                 self.collect([*node.body, *(s for h in node.handlers for s in h.body)], package, bindings)
 
     def _find(self, module: str, name: str, depth: int = 0) -> list[Found]:
-        """What the name of a module stands for; more than one where it depends on conditions."""
+        """The definitions behind a name of a module; several if conditions decide."""
         hooks = {"keras": self.keras, "estimator": self.estimator}
         if module == "tensorflow" and name in hooks:
             return [Found(hooks[name])]

@@ -2,24 +2,23 @@
 
     python scripts/removed_api.py CACHE gpulint/knowledge/removed.json
 
-Nothing is imported: the wheels of every release are had with pip (their Python files are kept in the folder
-CACHE, some 900 MB; the wheels are not) and read with ast, which takes some six minutes. A release goes with
-the Keras and the estimator that its wheel asks for; where it allows any Keras 3, with the oldest minor that
-it allows, and the newest release with the newest Keras. Something is gone since the first release after the
-last one that had it.
+Nothing is imported: the wheels of every release are downloaded with pip and read with ast, which takes about six
+minutes. Their Python files are kept in the folder CACHE, about 900 MB; the wheels are not. A release is combined with
+the Keras and the estimator that its wheel requires. If it allows any Keras 3, that is the oldest minor release allowed,
+and for the newest TensorFlow the newest Keras. A name is removed in the first release after the last one that had it.
 
-    names       public name → release. Of a module that is gone only what went before it is listed as well.
-    importable  names among them that are gone as attributes while `import` still finds the module
-    methods     class → method, property or class attribute → release, for classes that are still there
-    parameters  function, class or class.method → parameter → release, if **kwargs does not take it today; while
-                a release had **kwargs, it counts as taking what those before it took
-    bases       class → public class whose methods, raising and parameters are gone here, too; where the class
-                has entries of its own, these hold, and "" says: still here
-    raising     function, class or class.method → release since when calling it does nothing but raise
-    renamed     name that is gone → name in the newest release
-    shared      last parts of what is gone that something else in the newest release is called, too
-    standalone  names of tf.keras among them that the package keras still has (tensorflow.keras.… here, too)
-    only_tf     names that tf.keras has in the newest release and the package keras has not, since it is Keras 3
+    names       public name → release. For a removed module, only names that were removed before it are listed.
+    importable  those of them that are removed as attributes, while `import` still finds the module
+    methods     class → method, property or class attribute → release, for classes that still exist
+    parameters  function, class or class.method → parameter → release, unless **kwargs accepts it today; a release
+                with **kwargs is assumed to accept what earlier ones did
+    bases       class → public class whose removed methods, parameters and raising methods are removed here, too; an
+                entry of the class itself takes precedence, and "" says that it still exists here
+    raising     function, class or class.method → release since which a call only raises
+    renamed     removed name → name in the newest release
+    shared      last parts of removed names that are also the last part of another name in the newest release
+    standalone  removed names of tf.keras that the package keras still has (tensorflow.keras.… here, too)
+    only_tf     names that tf.keras has in the newest release and the package keras lacks since Keras 3
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ from api_surface import SHORTCUTS, Surface, public, surface
 from release_wheels import RELEASES, Site, site_of
 
 DEAD = re.compile(r"compat\.v1\.(keras|layers|estimator|nn\.rnn_cell)\b")
-"""What is still exported but refused with Keras 3."""
+"""Names that are still exported, but raise with Keras 3."""
 
 T = TypeVar("T")
 
 
 def rank(name: str) -> tuple[object, ...]:
-    """The order in which names of one object are preferred, as in generate_api_table.py."""
+    """Sort key of the names of one object, preferred ones first, as in generate_api_table.py."""
     parts = name.split(".")
     second = next((i for i, word in enumerate(("losses", "layers", "metrics", "optimizers")) if word in parts), 4)
     mark = "experimental" in name or "legacy" in name
@@ -70,7 +69,7 @@ class History:
         self.groups = groups
 
     def last(self, held: Iterable[set[str]]) -> dict[str, str]:
-        """What a release had that the newest has not → the release since."""
+        """Removed name → the release in which it was removed."""
         since: dict[str, str] = {}
         names: set[str] = set()
         for release, names in zip((*RELEASES[1:], ""), held, strict=True):
@@ -78,7 +77,7 @@ class History:
         return {name: release for name, release in since.items() if name not in names}
 
     def old(self, identity: str, surface: Surface) -> set[str]:
-        """What the public names of something in the newest release stood for in another."""
+        """The identities that the public names of an object of the newest release had in another release."""
         return {surface.names[n] for n in self.groups[identity] if n in surface.names}
 
     def listed_names(self) -> dict[str, str]:
@@ -120,7 +119,7 @@ class History:
         return ""
 
     def has(self, identity: str, key: str) -> bool:
-        """Whether the newest release has a method, or takes a parameter of one, or may call one, by key."""
+        """Whether the newest release has the method, the parameter or the call that a key stands for."""
         method, mark, parameter = re.split(r"([(!]|$)", key, maxsplit=1)
         now = self.new.signatures.get(f"{identity}.{method}")
         if not mark:
@@ -128,12 +127,12 @@ class History:
         return now is not None and (not now.raises if mark == "!" else now.takes_any or parameter in now.parameters)
 
     def words(self) -> set[str]:
-        """The parts of all names of the newest release, and its methods."""
+        """The parts of all names of the newest release, and the names of its methods."""
         parts = {part for name in self.new.names if not name.startswith("compat.") for part in name.split(".")}
         return parts.union(*self.new.declared.values())
 
     def renamed(self) -> dict[str, str]:
-        """From the wheels' tables and from names of the same thing; a name of v1 only for want of another."""
+        """Renames, from the wheels' tables and from other names of an object; those of v1 only if there is no other."""
         table: dict[str, str] = {}
         aliases: dict[str, str] = {}
         there = {n for n, identity in self.new.names.items() if identity and not DEAD.match(n)}
@@ -163,7 +162,7 @@ def table_of(history: History) -> dict[str, Any]:
     raising: dict[str, str] = {}
     bases: dict[str, str] = {}
     full: dict[str, dict[str, str]] = {}
-    """All that is gone of a class: method, method(parameter, and method! for one that raises."""
+    """Everything that a class has lost: method, method(parameter, and method! for one that only raises."""
     for identity, name in canonical.items():
         raised = history.raising(identity, "")
         raising |= dict.fromkeys(history.groups[identity], raised) if raised else {}
@@ -206,15 +205,15 @@ def table_of(history: History) -> dict[str, Any]:
 
 
 def standalone(root: Path, gone: Iterable[str]) -> list[str]:
-    """The names of tf.keras among those that are gone which the package keras of a release exports."""
+    """Removed names of tf.keras that the package keras of a release still exports."""
     bindings = Site(root).bindings
     names = [name.split(".") for name in gone if name.startswith("tensorflow.keras.")]
     return sorted(".".join(name) for name in names if name[-1] in bindings(".".join(name[1:-1])))
 
 
 def only_tf(root: Path, module: str = "") -> list[str]:
-    """The names of tf.keras, below one of its modules, that the package keras of a release does not export: what Keras
-    keeps for programs of Keras 2 that have it from TensorFlow."""
+    """The names of tf.keras, below one of its modules, that the package keras of a release does not export: Keras keeps
+    them for programs of Keras 2 that import it from TensorFlow."""
     site = Site(root)
     below = f"keras{module}"
     theirs, ours = site.bindings(below), site.bindings(f"keras._tf_keras.{below}")
@@ -226,7 +225,7 @@ def only_tf(root: Path, module: str = "") -> list[str]:
 
 
 def drop_compat_v2(root: Path, table: dict[str, Any]) -> None:
-    """Take out what `tensorflow.compat.v2`, which counts as TensorFlow itself, has besides: `enable_v2_behavior`."""
+    """Remove what only `tensorflow.compat.v2`, which counts as TensorFlow itself, has: `enable_v2_behavior`."""
     for name in Site(root).bindings("tensorflow._api.v2.compat.v2"):
         table["names"].pop(f"tensorflow.{name}", None)
 

@@ -30,6 +30,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -71,7 +72,14 @@ class Python:
                 stderr=subprocess.DEVNULL,
             )
         self._answers = self._jobs.makefile("r", encoding="utf-8")
+        atexit.register(self._end)
         assert self._answers.readline() == "ready\n", f"cannot be imported: {modules}"
+
+    def _end(self) -> None:
+        self._answers.close()
+        self._jobs.close()
+        self._process.kill()
+        self._process.wait()
 
     def start(
         self, command: Sequence[str], files: Sequence[int], *, cwd: Path, env: Mapping[str, str] = QUIET
@@ -131,9 +139,13 @@ def python() -> Python | Fresh:
 
 
 @cache
-def server() -> Python | Fresh:
-    """The process of this test session that has imported the language server, without TensorFlow."""
-    return Python("gpulint.cli.server", "gpulint.server.handlers") if sys.platform == "linux" else Fresh()
+def gpulint() -> Python | Fresh:
+    """The process of this test session that has imported `gpulint check` and, with its extra, `gpulint server`, without
+    TensorFlow."""
+    if sys.platform != "linux":
+        return Fresh()
+    server = ("gpulint.cli.server", "gpulint.server.handlers") if find_spec("pygls") is not None else ()
+    return Python("gpulint.cli.check", "gpulint.linting.engine", *server)
 
 
 class _Imported(MetaPathFinder, Loader):

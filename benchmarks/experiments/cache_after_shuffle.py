@@ -1,9 +1,9 @@
-"""What is frozen, and what grows, when `cache` stands after a random or a repeated transformation?
+"""What does `cache` freeze, and how much does it store, after a random or a repeated transformation?
 
-Measured on TensorFlow 2.21 (the same on 2.16): after `shuffle, cache` all 4 epochs have one order, and after
-`random map, cache` one set of values, even if a shuffle follows; `batch, cache, shuffle` keeps the same 4
-batches where `cache, shuffle, batch` makes 16. `repeat, cache` keeps 200 MiB for 200 elements of 1 MiB, 8 of
-them different; `cache, repeat` none. `cache, take` never fills the cache: the function runs in each epoch.
+Measured on TensorFlow 2.21 (the same on 2.16): after `shuffle, cache` all 4 epochs have the same order, and after
+`random map, cache` the same values, even with a shuffle after it. `batch, cache, shuffle` reuses the same 4 batches;
+`cache, shuffle, batch` forms 16. `repeat, cache` stores 200 MiB for 200 elements of 1 MiB, of which 8 are distinct;
+`cache, repeat` stores none. `cache, take` never fills the cache, so the function runs in every epoch.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ ROUNDS = 7
 
 
 def ratio(slow: Callable[[], object], fast: Callable[[], object]) -> tuple[float, float, float]:
-    """Median milliseconds of both and the median of their ratios, taken by turns."""
+    """Median milliseconds of both and the median of their ratios, measured alternately."""
     slow(), fast()
     pairs: list[tuple[float, float]] = []
     for _ in range(ROUNDS):

@@ -1,8 +1,8 @@
-"""How much more memory does a persistent tape hold, used once and kept over steps?
+"""How much more memory does a persistent tape hold if it is used once, and if it outlives the step?
 
-Measured on TensorFlow 2.21: used once and deleted nothing; rebound by the next step a peak of 124 MB against
-76 (the old activations live on while the new are made); kept in a list 50 MB more a step; in a tf.function
-nothing.
+Measured on TensorFlow 2.21: used once and deleted, none. Rebound by the next step, a peak of 124 MB instead of 76:
+the old activations are alive while the new ones are computed. Kept in a list, 50 MB more with each step. In a
+tf.function, none.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What does a `prefetch` cost that stands before `map` or `batch` and not at the end?
+"""What does a `prefetch` before `map` or `batch`, instead of at the end, cost?
 
-Nothing by default: since TensorFlow 2.11 the end gets a prefetch of its own. Measured on TensorFlow 2.21,
-2 cores: 0.97 to 1.04 times the seconds of the same pipeline with prefetch at the end. Between two slow
-steps, moving it to the end even costs (0.35 against 0.20 s). With `inject_prefetch` off, one before a slow
-last step costs 1.9 times, and one at both places is best. The same on 2.16.
+Nothing by default: since TensorFlow 2.11, tf.data adds a prefetch at the end. Measured on TensorFlow 2.21, 2 cores: the
+pipeline takes 0.97 to 1.04 times as long as with the prefetch at the end. Between two slow steps, moving it to the end
+makes the pipeline slower (0.35 instead of 0.20 s). With `inject_prefetch` off, a prefetch before a slow last step takes
+1.9 times as long, and one in both places is fastest. The same on 2.16.
 
-Before `batch`, elements are handed over one by one: of 200,000 numbers in batches of 128, about 10 seconds of the
-processor's time against 6 without or with it at the end.
+Before `batch`, elements are handed over individually: 200,000 numbers in batches of 128 take about 10 seconds of
+processor time, instead of 6 without a prefetch or with one at the end.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def stateless(x: Any) -> Any:
 
 
 def seconds(dataset: Any) -> float:
-    """Median time of an epoch whose every step keeps the accelerator busy for 10 ms."""
+    """Median time of an epoch in which each step keeps the accelerator busy for 10 ms."""
     times = []
     for _ in range(ROUNDS):
         start = time.perf_counter()

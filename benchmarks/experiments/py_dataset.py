@@ -34,7 +34,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
 
 
 def fitted(data: Any) -> float:
-    """Time of an epoch of fit whose every step takes 20 ms more."""
+    """Time of an epoch of fit in which each step takes 20 ms longer."""
     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
     model.compile(loss="mse")
     model.fit(data, epochs=1, steps_per_epoch=2, verbose=0)

@@ -1,9 +1,9 @@
-"""What does Python inside a tf.data pipeline cost, and when do parallel calls help it?
+"""What does Python inside a tf.data pipeline cost, and when do parallel calls help?
 
-Measured on TensorFlow 2.21, 2 cores: arithmetic in Python takes 2 to 7 times as long as TensorFlow's,
-and parallel calls hardly help it (1.0 to 1.3), for it holds the interpreter's lock; waiting without the lock
-takes half as long with them (2.0 to 2.5). A call that does nothing takes 0.1 to 0.3 ms (0.1 for x + 1), an
-element of from_generator 0.2 to 0.3, in batches of 32 0.02 to 0.07. On 2.16: 3.4 to 4.9, 1.1 to 1.4, 1.9.
+Measured on TensorFlow 2.21, 2 cores: arithmetic in Python takes 2 to 7 times as long as in TensorFlow, and parallel
+calls hardly help (1.0 to 1.3 times as fast), because it holds the interpreter's lock. Waiting without the lock takes
+half as long with them (2.0 to 2.5 times as fast). A call that does nothing takes 0.1 to 0.3 ms (0.1 for x + 1), an
+element of from_generator 0.2 to 0.3 ms, or 0.02 to 0.07 ms in batches of 32. On 2.16: 3.4 to 4.9, 1.1 to 1.4, 1.9.
 """
 
 from __future__ import annotations

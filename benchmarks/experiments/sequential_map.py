@@ -1,8 +1,8 @@
-"""Which maps stay sequential when `num_parallel_calls` is not given, and what does that cost?
+"""Which maps run sequentially without `num_parallel_calls`, and what does that cost?
 
-Those whose function holds a stateful operation other than an assertion. Measured on TensorFlow 2.21, 2 cores:
-1.8 to 2.4 times the seconds of the same map with AUTOTUNE, also when `batch` follows; 0.94 to 1.02 for
-functions without one, which tf.data makes parallel itself. A nested `tf.function` with no more than an
+Those whose function contains a stateful operation other than an assertion. Measured on TensorFlow 2.21, 2 cores: they
+take 1.8 to 2.4 times as long as the same map with AUTOTUNE, also with a `batch` after it. Functions without one take
+0.94 to 1.02 times as long, because tf.data parallelises them itself. A nested `tf.function` that contains only an
 assertion is stateful (1.9 to 2.3). The same on 2.16.
 """
 
@@ -52,7 +52,7 @@ def stateful(function: Function) -> str:
 
 
 def compare(name: str, plain: Any, parallel: Any, note: str) -> None:
-    """Print the medians of both pipelines and of their ratios, in turn."""
+    """Run both pipelines alternately; print the medians of their times and ratios."""
     pairs = [[timeit.timeit(partial(list, d), number=1) for d in (plain, parallel)] for _ in range(ROUNDS)]
     first, second = (statistics.median(times) for times in zip(*pairs, strict=True))
     print(f"{name:44} {first:6.3f} {second:6.3f} {statistics.median(a / b for a, b in pairs):6.2f}  {note}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -27,6 +28,12 @@ from gpulint.probe.report.layout import DEFAULT, columns_of
 
 MORE_GPUS = (2, 4, 8)
 """Numbers of GPUs that the report scales to where the user names none."""
+
+
+LONGEST = 300
+"""Characters of an exception's message that are shown."""
+
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def named_cards(context: click.Context, option: click.Parameter, value: str | None) -> tuple[Card, ...] | None:
@@ -184,7 +191,7 @@ def why(found: NotTraced, target: Target) -> str:
     """One line that says why there is no estimate, and what helps."""
     at = place(*found.where) if found.where is not None else ""
     there = at or target.name
-    message = " ".join(found.message.split())
+    message = _in_one_line(found.message)
     if found.reason == "no step":
         return (
             f"{target.name} ended without a training step: neither `fit` nor a function that takes gradients was called"
@@ -198,11 +205,22 @@ def why(found: NotTraced, target: Target) -> str:
         return f"the step at {there} leaves {message} open; state it with --batch N or --shape NAME=32,128"
     if found.reason == "eager":
         return f"{there} takes gradients eagerly, and cannot be traced as a `tf.function`: {message}"
+    if found.reason == "session":
+        return f"{there} runs its training step in a TensorFlow 1 session, which cannot be estimated"
     if found.reason == "untraceable":
         return f"the step at {there} cannot be read: {message}"
     if found.reason == "refused":
         return f"GPUs cannot be simulated: {message}"
     return f"{target.name} was stopped before its first training step ({message})"
+
+
+def _in_one_line(message: str) -> str:
+    """A message of an exception, without the stack that TensorFlow puts into its own, and not endless."""
+    text = " ".join(_STYLE.sub("", message).split())
+    kind, is_within, stack = text.partition(": in user code: ")
+    if is_within:
+        text = f"{kind}: {stack.rpartition(f'{kind}: ')[2]}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST].rpartition(' ')[0]} …"
 
 
 def _status(found: NotTraced) -> int:

@@ -115,7 +115,7 @@ def style(color: str) -> Style:
     in_color = use_color(color)
     columns = None
     if is_terminal:
-        import shutil  # brings all kinds of compression along
+        import shutil  # slow: it imports every module for compression
 
         columns = shutil.get_terminal_size().columns
     return Style(

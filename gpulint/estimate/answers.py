@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpulint.estimate.graph import Function, Operation, StepGraph, Tensor
 from gpulint.estimate.memory.figures import Figures, Groups, steady
-from gpulint.estimate.memory.liveness import Run
+from gpulint.estimate.memory.liveness import LIKELY, Order, Run
 
-TRIES = 6
-"""Number of batch sizes that are simulated in search of the largest."""
+TRIES = 12
+"""Maximum number of batch sizes that are played in search of the largest."""
 
 FAR = 2
-"""Times a batch that was played from which another is played by itself."""
+"""Times the largest batch known to fit from which on the line is given up for the geometric mean."""
+
+CLOSE = 0.02
+"""Share of the limit, or of the batch, at which the search ends."""
 
 STRIDE = 16
 """Times a batch that was played to play next while the peak does not grow with it."""
+
+WORTH = 0.01
+"""Share of the peak that a change must save to be named."""
 
 Remedy = Literal["mixed precision", "recompute", "accumulate", "XLA"]
 
@@ -94,10 +101,12 @@ def _alike(first: Function, second: Function) -> bool:
 class Batches:
     """The steady peak of a step over its batch size. Each batch is played once."""
 
-    def __init__(self, step: StepGraph, doubled: StepGraph | None) -> None:
-        """`doubled`: the step for another batch, None if it works for one only."""
+    def __init__(self, step: StepGraph, doubled: StepGraph | None, order: Order = LIKELY) -> None:
+        """`doubled`: the step for another batch, None if it works for one only. `order`: that in which steps are
+        played, such as that of the highest peak."""
         self._step, self._doubled = step, doubled
         self._runs: dict[int, Run] = {}
+        self.order = order
 
     def run(self, batch: int) -> Run:
         """A step after the first. Raises ValueError for another batch if the two steps differ by more than that."""
@@ -108,7 +117,7 @@ class Batches:
                 if self._doubled is None:
                     raise ValueError("two batch sizes are needed")
                 found = Line(self._step, self._doubled).at(batch)
-            self._runs[batch] = steady(found)
+            self._runs[batch] = steady(found, self.order)
         return self._runs[batch]
 
     def slope(self) -> float | None:
@@ -122,40 +131,51 @@ class Batches:
         """The largest batch per replica whose steady peak is at most `limit` bytes: 0 if none is, None if that is
         unknown.
 
-        The peak is nearly a straight line over the batch, but that of small batches may be in a phase that does not
-        depend on it. The line through the two batches gives a first answer; far from them the step is played at the
-        answer, and the line goes through that.
+        The peak is a straight line over the batch in most steps, but that of small batches may be in a phase that does
+        not depend on it, and what has the batch in two of its dimensions grows with the square. So each answer of the
+        line through the last two batches is played, until the peak is at the limit, or a batch that fits is next to one
+        that does not.
         """
         if self._doubled is None or not self._step.batch or not self._doubled.batch:
             return None
         sizes = self._step.batch, self._doubled.batch
         if any(self.run(size).unknown for size in sizes):
             return None
-        first, second = ((size, self.run(size).peak) for size in sizes)
-        for _ in range(TRIES):
-            slope = (second[1] - first[1]) / (second[0] - first[0])
-            guess = int(second[0] + (limit - second[1]) / slope) if slope > 0 else STRIDE * second[0]
-            if guess < 1:
-                return 0
-            if slope > 0 and second[0] <= FAR * guess and guess <= FAR * second[0]:
-                return guess
+        known = {0: 0} | {size: self.run(size).peak for size in sizes}
+        first, second = sizes
+        for number in range(TRIES):
+            fits = max(size for size, peak in known.items() if peak <= limit)
+            fails = min((size for size, peak in known.items() if peak > limit and size > fits), default=None)
+            if fails is not None and fails - fits <= max(1, CLOSE * fits):
+                return fits
+            if known[fits] >= (1 - CLOSE) * limit:
+                return fits
+            slope = (known[second] - known[first]) / (second - first)
+            guess = int(second + (limit - known[second]) / slope) if slope > 0 else STRIDE * max(known)
+            if fails is None:
+                guess = guess if guess > fits else STRIDE * max(known)
+            elif not fits < guess < fails or (number > 1 and fails > FAR * fits):
+                guess = math.isqrt(max(fits, 1) * fails)
+                guess = guess if fits < guess < fails else (fits + fails) // 2
             try:
-                first, second = second, (guess, self.run(guess).peak)
+                known[guess] = self.run(guess).peak
             except ValueError:
                 return guess if slope > 0 else None
-        return None
+            first, second = second, guess
+        return fits or None
 
 
 def changes(step: StepGraph, batches: Batches, now: Figures) -> list[Change]:
-    """Changes that would save memory, the largest saving first."""
-    found = [*_mixed(step, now), *_recomputed(step, now), *_accumulated(step, batches.slope())]
-    return sorted((one for one in found if one.bytes > 0), key=lambda one: -one.bytes)
+    """Changes that would save memory worth the effort, the largest saving first."""
+    found = [*_mixed(step, batches, now), *_recomputed(step, now), *_accumulated(step, batches.slope())]
+    worth = WORTH * now.steady.peak
+    return sorted((one for one in found if one.bytes >= worth > 0), key=lambda one: -one.bytes)
 
 
-def _mixed(step: StepGraph, now: Figures) -> Iterator[Change]:
+def _mixed(step: StepGraph, batches: Batches, now: Figures) -> Iterator[Change]:
     """The step under `mixed_float16`."""
     if step.precision == "float32":
-        peak = steady(halved(step)).peak
+        peak = steady(halved(step), batches.order).peak
         yield Change("mixed precision", now.steady.peak - peak, "layers compute in 16 bits, normalization in 32")
 
 

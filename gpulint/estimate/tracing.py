@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 EXTENSION = "gpulint.estimate.agent"
 
-Reason = Literal["no step", "died", "dynamic", "eager", "untraceable", "refused", "stopped"]
+Reason = Literal["no step", "died", "dynamic", "eager", "session", "untraceable", "refused", "stopped"]
 """Why there is no step: the program ended without one; it died before; its batch size is unknown; it computes
-gradients eagerly, in code that cannot be traced; tracing failed; GPUs cannot be simulated; a time limit or a signal
-stopped it."""
+gradients eagerly, in code that cannot be traced, or in a TensorFlow 1 session; tracing failed; GPUs cannot be
+simulated; a time limit or a signal stopped it."""
 
 
 @dataclass(frozen=True, slots=True)

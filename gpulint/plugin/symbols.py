@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.analysis.domain.host_arrays import HostArray, host_array, images_in
+from gpulint.analysis.domain.host_arrays import SMALL_IMAGE, HostArray, host_array, images_in
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import (
     EVERYWHERE,
@@ -36,6 +36,7 @@ from gpulint.analysis.domain.symbolic_patterns import (
 __all__ = [
     "COUNTER",
     "EVERYWHERE",
+    "SMALL_IMAGE",
     "Condition",
     "HostArray",
     "Literal",

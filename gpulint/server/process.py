@@ -26,6 +26,9 @@ PATIENCE = 8.0
 """Seconds in which a call that is not wanted any more has to end; then the process is killed. It ends before the next
 file, and most files take less than a second."""
 
+RETRY = 0.1
+"""Seconds after which a cancellation that was lost is repeated."""
+
 LONGEST = 10
 """A process is killed after this many times `max-file-seconds` without a message."""
 
@@ -85,9 +88,9 @@ class AnalysisProcess:
 
     async def close(self) -> None:
         """End the process."""
-        self._worker.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._worker
+        while not self._worker.done():
+            self._worker.cancel()  # before Python 3.12 `wait_for` loses a cancellation that comes with its result
+            await asyncio.wait([self._worker], timeout=RETRY)
         await self._kill()
 
     async def _called(self, job: _Job) -> Any:

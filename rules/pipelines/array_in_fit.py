@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, possible, values
-from gpulint.plugin.queries import has_other_backend, leaves, symbol_of
-from gpulint.plugin.symbols import HostArray, Symbol, host_array, images_in
+from gpulint.plugin.queries import has_other_backend, known, leaves, symbol_of
+from gpulint.plugin.symbols import SMALL_IMAGE, HostArray, Symbol, host_array, images_in
 
 LARGE = 2**30
 """Size in bytes from which an array counts as large."""
@@ -104,9 +105,12 @@ class ArrayInFit(Rule):
             return f"`fit` copies an array of {array.size / 1e9:.1f} GB to the GPU" if array.size >= LARGE else None
         if array.holds == "images":
             return "`fit` copies all images to the GPU, as one array"
-        if array.holds == "file" and any(map(_convolves, self.all(events.LayerBuilt, events.ModelBuilt))):
-            return "`fit` copies all of a file to the GPU, as one array"
-        return None
+        if array.holds != "file":
+            return None
+        built = self.all(events.LayerBuilt, events.ModelBuilt)
+        if not any(map(_convolves, built)) or any(map(_is_for_small_images, built)):
+            return None
+        return "`fit` copies all of a file to the GPU, as one array"
 
 
 def _convolves(event: events.LayerBuilt | events.ModelBuilt) -> bool:
@@ -114,6 +118,14 @@ def _convolves(event: events.LayerBuilt | events.ModelBuilt) -> bool:
     if isinstance(event, events.LayerBuilt):
         return event.layer.library.rpartition(".")[2].startswith(("Conv2D", "Conv3D", "ConvLSTM2D"))
     return event.model.library.startswith("tensorflow.keras.applications.")
+
+
+def _is_for_small_images(event: events.LayerBuilt | events.ModelBuilt) -> bool:
+    """Whether a layer states a shape of its input that has up to 64 x 64 pixels."""
+    given = event.arguments.get("input_shape") if isinstance(event, events.LayerBuilt) else None
+    sizes = [known(one) for one in (given.items or ())[:2]] if isinstance(given, values.Items) else []
+    numbers = [size for size in sizes if type(size) is int]
+    return len(numbers) == 2 and math.prod(numbers) <= SMALL_IMAGE
 
 
 def _arrays(data: values.Value) -> Iterator[values.Value]:

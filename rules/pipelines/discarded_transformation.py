@@ -55,7 +55,19 @@ class DiscardedTransformation(Rule):
     severity = Severity.WARNING
     any_of_names = DATASET_SOURCES
     all_of_name_sets = (
-        frozenset({".apply(", ".batch(", ".cache(", ".filter(", ".map(", ".padded_batch(", ".prefetch(", ".repeat("})
+        frozenset(
+            {
+                ".apply(",
+                ".batch(",
+                ".cache(",
+                ".concatenate(",
+                ".filter(",
+                ".map(",
+                ".padded_batch(",
+                ".prefetch(",
+                ".repeat(",
+            }
+        )
         | {".shard(", ".shuffle(", ".skip(", ".take(", ".unbatch(", ".with_options("},
     )
     why = "each method returns a new dataset and leaves the old one as it is: this line has no effect"

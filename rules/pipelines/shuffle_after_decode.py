@@ -23,6 +23,7 @@ from gpulint.plugin import (
 )
 from gpulint.plugin.fixes import calls, statements
 from gpulint.plugin.queries import datasets_in, known, pipelines, symbol_of
+from gpulint.plugin.symbols import Symbol
 from gpulint.plugin.words import DATASET_SOURCES, PREPARING_WORDS
 
 LARGE = 2**30
@@ -146,6 +147,12 @@ def _images(found: Iterable[events.OpCalled]) -> dict[Site, _Image]:
                 continue
             size = math.prod(numbers[:2]) * 3
             images[step] = _Image(step, min(size, before.numbers) if before and before.numbers else size)
+        elif event.name in _STATES and before is not None and before.numbers is None:
+            sizes = [one.value for one in event.inputs[1:] if isinstance(one, values.Constant)]
+            numbers = [size for size in sizes if type(size) is int and size > 0]
+            if len(numbers) == len(event.inputs) - 1 == 3:
+                is_wide = isinstance(event.inputs[0], values.Tensor) and event.inputs[0].dtype == "float32"
+                images[step] = _Image(step, math.prod(numbers) // (1 if is_wide else 4))
         elif event.name.startswith(_DECODES) and before is None:
             images[step] = _Image(step, None)
     return images
@@ -154,6 +161,9 @@ def _images(found: Iterable[events.OpCalled]) -> dict[Site, _Image]:
 _DECODES = tuple(
     f"tensorflow.{module}.decode_{kind}" for module in ("image", "io") for kind in ("bmp", "image", "jpeg", "png")
 )
+_STATES = frozenset({"tensorflow.ensure_shape", "tensorflow.reshape"})
+"""Ops whose last argument states the shape of the images. Decoded bytes count as a quarter of a number."""
+
 _SCALES = frozenset(
     f"tensorflow.image.{name}" for name in ("random_crop", "resize", "resize_with_crop_or_pad", "resize_with_pad")
 )
@@ -202,8 +212,8 @@ def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: 
     if image.numbers is not None and image.numbers <= SMALL * 3:
         return None
     for size in possible(step.arguments.get("buffer_size", 0), event.where):
-        count = known(size)
-        if type(count) is int:
+        count = _at_least(symbol_of(size))
+        if count is not None:
             what = "decoded images" if image.batch == 1 else f"batches of {image.batch} decoded images"
             if image.numbers is None:
                 if count * image.batch >= MANY:
@@ -213,6 +223,18 @@ def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: 
                 return f"the shuffle buffer holds {count:,} {what} ({gigabytes:.1f} GB)"
         elif image.is_step and _is_number_of_all(size, source):
             return "the shuffle buffer holds all images, decoded"
+    return None
+
+
+def _at_least(size: Symbol) -> int | None:
+    """A number, or the least that a product with the number of replicas can be; None if it is unknown."""
+    if size.parts[:2] == ("constant", "int"):
+        return int(size.parts[2])
+    if size.parts[0] == "replicas":
+        return 1
+    if size.parts[:2] == ("binary", "*"):
+        left, right = map(_at_least, size.parts[2:4])
+        return left * right if left is not None and right is not None else None
     return None
 
 

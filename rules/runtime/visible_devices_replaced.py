@@ -50,7 +50,7 @@ class VisibleDevicesReplaced(Rule):
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
         context = event.where.context
         loop = context.loops[-1] if context.loops else None
-        if event.what != "visible_devices" or loop is None or loop.turn == 0 or context.guards or context.flags:
+        if event.what != "visible_devices" or loop is None or loop.iteration == 0 or context.guards or context.flags:
             return
         device = event.device
         is_each = isinstance(device, values.ListedDevice) and device.index is None and device.list.part is None

@@ -15,8 +15,8 @@ from gpulint.plugin.queries import (
     has_other_backend,
     in_every_iteration,
     is_rare,
+    iteration_count,
     leaves,
-    rounds,
     updates,
 )
 from gpulint.plugin.symbols import is_array, is_drawn, is_observed, is_of_batch, words
@@ -236,7 +236,7 @@ _OF_KERAS = frozenset({"__call__", "call", "compute_loss", "predict_step", "test
 def _loop(event: events.ModelCalled) -> Loop | None:
     """The innermost loop with several iterations around a call."""
     around = reversed(event.where.context.loops)
-    return next((loop for loop in around if rounds(loop) != 1 and not loop.is_batches), None)
+    return next((loop for loop in around if iteration_count(loop) != 1 and not loop.is_batches), None)
 
 
 _LONG = frozenset({"epoch", "epochs", "ep", "fold", "run", "seed", "trial"})

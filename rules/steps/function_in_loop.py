@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Where, confidence, events, values
-from gpulint.plugin.queries import are_few, in_every_iteration, is_run_by_program, rounds
+from gpulint.plugin.queries import are_few, in_every_iteration, is_run_by_program, iteration_count
 from gpulint.plugin.symbols import Literal, Symbol, mentions, words
 
 
@@ -77,7 +77,7 @@ class FunctionInLoop(Rule):
             (event.wrapped_at, loop.site)
             for event in self.all(events.TracedCalled)
             for index, loop in enumerate(event.where.context.loops)
-            if sum(rounds(inner) != 1 for inner in event.where.context.loops[index + 1 :]) < OF_A_RUN
+            if sum(iteration_count(inner) != 1 for inner in event.where.context.loops[index + 1 :]) < OF_A_RUN
         }
         builds = {loop.site for event in self.all(events.ModelBuilt) for loop in event.where.context.loops}
         for event in made:

@@ -128,7 +128,7 @@ class HostSyncInLoop(Rule):
             alike = [*reads_at[event.site], *reads_of[event.tensor.site]]
             loop = every_step(event, loops, steps, alike)
             if loop is None and (around := loop_around(event.where, loops)) is not None:
-                place = (event.site, event.tensor.site, around.entry, around.turn)
+                place = (event.site, event.tensor.site, around.entry, around.iteration)
                 if place not in guarded and len(event.where.context.flags) <= around.flags:
                     alike += unneeded_in(around.site)
                     loop = every_step(event, loops, steps, alike)
@@ -242,13 +242,13 @@ _WORK = (events.ModelCalled, events.TracedCalled, events.GradientTaken, events.G
 
 def _turns(event: events.Event, loop: Site) -> set[tuple[int, int]]:
     """Iterations of a loop around an event, by execution and index."""
-    return {(around.entry, around.turn) for around in event.where.context.loops if around.site == loop}
+    return {(around.entry, around.iteration) for around in event.where.context.loops if around.site == loop}
 
 
 def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], needs: _Needs) -> list[events.TensorRead]:
     """Reads in a loop that the host does not need, the first among equal ones on the same path."""
     found = {
-        (event.site, event.tensor.site, around.turn, event.where.path): event
+        (event.site, event.tensor.site, around.iteration, event.where.path): event
         for alike in reads_at.values()
         for event in reversed(alike)
         for around in event.where.context.loops

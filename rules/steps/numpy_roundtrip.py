@@ -6,7 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, values
-from gpulint.plugin.queries import every_step, in_every_iteration, is_rare, loop_around, step_loops, updates, with_step
+from gpulint.plugin.queries import (
+    evaluation_loops,
+    every_step,
+    in_every_iteration,
+    is_rare,
+    loop_around,
+    step_loops,
+    updates,
+    with_step,
+)
 from gpulint.plugin.symbols import round_trip
 from gpulint.plugin.words import TRAINING_WORDS
 
@@ -15,8 +24,9 @@ class NumpyRoundtrip(Rule):
     """Device tensor taken through NumPy and back
 
     ## What it does
-    Finds tensors that a step reads into NumPy, processes there and converts to a tensor again or passes to a model or
-    `tf.function`, and weights that each step reads with `get_weights` and sets with `set_weights`.
+    Finds tensors that a step, or an iteration of an evaluation, reads into NumPy, processes there and converts to a
+    tensor again or passes to a model or `tf.function`, and weights that each step reads with `get_weights` and sets
+    with `set_weights`.
 
     ## Why is this bad
     The data goes from the GPU to the host and back: first the host waits for the GPU, then the GPU for the host.
@@ -71,9 +81,9 @@ class NumpyRoundtrip(Rule):
     ```
 
     ## What is not reported
-    Values that were on the host already, round trips outside training loops, and values that were processed by
-    something other than NumPy (an environment, a solver, a random choice) or that are also passed to an environment
-    (`env.step(action)`).
+    Values that were on the host already, round trips outside training and evaluation loops, and values that were
+    processed by something other than NumPy (an environment, a solver, a random choice) or that are also passed to an
+    environment (`env.step(action)`).
 
     ## At run time
     Copies from and to the device on that line.
@@ -105,8 +115,9 @@ class NumpyRoundtrip(Rule):
         read_in: dict[Site, set[Site]] = defaultdict(set)
         for one in self.all(events.TensorRead):
             read_in[one.site].update(loop.site for loop in one.where.context.loops)
+        around = loops | evaluation_loops(plan)
         for event, reads in made:
-            loop = loop_around(event.where, loops)
+            loop = loop_around(event.where, around)
             if loop is None or is_rare(event.where, loop) or not needed.isdisjoint(reads):
                 continue
             if any(loop.site in read_in[read] for read in reads):

@@ -11,9 +11,9 @@ from gpulint.plugin.queries import (
     goes_over_data,
     in_every_iteration,
     is_rare,
+    iteration_count,
     known,
     leaves,
-    rounds,
     step_loops,
     symbol_of,
 )
@@ -109,7 +109,7 @@ class PredictInLoop(Rule):
             for event in made
             if any(_is_one(value) for value in _given(event))
             for loop in (_loop(event),)
-            if loop.site in fits and not any(words(name) & _ROUNDS for name in loop.names)
+            if loop.site in fits and not any(words(name) & _PASSES for name in loop.names)
         }
         fitted_on_samples.update(report.related[0][0] for report in fitted)
         emptied = self._emptied()
@@ -142,7 +142,7 @@ class PredictInLoop(Rule):
                 continue
             if event.how == "predict_on_batch" and not any(is_single(value) and is_given(value) for value in given):
                 continue
-            per_epoch = not in_step and (loop.site in fits or any(words(name) & _ROUNDS for name in loop.names))
+            per_epoch = not in_step and (loop.site in fits or any(words(name) & _PASSES for name in loop.names))
             if per_epoch and not any(varies(value) for value in given):
                 continue
             yield Report(
@@ -234,7 +234,7 @@ def _is_of_another_model(event: events.ModelCalled, loop: Loop, made: Iterable[e
     return any(
         other.site == event.site
         and around.entry == loop.entry
-        and around.turn != loop.turn
+        and around.iteration != loop.iteration
         and [symbol_of(value) for value in _given(other)] == given
         for other in made
         for around in other.where.context.loops
@@ -252,7 +252,7 @@ _SAMPLES = frozenset({"random.sample", "sample", "sample_batch", "sample_buffer"
 def _loop(event: events.Event, steps: frozenset[Site] = frozenset()) -> Loop:
     """Innermost loop with several iterations around a call, one in `steps` if there is one."""
     around = event.where.context.loops
-    several = [one for one in reversed(around) if rounds(one) != 1] or [around[-1]]
+    several = [one for one in reversed(around) if iteration_count(one) != 1] or [around[-1]]
     return next((one for one in several if one.site in steps), several[0])
 
 
@@ -280,5 +280,5 @@ _INSTEAD = {
 
 _OF_BATCHES = "a batch of one sample takes as long as one of many: the GPU is almost idle"
 
-_ROUNDS = frozenset({"epoch", "epochs", "ep", "fold", "trial", "run", "iteration"})
+_PASSES = frozenset({"epoch", "epochs", "ep", "fold", "trial", "run", "iteration"})
 """Words in the name of a loop variable that say that an iteration is much work."""

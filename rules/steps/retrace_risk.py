@@ -109,8 +109,8 @@ class RetraceRisk(Rule):
         found: Loop | None = None
         for loop in event.where.context.loops:
             before = self._functions[event.site, key, loop.site, loop.entry]
-            others = [one for turn, one in before if turn != loop.turn]
-            before.append((loop.turn, value))
+            others = [one for iteration, one in before if iteration != loop.iteration]
+            before.append((loop.iteration, value))
             alike = any(one.definition is value.definition for one in others)
             if not loop.unrolled and alike and all(one is not value for one in others):
                 found = loop
@@ -123,8 +123,8 @@ class RetraceRisk(Rule):
         if not isinstance(value, (values.Unknown, values.Constant)):
             return False
         before = self._before[(*place, loop.entry)]
-        before.append((loop.turn, value.symbol))
-        earlier = [one for turn, one in before if turn != loop.turn]
+        before.append((loop.iteration, value.symbol))
+        earlier = [one for iteration, one in before if iteration != loop.iteration]
         return value.symbol not in earlier and any(differ_in_numbers(one, value.symbol) for one in earlier)
 
 

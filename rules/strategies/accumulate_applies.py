@@ -133,7 +133,7 @@ class AccumulateApplies(Rule):
         where = event.where
         of_inner_loop = any(len(one.where.context.loops) > len(where.context.loops) for one in found)
         for earlier, summands in self._sums[event.site]:
-            loop = _later_round(earlier, where)
+            loop = _later_iteration(earlier, where)
             growing = [one for one in found if summands < one.summands]
             if of_inner_loop and len(growing) < len(found):
                 continue
@@ -230,7 +230,7 @@ def _one_by_one(applied: Where, taken: Where) -> bool:
     if not isinstance(kept, values.Items) or kept.kind != "list" or kept.around is None:
         return False
     rows = _rows(kept)
-    is_older = all((_run(loop), loop.turn) != (_run(around[-1]), around[-1].turn) for loop in kept.around)
+    is_older = all((_run(loop), loop.iteration) != (_run(around[-1]), around[-1].iteration) for loop in kept.around)
     return is_older and bool(rows) and all(map(_has_gradients, rows)) and _every_nth(applied.path - taken.path)
 
 
@@ -308,9 +308,9 @@ def _are_rarer(emptied: list[events.StateUpdated], applied: Where) -> bool:
 def _growing_in(applied: Where, added: list[events.StateUpdated], emptied: list[events.StateUpdated]) -> Loop | None:
     """Loop in whose iterations a sum grows and is applied but is not emptied."""
     for loop in applied.context.loops:
-        if any(_is_round_of(one.where, loop) for one in emptied):
+        if any(_is_iteration_of(one.where, loop) for one in emptied):
             continue
-        grown = [one.where for one in added if one.gradient is not None and _is_round_of(one.where, loop)]
+        grown = [one.where for one in added if one.gradient is not None and _is_iteration_of(one.where, loop)]
         if any(_is_as_often(applied, where) for where in grown):
             return loop
     return None
@@ -324,18 +324,18 @@ def _is_as_often(where: Where, other: Where) -> bool:
     )
 
 
-def _is_round_of(where: Where, loop: Loop) -> bool:
+def _is_iteration_of(where: Where, loop: Loop) -> bool:
     """Whether a place is reached in a loop, regardless of when that was entered."""
     return any(one.site == loop.site for one in where.context.loops)
 
 
-def _later_round(earlier: Where, later: Where) -> Loop | None:
+def _later_iteration(earlier: Where, later: Where) -> Loop | None:
     """Loop in which one moment is in a later iteration than another."""
     for one, other in zip(earlier.context.loops, later.context.loops, strict=False):
         if one.site != other.site or one.entry != other.entry:
             return None
-        if one.turn != other.turn:
-            return other if one.turn < other.turn else None
+        if one.iteration != other.iteration:
+            return other if one.iteration < other.iteration else None
     return None
 
 
@@ -356,13 +356,13 @@ def _is_beside(where: Where, other: Where) -> bool:
     loop around the other, or in the same iteration."""
     ways = {id(one) for one in callers(other.caller) if one.loops >= len(other.context.loops)}
     is_same_call = any(id(one) in ways and one.site is not None for one in callers(where.caller))
-    return is_same_call or where.caller.definition == other.caller.definition or _is_in_round(where, other)
+    return is_same_call or where.caller.definition == other.caller.definition or _is_in_iteration(where, other)
 
 
-def _is_in_round(where: Where, other: Where) -> bool:
+def _is_in_iteration(where: Where, other: Where) -> bool:
     """Whether a place is reached in the same execution of the loops that another one is reached in."""
-    rounds, others = ([(loop.site, loop.entry) for loop in one.context.loops] for one in (where, other))
-    return bool(others) and rounds[: len(others)] == others
+    loops, others = ([(loop.site, loop.entry) for loop in one.context.loops] for one in (where, other))
+    return bool(others) and loops[: len(others)] == others
 
 
 _OF_TRIES = frozenset({"completes", "handler"})

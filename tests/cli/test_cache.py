@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
+
 PINNED = 'import tensorflow as tf\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
 RULE = '''"""A rule of the user's."""
 
@@ -45,9 +47,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str, command: str = "check", stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, command: str = "check", stdin: str = "", is_fresh: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Run gpulint, with `is_fresh` in a new process, which reads `PYTHONPATH`."""
+    python = warm.Fresh() if is_fresh else warm.gpulint()
     line = [sys.executable, "-m", "gpulint", command, *arguments]
-    return subprocess.run(line, capture_output=True, text=True, check=False, input=stdin)
+    return python.run(line, cwd=Path.cwd(), env={}, given=stdin)
 
 
 def analysed(result: subprocess.CompletedProcess[str]) -> int:
@@ -169,13 +175,13 @@ def test_the_code_of_the_users_rules_and_of_what_they_import_counts(
     monkeypatch.setenv("PYTHONPATH", str(project / "words"), prepend=":")
     monkeypatch.setenv("GPULINT_TRUST", str(project))
     (project / "gpulint.toml").write_text("rule-paths = ['own']\nexclude = ['own', 'words']\n")
-    assert "one RULE" in run().stdout
-    assert analysed(run("-v")) == 0
+    assert "one RULE" in run(is_fresh=True).stdout
+    assert analysed(run("-v", is_fresh=True)) == 0
     (project / "words" / "tensorflow_words.py").write_text("WORD = 'two'\n")
     shutil.rmtree(project / "words" / "__pycache__", ignore_errors=True)
-    assert "two RULE" in run().stdout
+    assert "two RULE" in run(is_fresh=True).stdout
     (project / "own" / "named.py").write_text(RULE.replace("RULE", "LAW").replace("LAW)", "RULE)"))
-    assert "two LAW" in run().stdout
+    assert "two LAW" in run(is_fresh=True).stdout
 
 
 def test_a_cache_that_somebody_else_wrote_runs_nothing_and_breaks_nothing(project: Path) -> None:

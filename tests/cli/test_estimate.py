@@ -33,6 +33,20 @@ print("trained")
 """
 
 
+SESSION = """
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+w = tf.get_variable("w", (10, 1))
+loss = tf.reduce_sum(w**2)
+train = tf.train.AdamOptimizer().minimize(loss)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    print(session.run([loss, {"w": w}]))
+    session.run({"step": train, "loss": "Sum:0"})
+print("trained")
+"""
+
+
 def estimate(directory: Path, program: str, *words: str, name: str = "train.py") -> subprocess.CompletedProcess[str]:
     (directory / "train.py").write_text(textwrap.dedent(program), encoding="utf-8")
     command = [sys.executable, "-m", "gpulint", "estimate", *words, *([name] if name else [])]
@@ -74,6 +88,7 @@ def test_a_step_that_does_not_fit_is_status_1(tmp_path: Path) -> None:
         ("print('nothing')", 3, "train.py ended without a training step: neither `fit` nor a function"),
         ("import keras\nopen('data.csv')", 4, "train.py:2 failed before its first training step: FileNotFoundError: "),
         ("import keras\n1 / 0", 4, "train.py:2 failed before its first training step: ZeroDivisionError"),
+        (SESSION, 3, "train.py:10 runs its training step in a TensorFlow 1 session, which cannot be estimated"),
         ("import sys\nsys.exit(7)", 4, "train.py:2 failed before its first training step: SystemExit: 7"),
     ],
 )
@@ -124,6 +139,7 @@ def test_bad_input_is_status_2_and_one_line(
         (NotTraced("dynamic", "its batch size", Where("/p/a.py", 3)), "leaves its batch size open; state it with"),
         (NotTraced("eager", "no function", Where("/p/a.py", 3)), "/p/a.py:3 takes gradients eagerly, and cannot be"),
         (NotTraced("untraceable", "ValueError: x", Where("/p/a.py", 3)), "the step at /p/a.py:3 cannot be read: V"),
+        (NotTraced("session", where=Where("/p/a.py", 3)), "/p/a.py:3 runs its training step in a TensorFlow 1 session"),
         (NotTraced("refused", "no eager mode"), "GPUs cannot be simulated: no eager mode"),
     ],
 )
@@ -131,6 +147,14 @@ def test_every_reason_has_its_line(found: NotTraced, line: str) -> None:
     said = why(found, Target("train.py"))
     assert line in said
     assert "\n" not in said
+
+
+def test_a_message_is_shown_without_the_stack_in_it_and_not_endless() -> None:
+    stack = 'in user code:\n\n    File "train.py", line 3, in step  *\n        model(x)\n\n'
+    message = f"ValueError: {stack}    ValueError: \x1b[1mno layer\x1b[0m\n" + "• x\n" * 1000
+    said = why(NotTraced("died", message, Where("/p/a.py", 3)), Target("train.py"))
+    assert "first training step: ValueError: no layer • x • x" in said
+    assert said.endswith(" …") and len(said) < 400
 
 
 @pytest.mark.tensorflow

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpulint.estimate.answers import Batches, Line, changes, halved
-from gpulint.estimate.graph import StepGraph, Tensor
+from gpulint.estimate.graph import StepGraph, Tensor, Variable
 from gpulint.estimate.memory.figures import Groups, figures, steady
-from gpulint.estimate.memory.liveness import Run, play
+from gpulint.estimate.memory.liveness import Order, Run, play
 from tests.estimate.made import UNIT, Graph
 
 MiB = 1 << 20
@@ -53,7 +55,24 @@ def test_other_graphs_are_not_on_a_line() -> None:
 def test_the_largest_batch_reaches_the_limit(limit: int) -> None:
     largest = Batches(step(16), step(32)).largest(limit)
     assert largest is not None
-    assert play(step(largest)).peak == pytest.approx(limit, rel=0.25)
+    batches = Batches(step(16), step(32))
+    assert batches.run(largest).peak <= limit
+    larger = largest + max(1, largest // 50)
+    assert batches.run(largest).peak >= 0.98 * limit or batches.run(larger).peak > limit
+
+
+def test_what_grows_with_the_square_of_the_batch_is_followed() -> None:
+    def contrastive(batch: int) -> StepGraph:
+        """Similarities of each example with each other one, beside 100 MiB of a table."""
+        graph = Graph()
+        graph.variable(Tensor("float32", (100, 256, 1024)))
+        x = graph.argument(Tensor("float32", (batch, 64)))
+        graph.add("MatMul", x, x, outputs=(Tensor("float32", (batch, batch)),))
+        return graph.step(batch=batch)
+
+    largest = Batches(contrastive(64), contrastive(128)).largest(1000 * MiB)
+    assert largest is not None
+    assert 4 * largest**2 == pytest.approx(900 * MiB, rel=0.04)
 
 
 def test_a_peak_that_small_batches_do_not_change_is_followed_to_where_it_grows() -> None:
@@ -70,7 +89,7 @@ def test_a_peak_that_small_batches_do_not_change_is_followed_to_where_it_grows()
     assert play(updating(2)).peak - play(updating(1)).peak < 4 * MiB
     largest = Batches(updating(1), updating(2)).largest(1000 * MiB)
     assert largest is not None and largest > 300
-    assert play(updating(largest)).peak == pytest.approx(1000 * MiB, rel=0.25)
+    assert 950 * MiB < steady(updating(largest)).peak <= 1000 * MiB
 
 
 def test_nothing_fits_into_less_than_the_variables() -> None:
@@ -80,9 +99,9 @@ def test_nothing_fits_into_less_than_the_variables() -> None:
 def test_each_batch_is_played_once(monkeypatch: pytest.MonkeyPatch) -> None:
     played: list[int | None] = []
 
-    def counted(made: StepGraph) -> Run:
+    def counted(made: StepGraph, order: Order) -> Run:
         played.append(made.batch)
-        return steady(made)
+        return steady(made, order)
 
     monkeypatch.setattr("gpulint.estimate.answers.steady", counted)
     batches = Batches(step(16), step(32))
@@ -135,6 +154,13 @@ def test_changes_give_back_what_they_say_the_most_first() -> None:
     peak, half = figures(small).steady.peak, figures(step(8)).steady.peak
     assert given["accumulate"] == pytest.approx(peak - half - MiB, rel=0.2)
     assert 0 < given["mixed precision"] < peak / 2
+
+
+def test_changes_that_save_next_to_nothing_are_not_named() -> None:
+    small, large = step(16), step(32)
+    table = Tensor("float32", (1 << 30,))
+    small, large = (replace(one, variables=(*one.variables, Variable("table", table))) for one in (small, large))
+    assert changes(small, Batches(small, large), figures(small)) == []
 
 
 def test_recomputing_keeps_one_activation_of_each_part_of_the_model() -> None:

@@ -193,7 +193,7 @@ def test_the_server(repository: Path, hostile: Hostile) -> None:
         else:
             await editor.diagnostics(uri)
 
-    edit(test, repository)
+    edit(test, repository, is_fresh=True)
     assert not marked.exists(), "code of the repository ran"
     assert contents(repository.parent / "home") == before
 

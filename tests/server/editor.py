@@ -304,7 +304,7 @@ class _Server(NamedTuple):
 async def _started(client: _Client, arguments: tuple[str, ...], is_fresh: bool) -> _Server:
     """Start a server for a client: a fork of a process that has imported it, or a new process."""
     command = [sys.executable, "-m", "gpulint", "server", *arguments]
-    python = warm.server()
+    python = warm.gpulint()
     if is_fresh or isinstance(python, warm.Fresh):
         await client.start_io(*command)
         process = client._server
@@ -326,7 +326,7 @@ def edit(
     is_fresh: bool = False,
 ) -> None:
     """Run a test with an editor that has some folders open, and shut the server down as the protocol requires. With
-    `is_fresh` the server and its analysis are new processes."""
+    `is_fresh` the server is a new process, as where it matters what it imports."""
 
     async def session(editor: Editor) -> None:
         result = await editor.client.initialize_async(

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.server.editor import Editor, edit
+from gpulint.linting.worker import Limits
+from gpulint.server.analyst import Analyst
+from gpulint.server.folders import Folders
+from gpulint.server.messages import At, Returned
+from gpulint.server.options import Options
+from gpulint.server.process import AnalysisProcess
+from gpulint.settings import SettingsFinder
+from tests.server.editor import PATIENCE, Editor, edit
 from tests.server.programs import FREE, PINNED, written
 
 RULE = '''
@@ -64,6 +72,31 @@ def test_a_process_that_dies_once_is_restarted(project: Path) -> None:
         assert (project / "died").exists()
 
     edit(test, project, arguments=("--trust",), is_fresh=True)
+
+
+def test_the_process_is_ended_though_it_answers_at_that_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        loop, waits = asyncio.get_running_loop(), asyncio.Event()
+        began, answer = loop.create_future(), loop.create_future()
+        began.set_result(At("a.py", Limits(60, 0)))
+        messages = [began, answer]
+
+        def received(process: asyncio.subprocess.Process) -> asyncio.Future[At | Returned]:
+            if len(messages) == 1:
+                waits.set()
+            return messages.pop(0)
+
+        monkeypatch.setattr(AnalysisProcess, "_received", staticmethod(received))
+        process = AnalysisProcess(Folders(SettingsFinder(), False, [], Options()))
+        call = asyncio.create_task(process.call(Analyst.tidy))
+        await waits.wait()
+        answer.set_result(Returned(None))
+        closing = asyncio.create_task(process.close())
+        ended, _ = await asyncio.wait([closing], timeout=PATIENCE)
+        await call
+        assert ended
+
+    asyncio.run(test())
 
 
 def test_while_a_check_hangs_hovering_answers_and_the_next_edit_ends_it(project: Path) -> None:

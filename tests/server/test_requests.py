@@ -204,7 +204,7 @@ def test_without_its_extra_the_server_says_in_one_line_what_to_install() -> None
 
 @pytest.mark.parametrize("address", ["x", "host:", "0", "1:99999"])
 def test_an_invalid_port_is_reported(address: str, tmp_path: Path) -> None:
-    done = warm.server().run([sys.executable, "-m", "gpulint", "server", "--tcp", address], cwd=tmp_path)
+    done = warm.gpulint().run([sys.executable, "-m", "gpulint", "server", "--tcp", address], cwd=tmp_path)
     assert done.returncode == 2 and "is not a port" in done.stderr
 
 

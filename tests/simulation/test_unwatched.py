@@ -29,7 +29,7 @@ from tensorflow.experimental import dtensor
 
 on_host = dtensor.create_mesh([("batch", 1)], devices=["CPU:0"])
 print("host", flush=True)
-dtensor.create_mesh([("batch", 2)], devices=["GPU:0", "GPU:1"])  # refused
+dtensor.create_mesh([("batch", 2)], {given})  # refused
 print("not reached", flush=True)
 """
 
@@ -44,8 +44,9 @@ def test_sessions_are_not_seen_and_nothing_passes_on_them(rehearse: Rehearse) ->
     assert not any(one.id == "gpu-idle" for one in run.expectations() if one.status is not Status.INCONCLUSIVE)
 
 
-def test_a_mesh_of_simulated_gpus_is_refused_at_its_line(rehearse: Rehearse) -> None:
-    run = rehearse(MESH, 2, ends_well=False)
+@pytest.mark.parametrize("given", ['devices=["GPU:0", "GPU:1"]', 'device_type="GPU"'])
+def test_a_mesh_of_simulated_gpus_is_refused_at_its_line(rehearse: Rehearse, given: str) -> None:
+    run = rehearse(MESH.replace("{given}", given), 2, ends_well=False)
     row = next(row for row, text in enumerate(MESH.split("\n"), 1) if "# refused" in text)
     assert run.output == "host\n"
     assert run.capture.refused.startswith(f"train.py:{row}: a DTensor mesh of GPUs")

@@ -103,8 +103,8 @@ class Loop(NamedTuple):
 
     `unrolled`: the elements are known and the loop is executed once per element. `names` are the variables that its
     target binds. `start` is the path at the start of the present iteration. `is_batches`: the "loop" is a method that
-    Keras calls for every batch. `entry` identifies one execution of the loop. `turn` is the index of the present
-    iteration among the `turns` that are analysed. `flags` and `handlers` are how many of the context's flags and
+    Keras calls for every batch. `entry` identifies one execution of the loop. `iteration` is the index of the present
+    iteration among the `iterations` that are analysed. `flags` and `handlers` are how many of the context's flags and
     handlers enclose the loop. `is_traced`: the loop is inside a `tf.function`.
     """
 
@@ -115,8 +115,8 @@ class Loop(NamedTuple):
     start: Path = EVERYWHERE
     is_batches: bool = False
     entry: int = 0
-    turn: int = 0
-    turns: int = 1
+    iteration: int = 0
+    iterations: int = 1
     flags: int = 0
     handlers: int = 0
     is_traced: bool = False

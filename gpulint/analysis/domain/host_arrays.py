@@ -27,7 +27,9 @@ class HostArray(NamedTuple):
 def host_array(name: Symbol) -> HostArray | None:
     """The array that a symbol names, also behind arithmetic, casts, splits and shuffles. None if it is no array, one
     row or a few rows of one, or an array of small images."""
-    head = name.parts[0]
+    head = _head(name)
+    if len(name.parts) < _PARTS.get(head, 0):
+        return None
     if head == "binary":
         return host_array(symbol(name.parts[2])) or host_array(symbol(name.parts[3]))
     if head == "updated":
@@ -37,6 +39,10 @@ def host_array(name: Symbol) -> HostArray | None:
     if head == "item":
         return _of_item(symbol(name.parts[1]), name.parts[2])
     return _of_call(name) if head == "call" else None
+
+
+_PARTS = {"binary": 4, "updated": 2, "slice": 4, "item": 3, "call": 3}
+"""Number of parts of the symbols that are looked into, by their heads."""
 
 
 def images_in(name: Symbol) -> HostArray | None:
@@ -90,7 +96,9 @@ _PERMUTING = frozenset({"argsort", "permutation", "sample", "shuffle", "split"})
 def _of_rows(name: Symbol) -> HostArray | None:
     """Rows of an array from one bound to another. With constant bounds they may be a few."""
     array, stop = host_array(symbol(name.parts[1])), symbol(name.parts[3])
-    is_sample = stop.parts[0] == "constant" and type(stop.parts[2]) is int and stop.parts[2] >= 0
+    is_sample = (
+        stop.parts[:1] == ("constant",) and len(stop.parts) == 3 and type(stop.parts[2]) is int and stop.parts[2] >= 0
+    )
     return array._replace(size=None) if array is not None and not is_sample else None
 
 
@@ -104,8 +112,8 @@ def _of_item(container: Symbol, index: Any) -> HostArray | None:
         return host_array(symbol(given[index])) if index < len(given) else None
     array = host_array(container)
     if isinstance(index, Symbol):
-        if index.parts[0] == "constant":
-            return array if array is not None and array.holds == "file" and index.parts[1] == "str" else None
+        if _head(index) == "constant":
+            return array if array is not None and array.holds == "file" and index.parts[1:2] == ("str",) else None
         return array if not _PERMUTING.isdisjoint(word.rpartition(".")[2] for word in index.words) else None
     return None
 
@@ -117,16 +125,15 @@ _KEPT = 0.5
 def _of_call(name: Symbol) -> HostArray | None:
     called, given = _called(name)
     own = called.rpartition(".")[2]
-    if not called:  # a method of an array
-        receiver = symbol(name.parts[1])
-        return host_array(symbol(receiver.parts[1])) if receiver.parts[2] in _KEEPING else None
+    if called.startswith("."):
+        return host_array(symbol(symbol(name.parts[1]).parts[1])) if own in _KEEPING else None
     if called == "numpy.load":
         return HostArray(None, "file")
     if called in {f"numpy.{one}" for one in _FILLED} or called in {f"numpy.random.{one}" for one in _DRAWN}:
         return _of_shape(given, own)
     if (called.startswith("numpy.") or own in _OF_KERAS) and own in _KEEPING and given:
         first = symbol(given[0])
-        if first.parts[0] == "list":
+        if _head(first) == "list":
             return next(filter(None, (images_in(one) for one in first.parts[1:] if isinstance(one, Symbol))), None)
         return host_array(first)
     return None
@@ -134,8 +141,8 @@ def _of_call(name: Symbol) -> HostArray | None:
 
 def _of_shape(given: tuple[Any, ...], own: str) -> HostArray | None:
     """Array of a shape that the arguments of a function have: a tuple, or one number each for `rand` and `randn`."""
-    shape = next((one for one in map(symbol, given) if one.parts[0] == "tuple"), None)
-    sizes = list(shape.parts[1]) if shape is not None else list(given) if own in ("rand", "randn") else []
+    shapes = [found for one in given if (found := _elements(symbol(one))) is not None]
+    sizes = shapes[0] if shapes else given if own in ("rand", "randn") else ()
     known = [one.parts[2] for one in map(symbol, sizes) if one.parts[:2] == ("constant", "int")]
     width = 1 if any("uint8" in symbol(one).words or "numpy.uint8" in symbol(one).words for one in given) else 4
     if sizes and len(known) == len(sizes):
@@ -145,16 +152,23 @@ def _of_shape(given: tuple[Any, ...], own: str) -> HostArray | None:
     return None
 
 
+def _head(name: Symbol) -> Any:
+    return name.parts[0] if name.parts else ""
+
+
 def _called(name: Symbol) -> tuple[str, tuple[Any, ...]]:
-    """Name of the library function whose result a symbol names, and its arguments; "" if it is none."""
-    if name.parts[0] != "call":
+    """What a symbol is the result of, and the arguments: the name of a library function, or that of a method behind a
+    dot. "" if it is neither."""
+    if _head(name) != "call" or len(name.parts) < _PARTS["call"] or not isinstance(name.parts[2], tuple):
         return "", ()
     function = symbol(name.parts[1])
-    return (str(function.parts[1]) if function.parts[0] == "external" else ""), name.parts[2]
+    if _head(function) == "attribute" and len(function.parts) == 3:
+        return f".{function.parts[2]}", name.parts[2]
+    return (str(function.parts[1]) if _head(function) == "external" else ""), name.parts[2]
 
 
 def _calls(name: Symbol) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Name and arguments of each call in a symbol; of methods their own names."""
+    """Each call in a symbol, as `_called` returns it."""
     seen: set[Symbol] = set()
     left = [name]
     while left:
@@ -162,10 +176,9 @@ def _calls(name: Symbol) -> Iterator[tuple[str, tuple[Any, ...]]]:
         if one in seen or len(seen) > MAX_PARTS:
             continue
         seen.add(one)
-        if one.parts[0] == "call":
-            called, given = _called(one)
-            function = symbol(one.parts[1])
-            yield called or (str(function.parts[2]) if function.parts[0] == "attribute" else ""), given
+        called, given = _called(one)
+        if called:
+            yield called, given
         left += _symbols(one.parts)
 
 
@@ -186,8 +199,13 @@ def _symbols(parts: tuple[Any, ...]) -> Iterator[Symbol]:
 
 def _area(given: Any) -> int | None:
     """Number of pixels of a size that is a tuple or list of numbers."""
-    size = symbol(given)
-    if size.parts[0] not in ("list", "tuple") or not isinstance(size.parts[1], tuple):
+    sizes = _elements(symbol(given)) or ()
+    numbers = [one.parts[2] for one in map(symbol, sizes) if one.parts[:2] == ("constant", "int")]
+    return math.prod(numbers[:2]) if len(numbers) == len(sizes) >= 2 else None
+
+
+def _elements(name: Symbol) -> tuple[Any, ...] | None:
+    """Elements of a tuple or list that is spelled out, None if the symbol names none."""
+    if _head(name) not in ("list", "tuple") or len(name.parts) != 2 or type(name.parts[1]) is not tuple:
         return None
-    numbers = [one.parts[2] for one in map(symbol, size.parts[1]) if one.parts[:2] == ("constant", "int")]
-    return math.prod(numbers[:2]) if len(numbers) == len(size.parts[1]) >= 2 else None
+    return name.parts[1]

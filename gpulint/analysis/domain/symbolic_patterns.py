@@ -3,6 +3,7 @@ iteration."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -16,7 +17,7 @@ from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.places import Site
 
-_ROUND = frozenset({"item", "index", "turn"})
+_OF_ITERATION = frozenset({"item", "index", "in_iteration"})
 """Heads of the symbols of loop elements and indices."""
 
 _ADDS_AXIS = frozenset({"expand_dims", "atleast_2d"})
@@ -30,7 +31,7 @@ def varies(value: Value) -> bool:
     """Whether a value depends on the present iteration of a loop."""
     if isinstance(value, Tensor):
         return value.from_data
-    return type(value) is Unknown and not value.symbol.words.isdisjoint(_ROUND)
+    return type(value) is Unknown and not value.symbol.words.isdisjoint(_OF_ITERATION)
 
 
 def is_small_part(value: Value) -> bool:
@@ -42,11 +43,11 @@ def _is_small_part(name: Symbol) -> bool:
     head, *rest = name.parts
     if head == "slice" and len(rest) >= 3:
         first, second = symbol(rest[1]), symbol(rest[2])
-        if first.words.isdisjoint(_ROUND):
+        if first.words.isdisjoint(_OF_ITERATION):
             return False
         rows = _rows(first, second)
         return 1 < rows <= MAX_PART if rows is not None else any("batch" in words(word) for word in second.words)
-    if head == "turn":
+    if head == "in_iteration":
         return _is_small_part(symbol(rest[1]))
     if head == "item":
         row = _element(symbol(rest[0]))
@@ -84,7 +85,7 @@ def is_next_batch(value: Value, loop: Loop) -> bool:
     if type(value) is not Unknown:
         return False
     name = value.symbol
-    while name.parts[0] in ("item", "turn"):
+    while name.parts[0] in ("item", "in_iteration"):
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
         if name.parts[0] == "next" or not name.words.isdisjoint(_FLOWS):
             return True
@@ -128,7 +129,7 @@ def _is_element_of(name: Symbol, sources: frozenset[Symbol]) -> bool:
         part = pending.pop()
         if type(part) is tuple:
             pending += part
-        elif isinstance(part, Symbol) and id(part) not in seen and not part.words.isdisjoint(_ROUND):
+        elif isinstance(part, Symbol) and id(part) not in seen and not part.words.isdisjoint(_OF_ITERATION):
             if part.parts[0] == "item" and part.parts[1] in sources:
                 return True
             seen.add(id(part))
@@ -170,7 +171,7 @@ def _flat(parts: tuple[Any, ...]) -> Iterator[Any]:
 
 def is_iterated(name: Symbol) -> bool:
     """Whether a symbol is an element of what a loop iterates over, or a part of one, as in a loop over `zip`."""
-    while name.parts[0] in ("item", "turn"):
+    while name.parts[0] in ("item", "in_iteration"):
         if name.parts[0] == "item" and isinstance(name.parts[-1], Site):
             return True
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
@@ -227,7 +228,7 @@ def is_drawn(value: Value) -> bool:
 
 def _is_drawn(name: Symbol) -> bool:
     deep = 0
-    while name.parts[0] in ("item", "turn"):
+    while name.parts[0] in ("item", "in_iteration"):
         deep += name.parts[0] == "item"
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
     return deep == 2 and name.parts[0] == "call" and _call(name)[0] in _DRAWS
@@ -248,8 +249,13 @@ def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
 
 
 def count_of(name: Symbol) -> int | None:
-    """Number of elements of `np.arange` with constant arguments; None for anything else."""
-    if name.parts[0] != "call" or _external(name) != "numpy.arange":
+    """Number of elements of `np.arange` with constant arguments, and of the folds of scikit-learn; None for anything
+    else."""
+    if name.parts[0] != "call":
+        return None
+    if (folds := _folds(name)) is not None:
+        return folds
+    if _external(name) != "numpy.arange":
         return None
     given = [symbol(part).parts for part in _call(name)[1]]
     if not 0 < len(given) < 4 or any(parts[:2] != ("constant", "int") for parts in given):
@@ -258,12 +264,33 @@ def count_of(name: Symbol) -> int | None:
     return len(range(*bounds)) if all(bounds[2:]) else None
 
 
+def _folds(name: Symbol) -> int | None:
+    """Number of folds of `KFold(5).split(x)`: 5, the default, where it is not in the program."""
+    function = symbol(name.parts[1])
+    if function.parts[0] != "attribute" or function.parts[-1] != "split":
+        return None
+    splitter = symbol(function.parts[1])
+    if splitter.parts[0] != "call" or not _FOLDS.fullmatch(_external(splitter)):
+        return None
+    numbers = [
+        parts[2] for parts in (symbol(one).parts for one in _call(splitter)[1]) if parts[:2] == ("constant", "int")
+    ]
+    return int(min(numbers, default=5))
+
+
+_FOLDS = re.compile(
+    r"sklearn\.model_selection\.(Stratified|Group|StratifiedGroup)?KFold|sklearn\.model_selection\.TimeSeriesSplit"
+)
+"""Classes of scikit-learn that split data into folds. Their first argument is the number of folds; of others, such as a
+seed, the smaller number counts."""
+
+
 def are_next(lower: Symbol, upper: Symbol, step: Symbol) -> bool:
     """Whether a slice with these bounds has several rows and moves with the iterations of a loop."""
-    return not (lower.words | upper.words).isdisjoint(_OF_ROUND) and not is_one_row(lower, upper, step)
+    return not (lower.words | upper.words).isdisjoint(_OF_ITERATION_OR_COUNTER) and not is_one_row(lower, upper, step)
 
 
-_OF_ROUND = _ROUND | {COUNTER}
+_OF_ITERATION_OR_COUNTER = _OF_ITERATION | {COUNTER}
 
 
 def is_array(value: Value) -> bool:
@@ -383,7 +410,7 @@ def _changes(name: Any) -> bool:
     if not isinstance(name, Symbol):
         return False
     head, *rest = name.parts
-    if head == "turn":
+    if head == "in_iteration":
         return _changes(rest[1])
     if head in ("index", COUNTER):
         return True

@@ -80,7 +80,7 @@ def call_function(
     if not again:
         is_known = len(earlier) >= (1 if function.memoized else MAX_REPEATS)
         if is_known and not function.memoized and len(earlier) == MAX_REPEATS:
-            is_known = any(run.turn == _turn(machine) for run in earlier)
+            is_known = any(run.iteration == _iteration(machine) for run in earlier)
         if is_known and not function.memoized and history.makes and history.may_go_on:
             is_known = not _is_chosen(earlier[-1].result, arguments)
         if not is_known and not earlier and not history.may_go_on:
@@ -141,7 +141,7 @@ def call_function(
     if is_borrowed and not frame.is_given_up:
         machine.plan.completed.add(definition_site)
     did = effects_within(machine.effects[effects:], base)
-    run = CallSummary(machine.path, result, did, machine.operations - operations, _turn(machine))
+    run = CallSummary(machine.path, result, did, machine.operations - operations, _iteration(machine))
     machine.executions[key].append(run)
     is_plain = all(leaf.is_plain for leaf in leaves_on(machine.path, result))
     did_nothing = machine.event_count == noted and result.is_plain
@@ -152,15 +152,15 @@ def call_function(
     return result
 
 
-def _turn(machine: Machine) -> int:
+def _iteration(machine: Machine) -> int:
     """Index of the present iteration of the nearest enclosing loop that is not unrolled. The calls of one iteration
     would otherwise use up the runs meant for all iterations."""
-    return next((loop.turn for loop in reversed(machine.context.loops) if not loop.unrolled), 0)
+    return next((loop.iteration for loop in reversed(machine.context.loops) if not loop.unrolled), 0)
 
 
 def _moment(machine: Machine) -> Moment:
     loop = next((one for one in machine.context.loops if not one.unrolled), None)
-    return Moment(machine.entry_points, loop.entry, loop.turn) if loop else Moment(machine.entry_points, 0, 0)
+    return Moment(machine.entry_points, loop.entry, loop.iteration) if loop else Moment(machine.entry_points, 0, 0)
 
 
 def _as_before(machine: Machine, run: CallSummary | None) -> Value | None:

@@ -14,7 +14,7 @@ from gpulint.syntax import ir
 
 
 def of_those_that_fit(function: Union, arguments: Arguments) -> Value:
-    """Those of many functions and classes that can be called with these arguments; all of them if none can."""
+    """The candidates that can be called with these arguments; all of them if none can."""
     if len(function.alternatives) <= MAX_TRIED:
         return function
     fitting = tuple(one for one in function.alternatives if _fits(one[1], arguments))

@@ -39,21 +39,21 @@ class Moment(NamedTuple):
 
     entry_point: int
     loop: int
-    turn: int
+    iteration: int
 
 
 class CallSummary(NamedTuple):
     """One run of a function.
 
-    `path` is the path after it, `effects` are the stateful ops in it, and `operations` is the number of all ops. `turn`
-    is the iteration that it ran in: that of the nearest loop that is not unrolled.
+    `path` is the path after it, `effects` are the stateful ops in it, and `operations` is the number of all ops.
+    `iteration` is the one that it ran in: that of the nearest loop that is not unrolled.
     """
 
     path: Path
     result: Value
     effects: tuple[Effect, ...]
     operations: int
-    turn: int
+    iteration: int
 
 
 @dataclass(slots=True)

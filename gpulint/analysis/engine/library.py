@@ -97,7 +97,7 @@ class LibrarySemantics(ABC):
         """Loop element for an element that a generator of the program yields."""
 
     @abstractmethod
-    def in_iteration(self, element: Value, turn: int) -> Value:
+    def in_iteration(self, element: Value, iteration: int) -> Value:
         """Value that represents an element of a loop in one of its iterations."""
 
     @abstractmethod

@@ -75,7 +75,7 @@ def loops_since(before: tuple[Loop, ...], present: tuple[Loop, ...]) -> tuple[Lo
     """Loops that were entered, or reached another iteration, since the loops `before`."""
     same = 0
     for one, other in zip(before, present, strict=False):
-        if (one.entry, one.turn) != (other.entry, other.turn):
+        if (one.entry, one.iteration) != (other.entry, other.iteration):
             break
         same += 1
     return present[same:]

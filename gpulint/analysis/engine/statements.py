@@ -33,7 +33,7 @@ from gpulint.analysis.engine.machine import LoopRecord, Machine
 from gpulint.analysis.plan.events import LoopEntered
 from gpulint.syntax import endings, ir
 
-MAX_ROUND_DEPTH = 2
+MAX_REPEATED_DEPTH = 2
 """Maximum nesting depth of loops whose body is run for two iterations, so that the second one sees the effects of the
 first. Deeper loops are run for one."""
 
@@ -280,10 +280,10 @@ def exec_for(machine: Machine, node: ir.For) -> int:
     elements, exact = iterate(machine, iterable, node.iterable)
     loop = Loop(machine.site(node), snapshot(iterable), exact, tuple(name_lookup.bound_names(node.target)))
     machine.library.iterated(iterable, "loop", machine.site(node.iterable), loop.site)
-    rounds: list[Value] = elements
+    starts: list[Value] = elements
     if not exact:
-        turns = range(2 if len(machine.loops) < MAX_ROUND_DEPTH else 1)
-        rounds = [_of_turn(machine, element, turn) for turn in turns for element in elements]
+        iterations = range(2 if len(machine.loops) < MAX_REPEATED_DEPTH else 1)
+        starts = [_in_iteration(machine, element, iteration) for iteration in iterations for element in elements]
 
     def start(element: Value) -> bool:
         assignment.assign(
@@ -291,19 +291,19 @@ def exec_for(machine: Machine, node: ir.For) -> int:
         )
         return True
 
-    return _loop(machine, node, loop, [partial(start, element) for element in rounds])
+    return _loop(machine, node, loop, [partial(start, element) for element in starts])
 
 
-def _of_turn(machine: Machine, element: Value, turn: int) -> Value:
+def _in_iteration(machine: Machine, element: Value, iteration: int) -> Value:
     """Value that represents the elements of a loop in one iteration. It differs from that of the iteration before, so
     that conditions on the two are independent."""
-    if turn == 0:
+    if iteration == 0:
         return element
 
     def change(one: Value) -> Value:
         if isinstance(one, Unknown):
-            return Unknown(("turn", turn, one.symbol))
-        return machine.library.in_iteration(one, turn)
+            return Unknown(("in_iteration", iteration, one.symbol))
+        return machine.library.in_iteration(one, iteration)
 
     def made(value: Value) -> Value:
         return rebuilt(value, change, lambda items, parts: Items(items.kind, parts))
@@ -325,7 +325,7 @@ def exec_while(machine: Machine, node: ir.While) -> int:
             machine.context = machine.context._replace(loops=(*outer, present._replace(start=machine.path)))
         return _is_met(machine, last, is_read=False)
 
-    return _loop(machine, node, loop, [start] * (2 if len(machine.loops) < MAX_ROUND_DEPTH else 1))
+    return _loop(machine, node, loop, [start] * (2 if len(machine.loops) < MAX_REPEATED_DEPTH else 1))
 
 
 def _conjuncts(test: ir.Expr) -> list[ir.Expr]:
@@ -348,13 +348,13 @@ def _is_met(machine: Machine, test: ir.Expr, *, is_read: bool) -> bool:
     return True
 
 
-def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Callable[[], bool]]) -> int:
+def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, starts: list[Callable[[], bool]]) -> int:
     """Run the body once per iteration, then the `else` part, then join the exits."""
     before, base = machine.context, machine.path
     continuations: list[tuple[int, Path]] = []
     loop = loop._replace(
         entry=machine.budget.taken,
-        turns=len(rounds),
+        iterations=len(starts),
         flags=len(before.flags),
         handlers=len(before.handlers),
         is_traced=before.traced is not None,
@@ -365,16 +365,18 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Ca
     outermost = machine.state.mark()
     breaks: list[Outcome] = []
     falls = True
-    for turn, start in enumerate(rounds):
+    for iteration, start in enumerate(starts):
         record = LoopRecord(machine.state.mark())
         machine.loops.append(record)
         machine.branches += 1
         machine.path = base
-        machine.context = before._replace(loops=(*before.loops, loop._replace(start=base, turn=turn)), guards=())
+        machine.context = before._replace(
+            loops=(*before.loops, loop._replace(start=base, iteration=iteration)), guards=()
+        )
         completion: int | None = None
         try:
             if start():
-                present = loop._replace(start=machine.path, turn=turn)
+                present = loop._replace(start=machine.path, iteration=iteration)
                 machine.context = before._replace(loops=(*before.loops, present), guards=())
                 completion = machine.execute(node.body)
                 machine.join_diverged()
@@ -387,7 +389,7 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, rounds: list[Ca
         ends = list(record.continues)
         if completion == NORMAL:
             ends.append(Outcome(machine.path, changes))
-        continuations += [(turn, end.path) for end in ends]
+        continuations += [(iteration, end.path) for end in ends]
         machine.path = base
         sofar = machine.state.changes_since(outermost)
         breaks += [Outcome(out.path, {**sofar, **out.changes}) for out in record.breaks]

@@ -168,10 +168,10 @@ class Libraries(LibrarySemantics):
     def generated(self, element: Value) -> Value:
         return tensors.as_data(element)
 
-    def in_iteration(self, element: Value, turn: int) -> Value:
+    def in_iteration(self, element: Value, iteration: int) -> Value:
         if not isinstance(element, ListedDevice):
             return element
-        return ListedDevice(element.list, element.index, turn, element.chosen)
+        return ListedDevice(element.list, element.index, iteration, element.chosen)
 
     def comprehended(self, element: Value) -> Value | None:
         if not isinstance(element, ListedDevice) or element.index is not None or element.chosen is not None:

@@ -28,6 +28,7 @@ from gpulint.analysis.models.tensorflow import (
     tuners,
 )
 from gpulint.analysis.plan.events import MOVES, FunctionHandedOver, UnknownFitted, WeightAssigned
+from gpulint.knowledge import OTHER_LIBRARIES
 from gpulint.places import Site
 
 _OTHER_LEARNERS = frozenset(
@@ -55,6 +56,8 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         threads.run_in_pool(machine, symbol(called.parts[1]), method, arguments, site)
         host_random.method_called(machine, symbol(called.parts[1]), method, site)
         loggers.method_called(machine, symbol(called.parts[1]), method, arguments, site)
+        if method == "as_dataset" and loggers.is_made_by(symbol(called.parts[1]), "tensorflow_datasets."):
+            return tf_data.source(machine, _OF_TFDS, OTHER_LIBRARIES[_OF_TFDS], arguments, site)
         if method in _OF_DISTRIBUTIONS and loggers.is_made_by(symbol(called.parts[1]), "tensorflow_probability."):
             return Tensor(site)
         if method == "numpy" and isinstance(number := tensors.as_number(Unknown(called.parts[1])), Tensor):
@@ -79,6 +82,9 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         tf_data.consume(machine, machine.choose(arguments.get("x", 0) or NONE), "fit", site, None)
     return Unknown(("call", called, tuple(symbol_of(value) for value in arguments.all())))
 
+
+_OF_TFDS = "tensorflow_datasets.load"
+"""Function that returns what `as_dataset` of a builder does."""
 
 _OF_DISTRIBUTIONS = frozenset(
     {"cdf", "cross_entropy", "entropy", "kl_divergence", "log_cdf", "log_prob", "mean", "mode", "prob", "quantile"}

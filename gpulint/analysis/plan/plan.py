@@ -75,8 +75,8 @@ class Plan:
     code_of: Callable[[str], str] = str
     """One of the texts without comments and docstrings, which decide nothing."""
 
-    mentioned: dict[str, bool] = field(default_factory=dict)
-    """Words that were searched for in the texts, and whether they were found."""
+    searched: dict[tuple[str, re.Pattern[str] | None], bool] = field(default_factory=dict)
+    """Words, and patterns with these words, that were searched for in the texts, and whether they were found."""
 
     is_sealed: bool = False
     """Whether it is finished: fields of a sealed Plan cannot be set."""
@@ -98,9 +98,7 @@ class Plan:
     @property
     def may_run_keras_2(self) -> bool:
         """Whether the program's text indicates that it runs on Keras 2: `tf_keras`, `TF_USE_LEGACY_KERAS`."""
-        return self.mentions("TF_USE_LEGACY_KERAS") or (
-            self.mentions("tf_keras") and any(_KERAS_2.search(self.code_of(text)) is not None for text in self.texts())
-        )
+        return self.mentions("TF_USE_LEGACY_KERAS") or self._contains("tf_keras", _KERAS_2)
 
     @property
     def runs_keras_3(self) -> bool:
@@ -114,9 +112,15 @@ class Plan:
 
     def mentions(self, word: str) -> bool:
         """Whether the program's code contains a word anywhere, including strings, but not in a comment or docstring."""
-        if (found := self.mentioned.get(word)) is None:
-            found = any(word in text and word in self.code_of(text) for text in self.texts())
-            self.mentioned[word] = found
+        return self._contains(word, None)
+
+    def _contains(self, word: str, pattern: re.Pattern[str] | None) -> bool:
+        """Whether the program's code contains a word, and something that matches a pattern with it."""
+        found = self.searched.get((word, pattern))
+        if found is None:
+            codes = (self.code_of(text) for text in self.texts() if word in text)
+            found = any(word in code if pattern is None else pattern.search(code) is not None for code in codes)
+            self.searched[word, pattern] = found
         return found
 
     def may_have_missed(self, *words: str, seen: int = 0) -> bool:

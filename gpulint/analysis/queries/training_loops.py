@@ -215,7 +215,7 @@ FEW = 10
 """Total number of iterations up to which the cost per iteration does not matter."""
 
 
-def rounds(loop: Loop) -> int | None:
+def iteration_count(loop: Loop) -> int | None:
     """Maximum number of iterations of a loop; None if it is unknown."""
     return min((count for one in length_sources(loop.iterable) if (count := _length(one)) is not None), default=None)
 
@@ -246,7 +246,7 @@ def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
     """Whether nested loops have at most `limit` iterations in total."""
     total = 1
     for loop in loops:
-        count = rounds(loop)
+        count = iteration_count(loop)
         if count is None:
             return False
         total *= max(count, 1)
@@ -257,13 +257,13 @@ def in_every_iteration(event: Event, loop: Loop, others: Iterable[Event]) -> boo
     """Whether an event happens in each analysed iteration of a loop, rather than only in the first or the last. It may
     be missing from the first iteration if it happens there at another site."""
     arrivals = _arrivals_by_all_ways(event, loop, others)
-    return loop.turns < 2 or (
-        len({around.turn for _, around in arrivals}) > 1
-        and any(around.turn > 0 for _, around in _arrivals(event, loop, others))
+    return loop.iterations < 2 or (
+        len({around.iteration for _, around in arrivals}) > 1
+        and any(around.iteration > 0 for _, around in _arrivals(event, loop, others))
         and any(
-            turn == around.turn and compatible(where.path, end)
+            iteration == around.iteration and compatible(where.path, end)
             for where, around in arrivals
-            for turn, end in loop.continuations
+            for iteration, end in loop.continuations
         )
     )
 
@@ -273,7 +273,7 @@ def is_sought(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     equal something else."""
     equal: dict[int, set[Literal]] = defaultdict(set)
     for where, around in _arrivals(event, loop, others):
-        equal[around.turn] |= {one for one in where.path - around.start if _is_equality(one)}
+        equal[around.iteration] |= {one for one in where.path - around.start if _is_equality(one)}
     common = set.intersection(*equal.values())
     return len(equal) > 1 and all(own - common for own in equal.values())
 
@@ -359,7 +359,7 @@ def _arrivals_by_all_ways(event: Event, loop: Loop, others: Iterable[Event]) -> 
     for alike in places.values():
         arrivals = _arrivals(alike[0], loop, alike)
         if any(one.tensor.site == event.tensor.site for one in alike) or not any(
-            around.turn == there.turn and compatible(where.path, one.path)
+            around.iteration == there.iteration and compatible(where.path, one.path)
             for where, around in own
             for one, there in arrivals
         ):
@@ -386,12 +386,12 @@ def _is_on_every_way(arrivals: Iterable[tuple[Where, Loop]]) -> bool:
     ways: dict[int, set[Path]] = defaultdict(set)
     assured: set[Literal] = set()
     alike = {
-        (around.entry, around.turn, where.path, where.assumed, where.context.loops[-1].site): (where, around)
+        (around.entry, around.iteration, where.path, where.assumed, where.context.loops[-1].site): (where, around)
         for where, around in arrivals
         if len(where.context.flags) <= around.flags
     }
     for where, around in alike.values():
-        ways[around.turn].add(frozenset(one for one in _deciding(where, around) if not _leaves_out_few(one)))
+        ways[around.iteration].add(frozenset(one for one in _deciding(where, around) if not _leaves_out_few(one)))
         assured.update(one for one in where.assumed if one.holds and one.condition.operator == "any")
     return bool(ways) and all(is_complete(of_turn, frozenset(assured)) for of_turn in ways.values())
 
@@ -459,7 +459,7 @@ def _is_element(name: object, collections: set[Symbol]) -> bool:
         head, *rest = name.parts
         if head == "item" and rest and rest[0] in collections:
             return True
-        name = rest[-1] if head == "turn" else rest[0] if rest else None
+        name = rest[-1] if head == "in_iteration" else rest[0] if rest else None
     return False
 
 

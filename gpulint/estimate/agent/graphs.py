@@ -121,7 +121,7 @@ class Reader:
             node.attr["dtype"].type = variable.dtype.as_datatype_enum
             node.attr["shape"].shape.CopyFrom(variable.shape.as_proto())
             node.attr["shared_name"].s = variable.placeholder.encode()
-        for node in self._definition.node:  # no shape inference sees through it
+        for node in self._definition.node:  # shape inference stops there
             shaped = known.get(node.input[0]) if node.op == "VariableShape" and node.input else None
             if shaped is not None and shaped.shape.is_fully_defined():
                 value = self._pieces.tensors.make_tensor_proto(

@@ -14,6 +14,7 @@ class Pieces:
         self.backprop: Any = import_module("tensorflow.python.eager.backprop")
         self.context: Any = import_module("tensorflow.python.eager.context")
         self.functions: Any = import_module("tensorflow.python.eager.polymorphic_function.polymorphic_function")
+        self.session: Any = import_module("tensorflow.python.client.session")
         self.values: Any = import_module("tensorflow.python.distribute.values")
         self.ops: Any = import_module("tensorflow.python.framework.ops")
         self.dtypes: Any = import_module("tensorflow.python.framework.dtypes")

@@ -29,6 +29,7 @@ from gpulint.estimate.agent.opened import (
 )
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Layers, Sources
+from gpulint.estimate.agent.sessions import trains
 from gpulint.estimate.agent.variables import Inventory
 from gpulint.estimate.graph import INPUTS, Argument, StepGraph, Tensor, Variable
 from gpulint.probe.agent.places import Place, Places
@@ -74,8 +75,10 @@ class StepWatch:
         self._is_busy = False
 
     def install(self) -> None:
-        """Wraps calls of functions and of gradients."""
+        """Wraps calls of functions, of gradients and of sessions."""
         tensorflow = self._tensorflow
+        session = self.pieces.session.BaseSession
+        run = session.run
         function, tape = self.pieces.functions.Function, self.pieces.backprop.GradientTape
         call, gradient = function.__call__, tape.gradient
 
@@ -97,7 +100,13 @@ class StepWatch:
                 self._eager(sys._getframe(1))
             return gradient(made, *arguments, **keywords)
 
-        function.__call__, tape.gradient = called, differentiated
+        @functools.wraps(run)
+        def ran(made: Any, fetches: Any, *arguments: Any, **keywords: Any) -> Any:
+            if trains(made.graph, tensorflow.nest.flatten(fetches)):
+                self._stop("session", "", self.places.here())
+            return run(made, fetches, *arguments, **keywords)
+
+        function.__call__, tape.gradient, session.run = called, differentiated, ran
 
     def device_of(self, device: str) -> str:
         """The program's short name, as `GPU:0`, of a device of the runtime."""

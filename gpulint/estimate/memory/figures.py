@@ -9,7 +9,7 @@ from gpulint.estimate.graph import INPUTS, SMALL, Operation, StepGraph, Variable
 from gpulint.estimate.memory.bfc import Bfc
 from gpulint.estimate.memory.fusion import play_compiled
 from gpulint.estimate.memory.kernels import CONSTANTS
-from gpulint.estimate.memory.liveness import Held, Order, Run, play_steps
+from gpulint.estimate.memory.liveness import LIKELY, Held, Order, Run, play_steps
 
 CONTEXT, LIBRARIES = 594 << 20, 100 << 20
 """Bytes that a process takes of a GPU beside the allocator's regions: CUDA's context with cuBLAS, and cuDNN where it is
@@ -34,6 +34,8 @@ class Figures:
     """Peak of a later step if the allocator wastes nothing, in the order of the lowest."""
     process: int
     """What `nvidia-smi` shows for the process, with memory growth."""
+    order: Order
+    """The order of `steady`."""
     most: int
     """Peak of a later step of which XLA fuses nothing; that of `steady` if XLA does not compile the step."""
 
@@ -49,38 +51,40 @@ def devices(graph: StepGraph) -> list[str]:
     return (named[:1] if graph.replicas > 1 else named) or ["GPU:0"]
 
 
-def steady(graph: StepGraph) -> Run:
-    """A later step on the device that `devices` names first, in the order of the highest peak."""
-    return max((runs[-1] for runs, _ in _plays(graph, devices(graph)[0])), key=lambda one: one.peak)
+def steady(graph: StepGraph, order: Order = LIKELY) -> Run:
+    """A later step on the device that `devices` names first."""
+    return _play(graph, devices(graph)[0], order, Bfc())[-1]
 
 
 def _figures(graph: StepGraph, device: str) -> Figures:
-    plays = _plays(graph, device)
-    later = max((runs[-1] for runs, _ in plays), key=lambda one: one.peak)
-    first, regions = plays[0][0][0], plays[0][1].regions
+    allocators = [(order, Bfc()) for order in _orders(graph)]
+    plays = [_play(graph, device, order, allocator) for order, allocator in allocators]
+    later, worst = max(
+        ((runs[-1], order) for runs, (order, _) in zip(plays, allocators, strict=True)), key=lambda one: one[0].peak
+    )
     most = play_steps(graph, device)[-1].peak if graph.is_compiled else later.peak
     return Figures(
-        first=first,
+        first=max((runs[0] for runs in plays), key=lambda one: one.peak),
         steady=later,
-        least=min(runs[-1].asked for runs, _ in plays),
-        process=regions + CONTEXT + LIBRARIES * _uses(graph, _CUDNN),
+        least=min(runs[-1].asked for runs in plays),
+        process=allocators[0][1].regions + CONTEXT + LIBRARIES * _uses(graph, _CUDNN),
+        order=worst,
         most=max(most, later.peak),
     )
 
 
-def _plays(graph: StepGraph, device: str) -> list[tuple[list[Run], Bfc]]:
-    """Some steps, played with each order that the runtime may take, and the allocator that this leaves; the most likely
-    order is the first."""
+def _orders(graph: StepGraph) -> list[Order]:
+    """The orders that the runtime may take, the most likely first."""
     if graph.is_compiled:
-        allocator = Bfc()
-        return [(play_compiled(graph, device, allocator), allocator)]
-    found = []
-    for tunes in (True, False) if _uses(graph, _TUNED) else (True,):
-        for is_latest_first in (True, False):
-            allocator = Bfc()
-            runs = play_steps(graph, device, allocator, _STEPS, Order(is_latest_first, tunes))
-            found.append((runs, allocator))
-    return found
+        return [LIKELY]
+    tunes = (True, False) if _uses(graph, _TUNED) else (True,)
+    return [Order(is_latest_first, tuned) for tuned in tunes for is_latest_first in (True, False)]
+
+
+def _play(graph: StepGraph, device: str, order: Order, allocator: Bfc) -> list[Run]:
+    if graph.is_compiled:
+        return play_compiled(graph, device, allocator, _STEPS)
+    return play_steps(graph, device, allocator, _STEPS, order)
 
 
 def _uses(graph: StepGraph, kinds: tuple[str, ...]) -> bool:

@@ -80,8 +80,8 @@ class Order:
     """What the runtime is free to do, and what the allocator's pieces depend on."""
 
     is_latest_first: bool = True
-    """Whether, of the operations that one makes ready, the one that was created last starts first. Of an H200's runs,
-    those whose peak depends on it were as if it did."""
+    """Whether, of the operations that one makes ready, the one that was created last starts first. A Dense network
+    on an H200, whose peak depends on it, ran as if it did."""
     tunes: bool = True
     """Whether the first step tries algorithms of convolutions."""
 

@@ -153,6 +153,8 @@ def steps_of(graph: StepGraph) -> Steps:
     for one in executed(graph):
         operation = one.operation
         loops += not one.is_counted
+        if one.is_view:
+            continue
         work = work_of(operation, one.inputs)
         if work is None:
             if KINDS.get(operation.type) != "call" and operation.is_on_gpu:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpulint.estimate.graph import CHOICES, Function, Operation, StepGraph, Tensor
+from gpulint.estimate.sharing import shared_input
 from gpulint.estimate.time.kinds import KINDS
 from gpulint.estimate.trips import trips
 
@@ -22,6 +23,8 @@ class Execution:
     times: int
     is_compiled: bool
     """Whether XLA may have fused it with others."""
+    is_view: bool = False
+    """Whether all of its outputs are buffers of its inputs: it launches nothing."""
     is_counted: bool = True
     """False for a loop whose number of iterations is not in the graph: its body counts once."""
 
@@ -43,7 +46,9 @@ def _of(function: Function, graph: StepGraph, times: int, is_compiled: bool, dep
         inputs = tuple(function.operations[edge.operation].outputs[edge.output] for edge in operation.inputs)
         rounds = trips(operation, function, graph) if "While" in operation.type else None
         is_counted = rounds is not None or "While" not in operation.type
-        yield Execution(operation, inputs, times, is_compiled, is_counted)
+        outputs = range(len(operation.outputs))
+        is_view = bool(outputs) and all(shared_input(function, operation, one) is not None for one in outputs)
+        yield Execution(operation, inputs, times, is_compiled, is_view, is_counted)
         if KINDS.get(operation.type) != "call" or depth == MOST_DEPTH:
             continue
         called = {role: graph.functions[name] for role, name in operation.calls.items() if name in graph.functions}

@@ -1,4 +1,4 @@
-"""Which results of checks a piece of advice already tells."""
+"""Which results of checks a piece of advice already covers."""
 
 from __future__ import annotations
 

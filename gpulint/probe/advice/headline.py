@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.failures import signal_name
 from gpulint.probe.measures.out_of_memory import refused, retried
 from gpulint.probe.measures.reasons import has_gpu
@@ -67,7 +67,7 @@ def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
     if failed is not None:
         size = f" for {in_words(failed.size)}" if failed.size else ""
         at = capture.error_at
-        line = f" at {os.path.basename(at.path)}:{at.row}" if at is not None else ""
+        line = f" at {at.in_short}" if at is not None else ""
         return f"{failed.device or 'A device'} has no memory left{size}{line}."
     who = _capital(str(capture.end.get("worker") or "the program"))
     if capture.end.get("reason") in ("timeout", "hang") and retried(capture):
@@ -111,20 +111,23 @@ def _busy(devices: Sequence[DeviceTime]) -> str:
         return f"{devices[0].device} computed {high} of the time"
     if idle and len(idle) < len(devices):
         busy = _counted(len(devices) - len(idle), "GPU")
-        return f"{busy} computed up to {high} of the time, {', '.join(idle)} nothing"
+        return f"{busy} computed up to {high} of the time, {listed(idle)} nothing"
     if low == high:
         return f"{len(devices)} GPUs computed {high} of the time"
     return f"{len(devices)} GPUs computed {low.removesuffix(' %')} to {high} of the time"
 
 
 def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
-    """The cause of the first advice, unless that is about much less than the largest part of the rest."""
+    """The cause of the first advice, unless that is about little of the time, or much less than the largest part of the
+    rest."""
     is_known = any(one.busy_share is not None for one in time.devices)
     useful = ("gpu",) if is_known else ("gpu", "collective", "launch")
     rest = [part for part in time.parts if part.name not in useful]
     most = max(rest, key=lambda part: part.seconds, default=None)
     is_little = most is None or sum(part.share for part in rest) <= 1 - BUSY
-    needed = 0.0 if most is None else max(most.seconds / 2, 0.0 if is_known or is_little else MUCH * time.seconds)
+    needed = 0.0
+    if most is not None and not is_little:
+        needed = max(most.seconds / 2, 0.0 if is_known else MUCH * time.seconds)
     if advice and (not advice[0].seconds or advice[0].seconds >= needed):
         return _CAUSES[advice[0].cause]
     if most is None or is_little:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 
 from gpulint.probe.advice.advice import Advice
@@ -42,6 +41,6 @@ def holders(held: Held) -> str:
         return ""
     for group, size in known:
         largest = max((one for one in held.holders if one.group == group), key=lambda one: one.bytes)
-        at = f" ({os.path.basename(largest.where.path)}:{largest.where.row})" if largest.where is not None else ""
+        at = f" ({largest.where.in_short})" if largest.where is not None else ""
         parts.append(f"{GROUP_NAMES[group]} {in_words(size)}{at}")
     return ", ".join(parts)

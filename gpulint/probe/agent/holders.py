@@ -1,6 +1,7 @@
 """Who holds memory: bytes of living variables, large tensors and arrays, by device, group and line.
 
-Only the moment with the largest sum counts: what is recorded is the state at the peak of each device.
+Only the moment with the largest sum counts: what is recorded is the state at the peak of each device, of the training
+steps if there are any.
 """
 
 from __future__ import annotations
@@ -97,6 +98,14 @@ class Holders:
             self._most[device] = total
             self._peaks[device] = {one: held for one, held in self._bytes.items() if one.device == device}
             self._is_fresh = True
+
+    def begin(self) -> None:
+        """The training steps begin, whose peak counts from now on, as it does of the allocator."""
+        with self._lock:
+            self._most.clear()
+            self._peaks.clear()
+            for holder in list(self._bytes):
+                self._change(holder, 0)
 
     def write(self, writer: Writer) -> None:
         """Writes the holders at each device's peak, if there is a new one."""

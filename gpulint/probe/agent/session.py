@@ -160,7 +160,6 @@ class Session:
         self._position = Position(self._places)
         self._unwatched = Unwatched(self._places, self._hooks, self.fault, lambda *lost: self._lose(lost))
         self._profile.places = self._rows_of_nodes
-        self._profile.refused = self._refuses_profile
         self._profile.on_log = lambda own: self._writer.write("profiling", own=own)
         self._profile.on_begin, self._profile.on_end = self._begin_spans, self._end_spans
         self._operations_due = 0.0
@@ -256,6 +255,7 @@ class Session:
         self._tensorflow = tensorflow
         self._internals = internals = Internals(self._simulation.translate if self._simulation is not None else None)
         self._places.extract_stack = internals.extract_stack
+        self._profile.refused = lambda: internals.cannot_trace
         self._operations = Operations(
             self._internals,
             self._places,
@@ -413,10 +413,6 @@ class Session:
             if is_own:
                 self._states.leave()
 
-    def _refuses_profile(self) -> str:
-        assert self._internals is not None
-        return self._internals.cannot_trace
-
     def _begin_spans(self) -> None:
         self._states.on_span = lambda state, began, ended: self._profile.spent(STATES[state], began, ended)
 
@@ -444,6 +440,7 @@ class Session:
         if taken == self._options.warmup + 1:
             self._samples.start()
             self._enter(MEASURED)
+            self._holders.begin()
             self._operations.kept.begin(taken)
         elif taken == 1:
             self._enter("warm-up")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,6 +14,12 @@ class Where(NamedTuple):
     path: str
     row: int
     cell: int | None = None
+
+    @property
+    def in_short(self) -> str:
+        """`train.py:41` or `train.ipynb:cell 3:7`, without the folder."""
+        cell = f":cell {self.cell + 1}" if self.cell is not None else ""
+        return f"{os.path.basename(self.path)}{cell}:{self.row}"
 
 
 class Execution(NamedTuple):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
 from gpulint.probe.measures import holders, leaks, memory, memory_limits, out_of_memory
+from gpulint.probe.measures.reasons import is_heavy
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.work import work
 
 _LEAK, _HOST, _BALANCE, _HEADROOM = "mem-leak", "host-growth", "mem-balance", "mem-headroom"
 _IDLE, _TAKEN, _FOREIGN = "gpu-idle-held", "mem-preallocated", "mem-foreign"
 _OUT = "out-of-memory"
+
+COMPUTED = 10
+"""Products, convolutions and calls of functions from which a run without steps does more than to build a model."""
 
 SHOWN = 3
 """Lines named as evidence."""
@@ -75,19 +78,24 @@ def _growths(run: Run, limits: dict[str, int]) -> Iterator[Expectation]:
 def _growths_without_steps(
     capture: Capture, limits: dict[str, int], cpus: list[str], share: float
 ) -> Iterator[Expectation]:
-    """Memory that rises from the start of the runtime to the end, in a run that does not train. Nothing tells what is
-    needed from what is left over, so this only warns."""
+    """Memory that rises from the start of the runtime to the end, in a run that computes and does not train. A model
+    that is built raises it, too, so that what holds it has to be created repeatedly, and this only warns."""
+    computed = sum(count for ran, count in capture.executions.items() if is_heavy(ran.op))
+    if computed + sum(one.runs for one in capture.functions.values()) < COMPUTED:
+        return
     phases = frozenset(one.phase for one in capture.memory)
     for growth in leaks.leaks(capture.memory, limits, share=share, phases=phases):
-        if growth.steady and growth.subject not in (cpus if capture.simulated else cpus[1:]):
+        if growth.to_the_end and growth.subject not in (cpus if capture.simulated else cpus[1:]):
             held = next((one for one in holders.held(capture) if one.device == growth.subject), None)
             named = [one for one in held.holders if one.group != "other"] if held is not None else []
+            if not named or not _is_repeated(named[0], capture):
+                continue
             yield violated(
                 _LEAK,
                 f"memory of {growth.subject} over the run",
                 "does not grow",
                 _grown(growth),
-                where=next((one.where for one in named), None),
+                where=named[0].where,
                 evidence=tuple(f"{_place(one.where)} holds {in_words(one.bytes)}: {one.group}" for one in named)[
                     :SHOWN
                 ],
@@ -96,8 +104,13 @@ def _growths_without_steps(
             )
 
 
+def _is_repeated(holder: holders.Holder, capture: Capture) -> bool:
+    here = [one for one in capture.variables if one.where == holder.where and one.device == holder.device]
+    return holder.group not in ("weights", "slots") or leaks.is_created_repeatedly(here)
+
+
 def _place(where: Where | None) -> str:
-    return f"{os.path.basename(where.path)}:{where.row}" if where is not None else "library code"
+    return where.in_short if where is not None else "library code"
 
 
 def _of_growth(growth: leaks.Growth, capture: Capture) -> Expectation:

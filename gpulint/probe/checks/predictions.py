@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from gpulint.linting.finding import Severity
@@ -28,7 +27,7 @@ def check(run: Run) -> Iterator[Expectation]:
         where = Where(finding.span.path, finding.span.row, finding.span.cell)
         level = Level.ERROR if finding.severity is Severity.ERROR else Level.WARN
         if said is None and reached is not None and not reached.has(finding.span):
-            missed.append(_at(where, finding.code))
+            missed.append(f"{where.in_short} {finding.code}")
         elif said is None:
             yield Expectation(
                 _ID,
@@ -60,8 +59,3 @@ def check(run: Run) -> Iterator[Expectation]:
         shown = ", ".join(missed[:SHOWN]) + (f" and {len(missed) - SHOWN} others" if len(missed) > SHOWN else "")
         subject, expected = f"{number} after the failure", "reached by the run"
         yield Expectation(_ID, Status.INCONCLUSIVE, Level.WARN, subject, expected, f"not reached: {shown}")
-
-
-def _at(where: Where, code: str) -> str:
-    cell = f":cell {where.cell + 1}" if where.cell is not None else ""
-    return f"{os.path.basename(where.path)}{cell}:{where.row} {code}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import ReplicaRun, Strategy, Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
-from gpulint.probe.measures.splits import shares, splits_by_loop
+from gpulint.probe.measures.splits import divided, shares, splits_by_loop
 from gpulint.probe.verdicts.evidence import MANY
 
 _INPUTS, _BATCH = "replica-inputs", "replica-batch"
@@ -66,10 +66,9 @@ def _batches(capture: Capture, strategy: Strategy) -> Iterator[Expectation]:
     for batch in sorted({one for one in capture.batches if one.size > 0}, key=str):
         if batch.size in seen:
             continue
-        each = batch.size / strategy.replicas
-        subject = f"batches for {strategy.replicas} replicas"
-        observed = f"{each:g} of {batch.size} for each"
-        if each < SMALLEST:
+        sizes = divided(batch.size, strategy.replicas)
+        subject, observed = f"batches for {strategy.replicas} replicas", shares(sizes)
+        if min(sizes) < SMALLEST:
             yield _too_small(subject, expected, observed, batch.where)
         else:
             yield held(_BATCH, subject, expected, observed, where=batch.where)

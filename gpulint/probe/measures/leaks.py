@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gpulint.probe.capture.reader import MEASURED
-from gpulint.probe.capture.records import Kept, Sample
+from gpulint.probe.capture.records import Kept, Sample, Variable
 from gpulint.probe.measures.memory import Outcome
 from gpulint.probe.measures.sizes import in_words
-from gpulint.probe.measures.trend import NEEDED, Trend, trend
+from gpulint.probe.measures.trend import EVEN, NEEDED, Trend, trend
 
 LEAK = 0.05
 """Share of the limit above which steady growth counts as a leak."""
@@ -63,6 +64,14 @@ class Growth:
         return self.trend is not None and self.trend.steady
 
     @property
+    def to_the_end(self) -> bool:
+        """Whether it still rises in the last quarter, as it did before."""
+        if self.trend is None or not self.steady:
+            return False
+        floors = self.trend.floors
+        return self.in_use - floors[-1] >= EVEN * max(after - before for before, after in pairwise(floors))
+
+    @property
     def full_after(self) -> float | None:
         """Seconds from the last sample until the limit is reached, if growth is steady."""
         if self.limit is None or not self.steady:
@@ -85,6 +94,13 @@ def leaks(
             for device, (current, _) in sample.devices.items():
                 curves[device].append((sample.t, current))
     return [_growth(device, curve, limits.get(device), steps, share) for device, curve in sorted(curves.items())]
+
+
+def is_created_repeatedly(variables: Sequence[Variable]) -> bool:
+    """Whether the sizes of variables, in the order of their creation, repeat, as of models that a loop creates. Those
+    of one model seldom do."""
+    sizes = [one.bytes for one in variables]
+    return any(sizes[period:] == sizes[:-period] for period in range(1, len(sizes) // KEPT + 1))
 
 
 def is_kept(tensors: Kept) -> bool:

@@ -16,6 +16,12 @@ def splits_by_loop(capture: Capture) -> dict[Where | None, Counter[tuple[int, ..
     return found
 
 
+def divided(size: int, replicas: int) -> tuple[int, ...]:
+    """Elements of each replica of a batch of so many: TensorFlow fills one replica after the other (2.21)."""
+    most = -(-size // replicas)
+    return tuple(max(0, min(most, size - most * before)) for before in range(replicas))
+
+
 def shares(sizes: tuple[int, ...]) -> str:
     """`32 of 64 for each`, or `3, 3, 3, 1 of 10`."""
     if len(set(sizes)) == 1:

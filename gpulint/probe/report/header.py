@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Card
 from gpulint.probe.cluster.worker_text import by_value
 from gpulint.probe.expectations.expectation import Status
 from gpulint.probe.measures.cards import on_bus
+from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.failures import signal_name
 from gpulint.probe.measures.fallbacks import fallbacks
 from gpulint.probe.measures.memory_limits import places
@@ -75,23 +76,6 @@ def cards(capture: Capture) -> list[tuple[Card, tuple[str, ...] | None]]:
     return [
         (last[bus], tuple(device for device, place in on.items() if on_bus(bus, place.bus))) for bus in sorted(last)
     ]
-
-
-def listed(devices: Sequence[str]) -> str:
-    """Device names, with three or more consecutive indices as a range: `CPU:0, GPU:0–7`."""
-    runs: list[list[str]] = []
-    for device in devices:
-        if runs and device == _next(runs[-1][-1]):
-            runs[-1].append(device)
-        else:
-            runs.append([device])
-    parts = [[f"{run[0]}–{run[-1].rpartition(':')[2]}"] if len(run) > 2 else run for run in runs]
-    return ", ".join(part for some in parts for part in some)
-
-
-def _next(device: str) -> str:
-    kind, _, number = device.rpartition(":")
-    return f"{kind}:{int(number) + 1}" if number.isdecimal() else ""
 
 
 def _driver(capture: Capture) -> Iterator[str]:

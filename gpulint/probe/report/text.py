@@ -15,6 +15,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.measures.curves import curves
+from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.holders import CPU, HOST
 from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
@@ -26,7 +27,6 @@ from gpulint.probe.report.header import (
     SIMULATED,
     ending,
     header,
-    listed,
     missing_kernels,
     own_cost,
     unseen,
@@ -232,6 +232,11 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
     """The peak of each device, and who held it; equal ones share a line."""
     held = {one.device: holders(one) for one in report.held}
     needed = {one.device: one.peak for one in report.held if report.capture.simulated}
+    steady = {
+        one.device: f", {in_words(one.allocator)} in the steps"
+        for one in report.held
+        if one.first is not None and one.allocator is not None and one.first > one.allocator
+    }
     told: dict[str, list[str]] = {}
     aside = ("card ", "CPU:") if report.capture.simulated else ("card ",)
     for curve in curves(report.capture):
@@ -241,7 +246,10 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
         if curve.unit == "bytes" and not curve.subject.startswith(aside) and report.capture.tensorflow:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""
             whose = f": {held[curve.subject]}" if held.get(curve.subject) else ""
-            told.setdefault(f"peak {in_words(peak)}{limit}{whose}", []).append(device_name(curve.subject))
+            what = "needed" if curve.limit and peak > curve.limit else "peak"  # a simulation takes what it refuses
+            told.setdefault(f"{what} {in_words(peak)}{limit}{steady.get(curve.subject, '')}{whose}", []).append(
+                device_name(curve.subject)
+            )
     parts = [f"{listed(devices)} {text}" for text, devices in told.items()]
     if parts:
         yield from _listed(parts, "Memory  ", width)

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.time_words import duration
 from gpulint.probe.report import RunReport
-from gpulint.probe.report.header import cards, listed
+from gpulint.probe.report.header import cards
 
 
 def title(report: RunReport) -> str:

@@ -10,7 +10,7 @@ from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Strategy, Variable
 from gpulint.probe.measures.reasons import is_heavy
-from gpulint.probe.measures.splits import shares, splits_by_loop
+from gpulint.probe.measures.splits import divided, shares, splits_by_loop
 from gpulint.probe.measures.variable_balance import uneven
 from gpulint.probe.measures.work import work
 from gpulint.probe.verdicts.evidence import (
@@ -155,9 +155,7 @@ def _divided(finding: Finding, capture: Capture) -> Verdict | None:
     given = {batch.size for batch in capture.batches}
     given |= {one.batch * one.replicas for one in capture.runs if one.batch and one.divided}
     if size in given:
-        least, rest = divmod(size, strategy.replicas)
-        each = f"{least} or {least + 1}" if rest else f"{least}"
-        return Verdict(True, f"each of the {strategy.replicas} replicas got {each} of {size}")
+        return Verdict(True, f"the {strategy.replicas} replicas got {shares(divided(size, strategy.replicas))}")
     return None
 
 

@@ -193,3 +193,10 @@ def test_the_exchange_of_a_mirrored_program_is_part_of_its_step() -> None:
     assert found.active == "collective"
     assert made.active.startswith("bound by the all-reduce of 64 MiB of gradients over NVLink: ")
     assert made.scaling[0].speedup_at_most == pytest.approx(8 * found.alone / found.seconds)
+
+
+def test_what_shares_a_buffer_launches_nothing() -> None:
+    given, kept = op("x", "_Arg", outputs=[tensor(64, 64)]), op("sum", "Sum", [0], [tensor(64, 64)])
+    reduced = op("mean", "Sum", [0], [tensor(64)])
+    assert steps_of(step([given, kept])).operations == 0
+    assert steps_of(step([given, kept, reduced])).operations == 1

@@ -52,3 +52,10 @@ def test_small_groups_are_left_out_and_four_at_most_are_named() -> None:
 def test_memory_of_unknown_holders_is_not_worded() -> None:
     assert holders(_held(("other", None, 100))) == ""
     assert holders(_held()) == ""
+
+
+def test_a_line_of_a_notebook_is_named_with_its_cell() -> None:
+    kept = Holder("GPU:0", "python", Where("work/train.ipynb", 3, 34), MIB)
+    assert (
+        holders(Held("GPU:0", MIB, None, None, None, (kept,))) == "tensors kept by Python 1 MiB (train.ipynb:cell 35:3)"
+    )

@@ -45,6 +45,18 @@ def test_the_peak_of_each_device_counts(tmp_path: Path) -> None:
     assert written(holders, tmp_path) == [("GPU:0", "python", 50), ("GPU:0", "weights", 100), ("GPU:1", "python", 7)]
 
 
+def test_the_peak_of_the_steps_counts_once_they_begin(tmp_path: Path) -> None:
+    holders, model, initial = Holders(), Owner(), Owner()
+    holders.add(initial, PYTHON, 300)
+    del initial
+    holders.add(model, WEIGHTS, 100)
+    holders.begin()
+    assert written(holders, tmp_path) == [("GPU:0", "weights", 100)]
+    activation = Owner()
+    holders.add(activation, PYTHON, 50)
+    assert written(holders, tmp_path) == [("GPU:0", "python", 50), ("GPU:0", "weights", 100)]
+
+
 def test_one_owner_counts_once(tmp_path: Path) -> None:
     holders, owner = Holders(), Owner()
     for _ in range(3):

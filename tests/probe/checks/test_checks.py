@@ -413,23 +413,44 @@ def test_a_warning_that_the_run_shows_to_be_an_error_is_reported_once_as_one() -
     assert [(one.id, one.status, one.level) for one in broken] == [("prediction", Status.FAIL, Level.ERROR)]
 
 
-def over_the_run(*current: int) -> Capture:
-    """A program without training steps whose GPU had these sizes, a second apart."""
+def over_the_run(*current: int, group: str = "weights", sizes: Sequence[int] = (8, 4) * 12, uses: int = 50) -> Capture:
+    """A program without training steps whose GPU had these sizes, a second apart, and which created variables of such
+    sizes on one line."""
     samples = [Sample(float(t), "build", {"GPU:0": (size, size)}) for t, size in enumerate(current)]
-    held = Holding(USED, "GPU:0", "weights", "model", max(current))
-    return Capture(memory=samples, logical=("GPU:0",), holdings=[held])
+    return Capture(
+        memory=samples,
+        logical=("GPU:0",),
+        holdings=[Holding(USED, "GPU:0", group, "model", max(current))],
+        variables=[variable("GPU:0", size, USED) for size in sizes],
+        executions=Counter({Execution(USED, "MatMul", "", "GPU:0"): uses}),
+    )
+
+
+GROWING = tuple(second * 7 * 2**20 for second in range(24))
 
 
 def test_memory_that_grows_in_a_run_without_steps_is_warned_of_at_the_line_that_holds_it() -> None:
-    leak = one_of(over_the_run(*(second * 7 * 2**20 for second in range(24))), "mem-leak")
+    leak = one_of(over_the_run(*GROWING), "mem-leak")
     assert (leak.status, leak.where) == (Status.WARN, USED)
     assert leak.observed.startswith("+161.0 MiB over 24 samples")
     assert leak.evidence == ("a.py:9 holds 161 MiB: weights",)
+    assert "mem-leak" in said(over_the_run(*GROWING, group="python", sizes=()))
 
 
-@pytest.mark.parametrize("current", [(1,), (0, *[GIB] * 30), [second % 5 * GIB for second in range(40)]])
-def test_memory_that_levels_off_or_is_freed_is_not_said_to_grow(current: Sequence[int]) -> None:
-    assert "mem-leak" not in said(over_the_run(*current))
+@pytest.mark.parametrize(
+    "capture",
+    [
+        over_the_run(1),
+        over_the_run(0, *[GIB] * 30),
+        over_the_run(*(second % 5 * GIB for second in range(40))),
+        over_the_run(*GROWING, *[GROWING[-1]] * 4),
+        over_the_run(*GROWING, sizes=range(24)),
+        over_the_run(*GROWING, uses=2),
+    ],
+    ids=["short", "levels off", "is freed", "a model that is built, then used", "one model", "nothing is computed"],
+)
+def test_memory_that_need_not_be_left_over_is_not_said_to_grow(capture: Capture) -> None:
+    assert "mem-leak" not in said(capture)
 
 
 def test_memory_near_the_limit_is_reported() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpulint.probe.measures.trend import MOST, NEEDED, Point, trend
 
-CASES = 500
+CASES = 200
 LEAK = 0.05
 """Share of the limit; all curves here are shares of it."""
 

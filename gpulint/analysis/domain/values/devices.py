@@ -28,12 +28,12 @@ class DeviceList(Value):
 class ListedDevice(Value):
     """An element of a device list. `index` is constant, or None for the element of the present iteration."""
 
-    __slots__ = ("chosen", "index", "list", "turn")
+    __slots__ = ("chosen", "index", "iteration", "list")
 
-    def __init__(self, list: DeviceList, index: int | None, turn: int = 0, chosen: Symbol | None = None) -> None:
+    def __init__(self, list: DeviceList, index: int | None, iteration: int = 0, chosen: Symbol | None = None) -> None:
         self.list = list
         self.index = index
-        self.turn = turn
+        self.iteration = iteration
         """Index of the iteration over the list in which this is the element."""
         self.chosen = chosen
         """Name of the unknown number by which it is taken from the list."""

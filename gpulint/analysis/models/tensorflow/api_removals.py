@@ -219,10 +219,10 @@ def unknown_attribute(machine: Machine, owner: Symbol, name: str, site: Site) ->
 def _outermost(value: Symbol) -> tuple[Symbol, bool, bool]:
     """Container that a value is an element of, whether it is one, and whether it stands for any of the elements."""
     is_element = is_any = False
-    while value.parts[0] in ("item", "slice", "turn"):
+    while value.parts[0] in ("item", "slice", "in_iteration"):
         is_element = is_element or value.parts[0] == "item"
-        is_any = is_any or value.parts[0] == "turn"
-        value = symbol(value.parts[2 if value.parts[0] == "turn" else 1])
+        is_any = is_any or value.parts[0] == "in_iteration"
+        value = symbol(value.parts[2 if value.parts[0] == "in_iteration" else 1])
     return value, is_element, is_any
 
 
@@ -286,7 +286,7 @@ _OF_LOADING = frozenset({"max_queue_size", "use_multiprocessing"})
 
 def _container_of(item: Symbol) -> str:
     """Attribute that a value is an item of, in this iteration of a loop or an earlier one. "" if there is none."""
-    while item.parts[0] == "turn":
+    while item.parts[0] == "in_iteration":
         item = symbol(item.parts[-1])
     container = symbol(item.parts[1]) if item.parts[0] == "item" else item
     return str(container.parts[-1]) if container is not item and container.parts[0] == "attribute" else ""

@@ -252,7 +252,7 @@ def _same_device(a: Value | None, b: Value | None) -> bool:
         if a.list.symbol != b.list.symbol:
             return False
         if a.index is None and b.index is None:
-            return a.turn == b.turn
+            return a.iteration == b.iteration
         return a.index == b.index or a.index is None or b.index is None
     return a is not None and b is not None and symbol_of(a) == symbol_of(b)
 

@@ -98,7 +98,14 @@ def local(value: Value) -> Value:
     def change(one: Value) -> Value:
         return one.value if isinstance(one, PerReplica) else one
 
-    return rebuilt(value, change, lambda items, parts: Items(items.kind, parts, None, items.symbol))
+    def made(one: Items | Mapping, parts: tuple[Value, ...]) -> Value:
+        if isinstance(one, Items):
+            return Items(one.kind, parts, None, one.symbol)
+        if all(part is before for part, before in zip(parts, one.entries.values(), strict=True)):
+            return one  # what a replica writes to it stays there
+        return with_elements(one, parts, (one.symbol,))
+
+    return rebuilt(value, change, made, (Items, Mapping))
 
 
 def per_replica(value: Value, strategy: Strategy, site: Site) -> Value:

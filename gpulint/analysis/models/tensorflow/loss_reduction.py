@@ -107,7 +107,7 @@ def is_of_weights(inputs: tuple[Value, ...]) -> bool:
 
 def _is_penalty(name: Symbol) -> bool:
     """Whether a symbol is an element of the `losses` of a model or layer."""
-    while name.parts[0] in ("item", "turn"):
+    while name.parts[0] in ("item", "in_iteration"):
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
     return bool(name.parts[0] == "attribute" and name.parts[-1] == "losses")
 

@@ -20,9 +20,9 @@ def is_layer(name: Symbol) -> bool:
 def _is_one_of(lists: frozenset[str], name: Symbol) -> bool:
     """Whether a symbol is an element of an attribute with one of these names, or of a slice of one."""
     deep = 0
-    while name.parts[0] in ("item", "slice", "turn"):
+    while name.parts[0] in ("item", "slice", "in_iteration"):
         deep += name.parts[0] == "item"
-        name = symbol(name.parts[2 if name.parts[0] == "turn" else 1])
+        name = symbol(name.parts[2 if name.parts[0] == "in_iteration" else 1])
     return deep > 0 and name.parts[0] == "attribute" and name.parts[-1] in lists
 
 
@@ -37,9 +37,9 @@ _LISTS_OF_LAYERS = frozenset({"layers"})
 def whole_of(name: Symbol) -> Symbol | None:
     """Model whose input, or whose layer's input, a symbol names. None for any other symbol."""
     is_input = False
-    while name.parts[0] in ("attribute", "item", "layer_of", "turn"):
+    while name.parts[0] in ("attribute", "item", "layer_of", "in_iteration"):
         is_input = is_input or name.parts[-1] in ("input", "inputs")
-        name = symbol(name.parts[2 if name.parts[0] == "turn" else 1])
+        name = symbol(name.parts[2 if name.parts[0] == "in_iteration" else 1])
         if name.parts[0] == "call" and symbol(name.parts[1]).parts[-1] == "get_layer":
             name = symbol(name.parts[1])
     return name if is_input else None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.matching import finding_of, place_of, sentence
 from gpulint.probe.expectations.metrics import is_on
+from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.work import work
 
 RULES = ("GPU203", "GPU201", "GPU206", "GPU101")
@@ -31,7 +32,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     yield Candidate(
         "idle-device",
         place_of(finding) if finding is not None else made or steps.where,
-        f"{', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no work",
+        f"{listed(idle)} {'has' if len(idle) == 1 else 'have'} no work",
         f"A training step has {busy}.",
         sentence(finding.instead)
         if finding is not None

@@ -34,7 +34,11 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
     """Who held each device's memory at its peak; then the phases, and a curve for each device, card, and the host."""
     known = [one for one in report.held if one.holders]
     if known:
-        yield tag("div", (treemap(one, places.located) for one in known), class_="figures")
+        yield tag(
+            "div",
+            (treemap(one, places.located, report.capture.limits.get(one.device)) for one in known),
+            class_="figures",
+        )
         yield table(
             ("device", "held by", "bytes", "share", "line"),
             (
@@ -69,8 +73,9 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
     yield tag("div", (_figure(curve, spans, end, who.get(curve.subject, "")) for curve in seen), class_="figures")
 
 
-def treemap(held: Held, located: Callable[[Where], str]) -> Element:
-    """Who held a device's memory at its peak: areas are proportional to bytes. `located` is a line as users know it."""
+def treemap(held: Held, located: Callable[[Where], str], limit: int | None = None) -> Element:
+    """Who held a device's memory at its peak: areas are proportional to bytes. `located` is a line as users know it,
+    `limit` the memory of a simulated GPU."""
     ordered = sorted((one for one in held.holders if one.bytes), key=lambda one: -one.bytes)
     shown = ordered[:BOXES]
     rest = sum(one.bytes for one in ordered[BOXES:])
@@ -78,7 +83,7 @@ def treemap(held: Held, located: Callable[[Where], str]) -> Element:
         shown.append(Holder(held.device, "other", None, rest))
         shown.sort(key=lambda one: -one.bytes)
     boxes = squarified([one.bytes for one in shown], Box(0, 0, MAP_WIDTH, MAP_HEIGHT))
-    said = ", ".join(_amounts(held))
+    said = ", ".join(_amounts(held, limit))
     largest = ", ".join(f"{GROUP_NAMES[one.group]} {in_words(one.bytes)}" for one in shown[:3])
     return tag(
         "figure",
@@ -94,8 +99,11 @@ def treemap(held: Held, located: Callable[[Where], str]) -> Element:
     )
 
 
-def _amounts(held: Held) -> Iterator[str]:
+def _amounts(held: Held, limit: int | None) -> Iterator[str]:
     """The peak, and what it is easily confused with."""
+    if limit and held.peak > limit:  # with what was refused
+        yield f"needed {in_words(held.peak)} of {in_words(limit)}"
+        return
     yield f"peak {in_words(held.allocator or held.peak)}"
     if held.first is not None and held.first > (held.allocator or held.peak):
         yield f"{in_words(held.first)} in the first steps"

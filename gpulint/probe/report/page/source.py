@@ -9,10 +9,10 @@ from xml.etree.ElementTree import Element
 
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Status
+from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.time_spent import TimeSpent
 from gpulint.probe.measures.time_words import duration, percent
 from gpulint.probe.report import RunReport
-from gpulint.probe.report.header import listed
 from gpulint.probe.report.page.highlight import highlighted
 from gpulint.probe.report.page.markup import Child, tag
 from gpulint.probe.report.page.parts import badge, chip, code, prose, table

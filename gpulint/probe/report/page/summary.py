@@ -35,7 +35,8 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
     yield from _changes(report.advice, places)
     drawn = steps.figure(spent, on_gpu) if spent is not None else None
     fullest = max(filter(_is_known, report.held), key=_rank, default=None)
-    held = treemap(fullest, places.located) if fullest is not None else None
+    limits = report.capture.limits
+    held = treemap(fullest, places.located, limits.get(fullest.device)) if fullest is not None else None
     if drawn is not None or held is not None:
         yield tag("div", drawn, held, class_="figures")
     yield tag("h3", "Checks")
