@@ -358,7 +358,7 @@ def is_batch(value: Value) -> bool | None:
         return value.rows
     if isinstance(value, Constant):
         return False
-    if isinstance(value, Items) and value.items is not None:
+    if isinstance(value, containers.Items) and value.items is not None:
         found = {None if isinstance(one, containers.Items) else is_batch(one) for one in leaves(value)}
         return False if found == {False} else None
     if type(value) is not Unknown:
