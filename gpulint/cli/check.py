@@ -197,7 +197,7 @@ def command(
             options.say_each(finder.notes)
             sys.exit(failed)
         if why_not is not None:
-            click.echo(_why_not(check, why_not, files))
+            click.echo(_why_not(check, why_not, files, Gates.of(choices, settings)))
             sys.exit(failed)
         gates = Gates.of(choices, settings)
         if given and gates.reason is not None:
@@ -283,7 +283,7 @@ def _moved(settings: Iterable[Settings]) -> list[str]:
     return moved.notes(dict.fromkeys(settings))
 
 
-def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str]) -> str:
+def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gates: Gates) -> str:
     """Why a rule does not report a row, given as `FILE:ROW`. Raises UserError."""
     from gpulint.linting.engine import Checker
     from gpulint.linting.selection import Selections
@@ -294,6 +294,8 @@ def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str]) -> s
     path, _, row = asked[1].rpartition(":")
     if rule is None:
         raise UserError(f"--why-not: there is no rule `{asked[0]}`")
+    if path.endswith(".py") and row.isdigit() and not os.path.exists(path):
+        raise UserError(f"--why-not: {path}: no such file")
     if not path.endswith(".py") or not row.isdigit() or not os.path.isfile(path):
         raise UserError(f"--why-not: `{asked[1]}` is not FILE:ROW of a Python file")
     checker = Checker(check.finder, check.catalogue, edits=False)
@@ -302,7 +304,7 @@ def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str]) -> s
     result = checker.check([*known.values()], check.given)
     selection = Selections(check.finder, check.catalogue).of(path)
     try:
-        lines = why_not(Asked(rule, path, int(row)), checker, selection, result)
+        lines = why_not(Asked(rule, path, int(row)), checker, selection, result, gates.known(result))
     except CannotParse as error:
         lines = [f"the file does not parse: {error}"]
     return "\n".join(f"{first_on_line(asked[1])}: {printable_block(line)}" for line in lines)

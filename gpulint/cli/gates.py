@@ -100,7 +100,7 @@ class Gates:
 
         Raises UserError.
         """
-        findings = result.findings
+        findings, known = result.findings, 0
         if self.baseline is not None:
             from gpulint.linting.baseline import BaselineError
             from gpulint.sources.writing import NotWritten
@@ -109,9 +109,22 @@ class Gates:
                 findings = self._without_known(self.baseline, findings, checked)
             except (BaselineError, NotWritten) as error:
                 raise UserError(str(error)) from None
+            known = len(result.findings) - len(findings)
         if self.changes is not None:
             findings = [one for one in findings if _is_new(one, self.changes, in_file)]
-        return replace(result, findings=findings)
+        return replace(result, findings=findings, known=known)
+
+    def known(self, result: CheckResult) -> Collection[Finding]:
+        """The findings that are in the baseline. Raises UserError."""
+        if self.baseline is None or self.write or not os.path.exists(self.baseline):
+            return ()
+        from gpulint.linting import baseline
+
+        try:
+            fresh = baseline.read(self.baseline).fresh(result.findings)
+        except baseline.BaselineError as error:
+            raise UserError(str(error)) from None
+        return set(result.findings).difference(fresh)
 
     def _without_known(self, file: str, findings: list[Finding], checked: Collection[str]) -> list[Finding]:
         from gpulint.linting import baseline

@@ -58,7 +58,9 @@ class _Commands(click.Group):
         except Exception as error:  # last resort: one line and exit status 2
             missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
             if missing in PROBE_LIBRARIES:
-                click.echo(f"gpulint: this command needs {missing}: pip install 'gpulint[probe]'", err=True)
+                from gpulint.cli.extras import install
+
+                click.echo(f"gpulint: this command needs {missing}: {install('probe')}", err=True)
             else:
                 _report(error, verbose="-v" in words or "--verbose" in words)
         sys.exit(2)

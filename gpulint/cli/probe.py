@@ -17,6 +17,7 @@ from gpulint.cli.comparing import comparison_of, damaged, page_of, rendered
 from gpulint.cli.estimate import Wanted, named_cards
 from gpulint.cli.estimate import report as estimate
 from gpulint.cli.grouped import Grouped
+from gpulint.cli.extras import install
 from gpulint.cli.options import UserError
 from gpulint.cli.probing import probed, target_of
 from gpulint.estimate.cards import Card
@@ -341,7 +342,7 @@ def _traces(log_directory: str, is_kept: object) -> str:
     """Temporary directory for traces until they are moved to a log directory, "" if none are kept. Raises UserError if
     the log directory cannot be written."""
     if not tensorboard.is_available():
-        raise UserError(tensorboard.MISSING)
+        raise UserError(f"--tensorboard needs TensorBoard: {install('tensorboard')}")
     options.on_file(tensorboard.check_directory, log_directory)
     if not is_kept:
         return ""

@@ -8,6 +8,7 @@ import tempfile
 from importlib.util import find_spec
 
 from gpulint.cli import options
+from gpulint.cli.extras import install
 from gpulint.cli.options import UserError
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.reader import read
@@ -113,5 +114,5 @@ def require_notebook(target: Target) -> None:
         raise UserError(f"{target.name}: its kernel is {notebook.language}; only Python 3 can be probed")
     missing = [name for name in ("nbclient", "nbformat", "ipykernel") if find_spec(name) is None]
     if missing:
-        needed = f"needs {' and '.join(missing)} to be run: pip install 'gpulint[notebook]'"
+        needed = f"needs {' and '.join(missing)} to be run: {install('notebook')}"
         raise UserError(f"{target.name}: a notebook {needed}")

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 import click
 
 from gpulint.cli import options
+from gpulint.cli.extras import install
 from gpulint.cli.options import UserError
 
 
@@ -30,12 +31,12 @@ def command(
     """Serve an editor by the Language Server Protocol.
 
     It shows findings as you type, fixes, the predicted device under the cursor, and hints of devices and batch sizes.
-    docs/editors.md has the setup of several editors. Needs `pip install 'gpulint[server]'`.
+    docs/editors.md has the setup of several editors. Needs `pip install pygls`.
     """
     if stdio and tcp is not None:
         raise UserError("--stdio and --tcp exclude each other")
     if find_spec("pygls") is None or find_spec("lsprotocol") is None:
-        raise UserError("the language server needs pygls: pip install 'gpulint[server]'")
+        raise UserError(f"the language server needs pygls: {install('server')}")
     from gpulint.server.handlers import server
 
     logging.basicConfig(level=logging.DEBUG if verbose else logging.ERROR, stream=sys.stderr)

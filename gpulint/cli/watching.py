@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from gpulint.cli.extras import install
 from gpulint.cli.options import UserError, say
 from gpulint.sources.containment import relative_to
 
@@ -19,7 +20,7 @@ def repeat(paths: Sequence[str], check: Callable[[], object]) -> None:
     try:
         import watchfiles
     except ImportError:
-        raise UserError("--watch needs the package watchfiles: pip install 'gpulint[watch]'") from None
+        raise UserError(f"--watch needs the package watchfiles: {install('watch')}") from None
     if "-" in paths:
         raise UserError("--watch cannot watch standard input")
 

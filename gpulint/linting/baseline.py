@@ -82,6 +82,8 @@ def read(file: str) -> Baseline:
     """The baseline in a file. Raises BaselineError."""
     try:
         document = json.loads(read_file(file, MAX_BYTES).decode())
+    except FileNotFoundError:
+        raise BaselineError(f"{file}: does not exist yet: `gpulint check --write-baseline` creates it") from None
     except OSError as error:
         raise BaselineError(f"{file}: {error.strerror or error}") from None
     except json.JSONDecodeError as error:

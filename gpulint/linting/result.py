@@ -24,7 +24,7 @@ class CheckResult:
     path, the checked files that decide the findings of a file: itself and those that import it. Of the number of
     `files`, `analysed` mention TensorFlow; the results of `remembered` ones came from the cache. The number `using` it
     import it or have a finding. `withheld` is, by code, the number of findings that are not shown because they depend
-    on a TensorFlow release which is not known.
+    on a TensorFlow release which is not known. The number `known` are in the baseline, and not among the findings.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -39,5 +39,6 @@ class CheckResult:
     """Number of files that use TensorFlow for each release that they were checked for."""
     stopped: set[tuple[str, Site]] = field(default_factory=set)
     withheld: dict[str, int] = field(default_factory=dict)
+    known: int = 0
     notes: list[str] = field(default_factory=list)
     """What the settings ask for in vain, one line each."""

@@ -6,7 +6,7 @@ import ast
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from gpulint.analysis.queries.moments import hides_all_gpus
 from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.linting.dispatch import reports_of
 from gpulint.linting.engine import Checker
-from gpulint.linting.finding import SuppressedBy
+from gpulint.linting.finding import Finding, SuppressedBy
 from gpulint.linting.result import CheckResult
 from gpulint.linting.rule import Rule
 from gpulint.linting.selection import Selection
@@ -35,13 +35,16 @@ class Asked(NamedTuple):
     row: int
 
 
-def why_not(asked: Asked, checker: Checker, selection: Selection, result: CheckResult) -> list[str]:
+def why_not(
+    asked: Asked, checker: Checker, selection: Selection, result: CheckResult, known: Collection[Finding] = ()
+) -> list[str]:
     """Lines that answer why a check with this result has no finding of the rule on the row. `selection` is that of the
-    file. Raises CannotParse if the file does not parse."""
+    file, `known` are findings in the baseline. Raises CannotParse if the file does not parse."""
     rule, path = asked.rule, asked.path
     here = [one for one in result.findings if _is_at(one.span.path, one.span.row, one.span.end_row, asked)]
     if found := next((one for one in here if one.code == rule.code), None):
-        return [f"{rule.code} is reported there: {found.message}"]
+        said = "found there, and is in the baseline" if found in known else "reported there"
+        return [f"{rule.code} is {said}: {found.message}"]
     for one in result.suppressed:
         span = one.finding.span
         if one.finding.code == rule.code and _is_at(span.path, span.row, span.end_row, asked):
@@ -50,11 +53,28 @@ def why_not(asked: Asked, checker: Checker, selection: Selection, result: CheckR
     if (reason := _off(rule, path, selection)) is not None:
         return [reason]
     source = checker.load(path).main
+    rows = len(source.text.splitlines())
+    if not 1 <= asked.row <= rows:
+        return [f"the file has only rows 1 to {rows}"]
+    if (told := _explained(asked, result)) is not None:
+        return [told]
     plan = checker.plan(source)
     try:
         return on_deep_stack(lambda: list(_of_program(asked, plan, source, checker, selection, result)))
     finally:
         plan.release()
+
+
+def _explained(asked: Asked, result: CheckResult) -> str | None:
+    """That the row explains a finding of the rule which is reported elsewhere, None if it does not."""
+    for one in result.findings:
+        if one.code == asked.rule.code and any(
+            _is_at(related.span.path, related.span.row, related.span.end_row, asked) for related in one.related
+        ):
+            same = os.path.abspath(one.span.path) == os.path.abspath(asked.path)
+            where = f"row {one.span.row}" if same else f"{one.span.path}:{one.span.row}"
+            return f"it explains the finding of {one.code} on {where}"
+    return None
 
 
 def _is_at(path: str, first: int, last: int, asked: Asked) -> bool:

@@ -60,6 +60,9 @@ def _left_out(result: CheckResult) -> Iterator[str]:
     if functions := len({site for _, site in result.stopped}):
         were = "was" if functions == 1 else "were"
         yield f"{number(functions, 'function')} {were} not followed to the end (`gpulint plan FILE` shows where)."
+    if result.known:
+        are = "is" if result.known == 1 else "are"
+        yield f"{number(result.known, 'finding')} {are} in the baseline."
     if result.withheld:
         codes, total = ",".join(result.withheld), sum(result.withheld.values())
         them, are, they = ("it", "is", "it depends") if total == 1 else ("them", "are", "they depend")

@@ -32,7 +32,7 @@ def check(*arguments: str) -> Result:
 
 
 def found(result: Result) -> list[str]:
-    return [" ".join(line.split(" ")[:2]) for line in result.stdout.splitlines()[:-1]]
+    return [" ".join(line.split(" ")[:2]) for line in result.stdout.splitlines() if ".py:" in line]
 
 
 # ------------------------------------------------------------------------------- baseline
@@ -64,7 +64,7 @@ def test_one_fix_hides_no_regression_elsewhere(project: Path) -> None:
     check("--baseline", "known.json", "--write-baseline")
     (project / "pinned.py").write_text(functions("second", "third"))
     result = check("--baseline", "known.json")
-    assert [line.split(":")[1] for line in result.stdout.splitlines()[:-1]] == ["13"]
+    assert [line.split(":")[1] for line in found(result)] == ["13"]
     assert "known.json: 1 stale entry (pinned.py GPU101); remove it with --prune-baseline" in result.stderr
 
 
@@ -89,6 +89,16 @@ def test_a_known_place_that_is_silenced_makes_no_room_for_an_equal_one(project: 
     assert [line.split(":")[1] for line in result.stdout.splitlines()[:-1]] == ["7"]
     (sarif,) = json.loads(check("--output-format", "sarif").stdout)["runs"]
     assert len({one["partialFingerprints"]["gpulint/v1"] for one in sarif["results"]}) == 2
+
+
+def test_the_last_line_counts_what_is_in_the_baseline(project: Path) -> None:
+    (project / "pinned.py").write_text(functions("first", "second"))
+    assert check("--baseline", "known.json", "--write-baseline").stdout.endswith("2 findings are in the baseline.\n")
+    (project / "pinned.py").write_text(functions("second", "third"))
+    assert check("--baseline", "known.json").stdout.splitlines()[1:] == [
+        "Found 1 warning in 1 file.",
+        "1 finding is in the baseline.",
+    ]
 
 
 def test_pruning_takes_out_what_no_longer_exists_and_only_that(project: Path) -> None:
@@ -139,7 +149,7 @@ def test_the_settings_can_name_the_baseline(project: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "known.json: No such file"),
+        (None, "known.json: does not exist yet: `gpulint check --write-baseline` creates it"),
         ("{", "known.json:1:2: is not a baseline"),
         ("[]", "known.json: is not a baseline: it has no list"),
         ('{"version": 9, "findings": []}', "has version 9, this gpulint reads 1"),
@@ -489,5 +499,5 @@ def test_watching_without_its_package_says_how_to_get_it(project: Path, monkeypa
     result = check("--watch")
     assert (result.exit_code, result.stderr) == (
         2,
-        "gpulint: --watch needs the package watchfiles: pip install 'gpulint[watch]'\n",
+        "gpulint: --watch needs the package watchfiles: pip install watchfiles\n",
     )

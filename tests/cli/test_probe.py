@@ -175,7 +175,7 @@ def test_without_tensorboard_its_extra_is_named(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "a.py").write_text("print(1)\n")
     done = CliRunner().invoke(main, ["probe", "--isolated", "--tensorboard", "logs", "a.py"])
     assert done.exit_code == 2
-    assert done.output.splitlines() == ["gpulint: --tensorboard needs TensorBoard: pip install 'gpulint[tensorboard]'"]
+    assert done.output.splitlines() == ["gpulint: --tensorboard needs TensorBoard: pip install tensorboard"]
     assert not (tmp_path / "logs").exists()
 
 

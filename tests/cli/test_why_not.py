@@ -62,6 +62,22 @@ def test_a_comment(comment: str, said: str) -> None:
     assert said in why_not("GPU209", 5, comment=comment)
 
 
+def test_a_finding_in_the_baseline() -> None:
+    why_not("GPU209", 5)
+    check("train.py", "--baseline", "known.json", "--write-baseline")
+    said = why_not("GPU209", 5, MIRRORED, 32, "", "--baseline", "known.json")
+    assert "GPU209 is found there, and is in the baseline: " in said
+
+
+def test_a_row_that_explains_a_finding_elsewhere() -> None:
+    assert "train.py:3: it explains the finding of GPU209 on row 5\n" in why_not("GPU209", 3)
+
+
+@pytest.mark.parametrize("row", [0, 11])
+def test_a_row_that_the_file_does_not_have(row: int) -> None:
+    assert why_not("GPU209", row) == f"train.py:{row}: the file has only rows 1 to 10\n"
+
+
 def test_the_settings() -> None:
     assert "GPU002 is off: it is off by default" in why_not("GPU002", 5)
     assert "GPU209 is off: it is not selected" in why_not("GPU209", 5, MIRRORED, 32, "", "--ignore", "GPU209")
@@ -101,3 +117,4 @@ def test_a_question_that_makes_no_sense(code: str, place: str) -> None:
     Path("train.py").write_text("", encoding="utf-8")
     done = check("--why-not", code, place)
     assert done.exit_code == 2 and "--why-not: " in done.stderr
+    assert ("no.py: no such file" in done.stderr) == (place == "no.py:1")

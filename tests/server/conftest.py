@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.importorskip("pygls", reason="pip install 'gpulint[server]'")
+pytest.importorskip("pygls", reason="pip install pygls")

@@ -24,8 +24,6 @@ from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.file import check_writable, require_own, write_bytes
 from gpulint.probe.report.header import header, verdict
 
-MISSING = "--tensorboard needs TensorBoard: pip install 'gpulint[tensorboard]'"
-
 _SIMULATED = "simulated"
 """Tag prefix of a simulated run."""
 
