@@ -16,8 +16,8 @@ from gpulint.cli.comparing import FORMATS as COMPARED
 from gpulint.cli.comparing import comparison_of, damaged, page_of, rendered
 from gpulint.cli.estimate import Wanted, named_cards
 from gpulint.cli.estimate import report as estimate
-from gpulint.cli.grouped import Grouped
 from gpulint.cli.extras import install
+from gpulint.cli.grouped import Grouped
 from gpulint.cli.options import UserError
 from gpulint.cli.probing import probed, target_of
 from gpulint.estimate.cards import Card

@@ -94,7 +94,7 @@ class Merger:
         """A line if the settings leave no rule on in any file: `All checks passed!` would be misleading."""
         if self._shown and all(self._selections.of(path).is_empty_for(path) for path in self._shown):
             source = self._workspace.finder.of_file(next(iter(self._shown))).source
-            yield f"{source or 'settings'}: all rules are off in all files"
+            yield f"{source or 'settings'}: all rules about programs are off in all files"
 
     def _reported(
         self, parts: Sequence[Examined], comments: Mapping[str, Comments]

@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from gpulint.analysis.project.slicing import Subject
 from gpulint.analysis.queries.moments import is_test
@@ -15,6 +16,7 @@ from gpulint.linting.own_codes import ABOUT_FILES
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
 from gpulint.settings import Settings, SettingsError, SettingsFinder
+from gpulint.settings.toml import row_of
 from gpulint.sources.containment import relative_to
 from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
 from gpulint.sources.releases import release
@@ -29,6 +31,18 @@ EXACT = 100
 
 MIN_CLOSENESS = 0.6
 """Minimum `SequenceMatcher.ratio` of a word and the code or name that is suggested for it."""
+
+
+class Place(NamedTuple):
+    """A key of the table `lint`, and the configuration file that sets it; "" for options and defaults."""
+
+    file: str
+    key: str
+
+    def of(self, word: str = "") -> str:
+        """The place of a word among the values, with its row if the file has them on one: `file:row: lint.key`."""
+        row = (row_of(self.file, self.key, word) or row_of(self.file, word)) if self.file else 0
+        return f"{self.file or 'settings'}{f':{row}' if row else ''}: lint.{self.key}"
 
 
 class Catalogue:
@@ -111,12 +125,18 @@ class Catalogue:
         near = max([*self._by_name, *self._by_code], key=closeness, default=None)
         return near if near is not None and closeness(near)[0] >= MIN_CLOSENESS else None
 
+    def _misspelt(self, word: str) -> str | None:
+        """The only code that differs from a word in one character, None if there is none or several."""
+        word = word.upper()
+        near = [code for code in self._by_code if len(code) == len(word) and sum(map(str.__ne__, code, word)) == 1]
+        return near[0] if len(near) == 1 else None
+
     def _longest_prefix(self, word: str) -> str | None:
         """The prefix of existing codes that a wrong one such as `GPU1x` starts with."""
         shorter = [word[:length].upper() for length in range(min(len(word), MAX_WORD) - 1, 3, -1)]
         return next((one for one in shorter if any(code.startswith(one) for code in self._by_code)), None)
 
-    def expand(self, words: Iterable[str], origin: str, is_off: bool = False) -> dict[str, int]:
+    def expand(self, words: Iterable[str], place: Place, is_off: bool = False) -> dict[str, int]:
         """The codes that codes, prefixes, names or ALL select, each with the precision of its selector.
 
         Raises SettingsError for a word that selects nothing, unless the catalogue is incomplete or the rule was
@@ -135,11 +155,11 @@ class Catalogue:
                 matches = [*self._with_prefix(word)]
                 weight = 1 + len(word)
             if not matches and is_off and _CODE.match(word.upper()):
-                self.notes[f"{origin}: there is no rule `{word}`; nothing to turn off"] = None
+                self.notes[f"{place.of(word)}: there is no rule `{word}`; nothing to turn off"] = None
             elif not matches and self.is_complete:
-                near = self._longest_prefix(word) or self.nearest(word)
+                near = self._misspelt(word) or self._longest_prefix(word) or self.nearest(word)
                 hint = f"; did you mean `{near}`?" if near else ""
-                raise SettingsError(f"{origin}: there is no rule `{word}`{hint}")
+                raise SettingsError(f"{place.of(word)}: there is no rule `{word}`{hint}")
             for code in matches:
                 chosen[code] = max(weight, chosen.get(code, 0))
         return chosen
@@ -150,21 +170,25 @@ class Selection:
 
     def __init__(self, catalogue: Catalogue, settings: Settings) -> None:
         """Raises SettingsError."""
-        origin, lint = settings.source or "settings", settings.lint
-        self._severity = {self._known(catalogue, word, f"{origin}: severity"): value for word, value in lint.severity}
+        lint = settings.lint
+
+        def at(key: str) -> Place:
+            return Place(settings.source, key)
+
+        self._severity = {self._known(catalogue, word, at("severity")): value for word, value in lint.severity}
         if lint.select:
-            on = catalogue.expand(lint.select, f"{origin}: select")
+            on = catalogue.expand(lint.select, at("select"))
         else:
             on = {rule.code: 0 for rule in catalogue.pack if rule.on_by_default}
-        on |= catalogue.expand(lint.extend_select, f"{origin}: extend-select")
+        on |= catalogue.expand(lint.extend_select, at("extend-select"))
         for rule in catalogue.pack:
             if rule.deprecated and on.get(rule.code) == EXACT:
                 catalogue.notes[f"{rule.code} is deprecated: {rule.deprecated}"] = None
             is_held_back = (rule.preview and not lint.preview) or (rule.deprecated and on.get(rule.code, 0) > 0)
             if is_held_back and on.get(rule.code, EXACT) < EXACT:
                 del on[rule.code]
-        off = catalogue.expand(lint.ignore, f"{origin}: ignore", is_off=True)
-        for code, weight in catalogue.expand(lint.extend_ignore, f"{origin}: extend-ignore").items():
+        off = catalogue.expand(lint.ignore, at("ignore"), is_off=True)
+        for code, weight in catalogue.expand(lint.extend_ignore, at("extend-ignore")).items():
             off[code] = max(weight, off.get(code, -1))
         self.codes = frozenset(
             code for code, weight in on.items() if off.get(code, -1) < weight and self._severity.get(code) != "off"
@@ -172,15 +196,15 @@ class Selection:
         self.named = frozenset(code for code in self.codes if on[code] > 0)
         """Codes of the rules that are on because a selector names them."""
         self.rules = tuple(rule for rule in catalogue.pack if rule.code in self.codes)
-        fixable = catalogue.expand(lint.fixable, f"{origin}: fixable")
-        unfixable = catalogue.expand(lint.unfixable, f"{origin}: unfixable", is_off=True)
+        fixable = catalogue.expand(lint.fixable, at("fixable"))
+        unfixable = catalogue.expand(lint.unfixable, at("unfixable"), is_off=True)
         self.fixable = frozenset(code for code, weight in fixable.items() if unfixable.get(code, -1) < weight)
         """Codes of the rules whose findings may be fixed."""
         self._per_file = Globs(pattern for pattern, _ in lint.per_file_ignores)
         if self._per_file.weight > MAX_WEIGHT:
-            raise SettingsError(f"{origin}: per-file-ignores: {TOO_HEAVY}")
+            raise SettingsError(f"{at('per-file-ignores').of()}: {TOO_HEAVY}")
         self._off = [
-            frozenset(catalogue.expand(words, f"{origin}: per-file-ignores", is_off=True))
+            frozenset(catalogue.expand(words, at("per-file-ignores"), is_off=True))
             for _, words in lint.per_file_ignores
         ]
         self._root = settings.root
@@ -195,8 +219,8 @@ class Selection:
         }
 
     @staticmethod
-    def _known(catalogue: Catalogue, word: str, origin: str) -> str:
-        (code,) = catalogue.expand([word], origin) or [""]
+    def _known(catalogue: Catalogue, word: str, place: Place) -> str:
+        (code,) = catalogue.expand([word], place) or [""]
         return code
 
     def subjects_of(self, path: str, knows_release: bool) -> frozenset[Subject] | None:

@@ -51,7 +51,7 @@ def _share(files: int) -> str:
 
 def _origin(target: Target) -> str:
     if not target.origin:
-        return "the newest known: nothing names one"
+        return "the newest known: nothing pins an older one"
     return first_on_line(relative_to(target.origin) if os.path.isabs(target.origin) else target.origin)
 
 
@@ -108,7 +108,7 @@ def number(count: int, word: str) -> str:
 
 def statistics(result: CheckResult, form: str) -> str:
     """Number of findings of each rule, the most frequent first, then the number of functions in which a bound of the
-    analysis was reached; as JSON for the format "json"."""
+    analysis was reached, or that there are none; as JSON for the format "json"."""
     numbers = Counter((one.code, one.name) for one in result.findings)
     rows = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
     stopped = Counter(bound for bound, _ in result.stopped)
@@ -116,6 +116,8 @@ def statistics(result: CheckResult, form: str) -> str:
         counts = [{"code": code, "name": name, "count": count} for (code, name), count in rows]
         counts += [{"code": None, "name": f"stopped: {bound}", "count": stopped[bound]} for bound in sorted(stopped)]
         return json_text(counts) + "\n"
+    if not rows and not stopped:
+        return f"{_found(result)}\n"
     rows += [(("-", f"functions in which the analysis stopped: {bound}"), stopped[bound]) for bound in sorted(stopped)]
     width = max((len(str(count)) for _, count in rows), default=0)
     return "".join(f"{count:>{width}}\t{code}\t{name}\n" for (code, name), count in rows)

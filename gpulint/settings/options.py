@@ -65,7 +65,12 @@ OPTIONS = (
     Option("unsafe-fixes", "", "bool", "Also apply unsafe fixes, as with `--unsafe-fixes`; only in trusted folders."),
     Option("required-version", "", "requirement", 'Releases of gpulint that this file is for, such as ">=0.1,<1".'),
     Option("preview", "lint", "bool", "Enable rules in preview."),
-    Option("select", "lint", "rules", "Rules to enable: codes, prefixes, names or ALL."),
+    Option(
+        "select",
+        "lint",
+        "rules",
+        "Rules to enable: codes, prefixes, names or ALL; if empty, all but those that are off by default.",
+    ),
     Option("ignore", "lint", "rules", "Rules to disable."),
     Option("extend-select", "lint", "rules", "Rules to enable in addition to `select`."),
     Option("extend-ignore", "lint", "rules", "Rules to disable in addition to `ignore`."),

@@ -32,7 +32,7 @@ def test_findings_exit_with_1_and_their_absence_with_0(project: Path) -> None:
     assert clean.exit_code == 0
     assert clean.stdout.splitlines() == [
         "All checks passed!",
-        "Checked for TensorFlow 2.21 (the newest known: nothing names one); 1 of 1 file uses it.",
+        "Checked for TensorFlow 2.21 (the newest known: nothing pins an older one); 1 of 1 file uses it.",
     ]
 
 
@@ -48,7 +48,7 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         "  = rule: hardcoded-device\n"
         "\n"
         "Found 1 warning in 1 file. Up to 1 fixable with `--fix --unsafe-fixes`.\n"
-        "Checked for TensorFlow 2.21 (the newest known: nothing names one); 1 of 1 file uses it.\n"
+        "Checked for TensorFlow 2.21 (the newest known: nothing pins an older one); 1 of 1 file uses it.\n"
     )
 
 
@@ -118,6 +118,11 @@ def test_statistics_count_by_rule(project: Path) -> None:
 NESTED = "import tensorflow as tf\n\nwith tf.device('/gpu:0'):\n    pass\n\n" + "".join(
     f"def f{number}(x):\n    return f{number + 1}(x)\n\n" for number in range(16)
 )
+
+
+def test_statistics_say_that_there_are_no_findings(project: Path) -> None:
+    assert check("--statistics", "--ignore", "GPU101").stdout == "All checks passed!\n"
+    assert json.loads(check("--statistics", "--ignore", "GPU101", "--output-format", "json").stdout) == []
 
 
 def test_statistics_count_the_functions_in_which_the_analysis_stopped(project: Path) -> None:
@@ -290,17 +295,17 @@ def test_a_plan_says_what_happens_and_how_sure_that_is(project: Path) -> None:
                 "test.py": 'PROGRAM = """\nimport tensorflow as tf\n"""\n# keras\n',
                 "lazy.py": "import importlib\n\ntf = importlib.import_module('tensorflow')\n",
             },
-            "Checked for TensorFlow 2.21 (the newest known: nothing names one); 3 of 4 files use it.",
+            "Checked for TensorFlow 2.21 (the newest known: nothing pins an older one); 3 of 4 files use it.",
         ),
         ({"test.py": 'PROGRAM = """\nimport tensorflow as tf\n"""\n'}, "0 of 1 file uses TensorFlow."),
         (
             {"a.py": "import tensorflow\n", "README.md": "Ported from code for TensorFlow 2.3.\n"},
-            "Checked for TensorFlow 2.21 (the newest known: nothing names one); 1 of 1 file uses it.",
+            "Checked for TensorFlow 2.21 (the newest known: nothing pins an older one); 1 of 1 file uses it.",
         ),
         (
             {"a.py": "import tensorflow\n", "b/c.py": "import keras\n", "b/gpulint.toml": 'target-tensorflow = "2.10"'},
-            "Checked for TensorFlow 2.10 (b/gpulint.toml, 1 file), 2.21 (the newest known: nothing names one, 1 file); "
-            "2 of 2 files use it.",
+            "Checked for TensorFlow 2.10 (b/gpulint.toml, 1 file), "
+            "2.21 (the newest known: nothing pins an older one, 1 file); 2 of 2 files use it.",
         ),
     ],
 )

@@ -78,6 +78,11 @@ def test_an_unknown_rule_in_a_comment_is_reported_with_the_nearest_one(project: 
     assert "there is no rule `hardcoded-devise`; did you mean `hardcoded-device`?" in check().stdout
 
 
+def test_an_unknown_rule_in_the_settings_is_reported_with_its_row(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.gpulint.lint]\nextend-select = [\n    "GPU0O2",\n]\n')
+    assert "pyproject.toml:3: lint.extend-select: there is no rule `GPU0O2`; did you mean" in check().stderr
+
+
 def test_fix_only_fixes_and_reports_nothing_else(project: Path) -> None:
     (project / "number.py").write_text(NUMBER)
     done = check("--fix-only")
@@ -129,6 +134,8 @@ def test_quiet_prints_findings_only(form: str) -> None:
         ),
         (["--target-tensorflow", "1.16"], "`target-tensorflow` must be a TensorFlow release"),
         (["--select", "GPU99"], "did you mean `GPU9`?"),
+        (["--select", "GPU10x"], "settings: lint.select: there is no rule `GPU10x`; did you mean `GPU10`?"),
+        (["--select", "gpu0O2"], "did you mean `GPU002`?"),
     ],
 )
 def test_wrong_values_are_refused(arguments: list[str], message: str) -> None:

@@ -96,7 +96,7 @@ def test_the_last_line_counts_what_is_in_the_baseline(project: Path) -> None:
     assert check("--baseline", "known.json", "--write-baseline").stdout.endswith("2 findings are in the baseline.\n")
     (project / "pinned.py").write_text(functions("second", "third"))
     assert check("--baseline", "known.json").stdout.splitlines()[1:] == [
-        "Found 1 warning in 1 file.",
+        "Found 1 warning in 1 file. Up to 1 fixable with `--fix --unsafe-fixes`.",
         "1 finding is in the baseline.",
     ]
 

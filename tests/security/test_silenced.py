@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from gpulint.cli.main import main
 
 PROGRAM = "import tensorflow as tf\n\nwith tf.device('/gpu:0'):\n    x = tf.zeros(4)\n"
-ALL_OFF = "all rules are off in all files"
+ALL_OFF = "all rules about programs are off in all files"
 LEFT_OUT = "excluded by the settings or .gitignore, and there is no other file to check"
 
 
@@ -33,6 +33,12 @@ def test_rules(project: Path, text: str) -> None:
     (project / "gpulint.toml").write_text(f"[lint]\n{text}\n")
     done = check()
     assert done.exit_code == 0 and done.stderr == f"gpulint: {project / 'gpulint.toml'}: {ALL_OFF}\n", done.output
+
+
+def test_rules_about_comments_say_nothing_of_programs(project: Path) -> None:
+    (project / "train.py").write_text(PROGRAM + "y = 1  # gpulint: ignore[nonsense] said\n")
+    done = check("--isolated", "--select", "GPU003")
+    assert "GPU003" in done.stdout and done.stderr == f"gpulint: settings: {ALL_OFF}\n"
 
 
 @pytest.mark.parametrize(

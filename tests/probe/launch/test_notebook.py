@@ -151,7 +151,8 @@ def test_what_cannot_be_run_is_wrong_usage(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(probing, "find_spec", lambda name: None if name == "nbclient" else object())
     with pytest.raises(UserError) as caught:
         probing.require_notebook(Target("a.ipynb"))
-    assert caught.value.message == ("a.ipynb: a notebook needs nbclient to be run: pip install ipykernel nbclient nbformat")
+    needed = "nbclient to be run: pip install ipykernel nbclient nbformat"
+    assert caught.value.message == f"a.ipynb: a notebook needs {needed}"
 
 
 # ------------------------------------------------------------------------------- places
