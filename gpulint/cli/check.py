@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TextIO
@@ -26,9 +27,10 @@ from gpulint.output.formats import NAMES as FORMATS
 from gpulint.output.formats import carries_edits
 from gpulint.output.settings_text import shown
 from gpulint.output.style import PLAIN
-from gpulint.output.summary import statistics
+from gpulint.output.summary import number, statistics
 from gpulint.output.view import View, counts, render
 from gpulint.settings import NEWEST_TENSORFLOW, Settings, SettingsError
+from gpulint.sources.containment import relative_to
 from gpulint.sources.language import BY_EXTENSION, LANGUAGES
 from gpulint.sources.releases import release
 from gpulint.sources.writing import NotWritten, write_output
@@ -271,6 +273,10 @@ def command(
         speaking = f"{result.using} that use TensorFlow, {result.analysed} that mention it"
         fresh = result.analysed - result.remembered
         options.say(f"{result.files} files, {speaking}, {fresh} analysed in this run")
+        stopped = Counter(relative_to(site.path) for site in {site for _, site in result.stopped})
+        for path, functions in sorted(stopped.items()):
+            were = "was" if functions == 1 else "were"
+            options.say(f"{first_on_line(path)}: {number(functions, 'function')} {were} not followed to the end")
         for trouble in check.cache.troubles if check.cache is not None else ():
             options.say(f"nothing was cached: {trouble}")
     sys.exit(failed or status)

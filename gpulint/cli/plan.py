@@ -43,7 +43,7 @@ def command(
     """Show what gpulint believes a program will do.
 
     Each relevant line is followed by what it does: what it creates and on which devices, in which scopes, with which
-    batch size, and how certain that is (must, may, unknown).
+    batch size, and how certain that is (must, may, if called).
 
     PATH is a file. For a directory or several paths, all files with something to show are printed one after another; in
     JSON they are one array.
@@ -52,10 +52,11 @@ def command(
     is_one = len(paths) == 1 and not os.path.isdir(paths[0])
     checker = Checker(finder, Catalogue(()))
     shown, failed = [], False
+    said: set[plan_text.Stop] = set()
     try:
         files = list(paths) if is_one else discover(paths, finder)
         for file in files:
-            text, complete = _plan(checker, file, output_format, events, options.use_color(color), is_one)
+            text, complete = _plan(checker, file, output_format, events, options.use_color(color), is_one, said)
             failed = failed or not complete
             shown += [text] if text is not None else []
     except MissingPath as error:
@@ -74,10 +75,17 @@ def command(
 
 
 def _plan(
-    checker: Checker, file: str, output_format: str, events: bool, color: bool, is_one: bool
+    checker: Checker,
+    file: str,
+    output_format: str,
+    events: bool,
+    color: bool,
+    is_one: bool,
+    said: set[plan_text.Stop],
 ) -> tuple[str | None, bool]:
     """(text, whether the whole file was read) of a plan; the text is None for one of several files that has nothing to
-    show, or that cannot be read. Raises UserError if the only file does not exist."""
+    show, or that cannot be read. `said` are the stops that were shown for earlier files. Raises UserError if the only
+    file does not exist."""
     try:
         programs = checker.load(file)
         source = replace(programs.main, path=file)
@@ -105,7 +113,7 @@ def _plan(
             return (plan_events.render_json if events else plan_json.render)(plan, source, elsewhere)
         if events:
             return plan_events.render(plan, source, elsewhere)
-        return plan_text.render(plan, source, elsewhere, color)
+        return plan_text.render(plan, source, elsewhere, color, said)
 
     return on_deep_stack(render), not programs.broken
 

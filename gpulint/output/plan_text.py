@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gpulint.analysis.plan.plan import WHY_STOPPED, Plan
-from gpulint.analysis.queries.plan_notes import MAY, UNKNOWN, Note, notes
+from gpulint.analysis.queries.plan_notes import MAY, MUST, UNKNOWN, Note, notes
 from gpulint.output.escapes import first_on_line, printable, printable_row
 from gpulint.places import Site, Span
+from gpulint.sources.containment import relative_to
 from gpulint.sources.source import Source
 
 
@@ -84,12 +85,14 @@ def _line(span: Span) -> str:
     return f"line {span.row}" if span.cell is None else f"cell {span.cell + 1} line {span.row}"
 
 
-def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False) -> str:
-    """The text output of `gpulint plan`."""
+def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False, said: set[Stop] | None = None) -> str:
+    """The text output of `gpulint plan`. The stops that were `said` for an earlier file are left out, and those of this
+    one are added to them."""
     placed = place(plan, source)
     lines: dict[int | None, Sequence[str]] = {None: source.text.splitlines()}
     if source.cells is not None:
         lines |= {piece.cell: piece.lines for piece in source.cells.pieces}
+    words = max([_SHORTEST, *(len(_WORDS[one.note.certainty]) for one in placed)])
     width = len(str(max((one.span.row for one in placed), default=1)))
     out = [_paint(first_on_line(source.path), "1", color), ""]
     if plan.graph_mode:
@@ -105,20 +108,29 @@ def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False
             last = one.span.row
             text = lines[cell][last - 1] if last <= len(lines[cell]) else ""
             out.append(f"{_paint(f'{last:>{width}}', '2', color)} {_paint('│', '2', color)} {printable_row(text)}")
-        out += _note_lines(one, width, color)
+        out += _note_lines(one, width, words, color)
     if not placed:
         out.append("Nothing here builds, places, distributes or configures anything that gpulint knows.")
-    out += _closing(plan, stops(plan, source, elsewhere), color)
+    stopped = [one for one in stops(plan, source, elsewhere) if said is None or one not in said]
+    if said is not None:
+        said.update(stopped)
+    out += _closing(plan, stopped, color)
     return "\n".join(out) + "\n"
 
 
-_COLORS = {"must": "32", MAY: "33", UNKNOWN: "35"}
+_WORDS = {MUST: "must", MAY: "may", UNKNOWN: "if called"}
+"""The certainties as words: the only reason for `UNKNOWN` is a caller that is not known."""
+_SHORTEST = 7
+"""Minimum width of the column of certainties."""
+_COLORS = {MUST: "32", MAY: "33", UNKNOWN: "35"}
 
 
-def _note_lines(one: PlacedNote, width: int, color: bool) -> list[str]:
+def _note_lines(one: PlacedNote, width: int, words: int, color: bool) -> list[str]:
     note = one.note
     margin = f"{'':>{width}} {_paint('│', '2', color)}   "
-    head = f"{margin}{_paint(note.certainty, _COLORS.get(note.certainty, '0'), color):<7} {printable(one.text)}"
+    head = (
+        f"{margin}{_paint(f'{_WORDS[note.certainty]:<{words}}', _COLORS[note.certainty], color)} {printable(one.text)}"
+    )
     if note.because:
         head += f", {'when' if note.certainty == MAY else 'but'} {printable(note.because)}"
     details = []
@@ -126,7 +138,7 @@ def _note_lines(one: PlacedNote, width: int, color: bool) -> list[str]:
         details.append(printable("in " + " › ".join(note.scopes)))
     if len(one.via) > 1:
         details.append(printable("through " + ", ".join(f"{function}() at {_line(at)}" for function, at in one.via)))
-    return [head, *(f"{margin}{'':7} {_paint(detail, '2', color)}" for detail in details)]
+    return [head, *(f"{margin}{'':{words}} {_paint(detail, '2', color)}" for detail in details)]
 
 
 def _closing(plan: Plan, stopped: Sequence[Stop], color: bool) -> list[str]:
@@ -135,7 +147,7 @@ def _closing(plan: Plan, stopped: Sequence[Stop], color: bool) -> list[str]:
         out += ["", _paint("Where the analysis stopped:", "35", color)]
     said: dict[str, None] = {}
     for one in stopped:
-        where = [printable(os.path.basename(one.path))] if one.path != plan.path else []
+        where = [printable(relative_to(one.path))] if one.path != plan.path else []
         where += [_line(one.span)] if one.span is not None else []
         said[f"  {' '.join(where)}: {one.why} ({one.bound})"] = None
     out += said

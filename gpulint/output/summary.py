@@ -59,7 +59,8 @@ def _left_out(result: CheckResult) -> Iterator[str]:
     """A line for each kind of code about which the findings say nothing."""
     if functions := len({site for _, site in result.stopped}):
         were = "was" if functions == 1 else "were"
-        yield f"{number(functions, 'function')} {were} not followed to the end (`gpulint plan FILE` shows where)."
+        where = "`-v` lists the files, `gpulint plan FILE` shows where"
+        yield f"{number(functions, 'function')} {were} not followed to the end ({where})."
     if result.known:
         are = "is" if result.known == 1 else "are"
         yield f"{number(result.known, 'finding')} {are} in the baseline."

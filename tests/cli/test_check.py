@@ -139,7 +139,8 @@ def test_the_last_line_counts_functions_that_were_not_followed_to_the_end(form: 
     (project / "a.py").write_text(NESTED + "def f16(x):\n    tf.zeros(x)\n\nf0(4)\n")
     for _ in range(2):  # the second result is a cached one
         last = check("--output-format", form).stdout.splitlines()[-1]
-        assert last == "1 function was not followed to the end (`gpulint plan FILE` shows where)."
+        assert last == "1 function was not followed to the end (`-v` lists the files, `gpulint plan FILE` shows where)."
+    assert "gpulint: a.py: 1 function was not followed to the end\n" in check("-v").stderr
 
 
 def test_plan_says_where_and_why_the_analysis_stopped(project: Path) -> None:

@@ -38,7 +38,7 @@ def concise(*arguments: str, stdin: str | None = None) -> list[str]:
     """The findings without their messages."""
     done = run("check", "--output-format", "concise", *arguments, stdin=stdin)
     assert not done.stderr
-    return [re.sub(r"(\w+)\[(GPU\d+)\].*", r"\2", line) for line in done.stdout.splitlines()[:-1]]
+    return [re.sub(r"(\w+)\[(GPU\d+)\].*", r"\2", line) for line in done.stdout.splitlines() if "GPU" in line]
 
 
 def findings(*arguments: str) -> list[dict[str, object]]:

@@ -116,6 +116,31 @@ def test_conditions_are_spelled_out(in_folder: Path) -> None:
     assert because == ["a and b", "isinstance(a, (list, tuple))", "sys.argv[1] == 'x'"]
 
 
+def test_a_function_that_nothing_calls_is_shown_as_if_called(in_folder: Path) -> None:
+    (in_folder / "train.py").write_text(
+        "import tensorflow as tf\n\n\ndef build(rows, batch):\n"
+        "    return tf.data.Dataset.from_tensor_slices(rows).batch(batch)\n"
+    )
+    text = CliRunner().invoke(main, ["plan", "train.py"]).stdout
+    assert "if called from_tensor_slices → batch; batches of `batch`, but nothing in the program calls `build`" in text
+    notes = json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "train.py"]).stdout)["notes"]
+    assert {note["certainty"] for note in notes} == {"unknown"}
+
+
+def test_a_place_where_the_analysis_stopped_is_said_once_with_its_path(in_folder: Path) -> None:
+    (in_folder / "lib").mkdir()
+    nested = "".join(f"def f{level}(x):\n    return f{level + 1}(x)\n\n\n" for level in range(16))
+    (in_folder / "lib" / "deep.py").write_text(
+        f"import tensorflow as tf\n\n\n{nested}def f16(x):\n    return tf.zeros(x)\n"
+    )
+    for name in ("one.py", "two.py"):
+        (in_folder / name).write_text(f"from lib.deep import f0\n{PROGRAM}\nf0(4)\n")
+    said = [
+        line for line in CliRunner().invoke(main, ["plan", "one.py", "two.py"]).stdout.splitlines() if "depth" in line
+    ]
+    assert [line.partition(" line ")[0] for line in said] == ["  lib/deep.py"]
+
+
 def test_settings_of_a_directory_that_cannot_be_read_are_one_line(in_folder: Path) -> None:
     (in_folder / "project").mkdir()
     (in_folder / "project" / "gpulint.toml").write_text('[lint]\nselect = "GPU1"\n')

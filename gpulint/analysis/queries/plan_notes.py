@@ -282,9 +282,9 @@ def _fitted(event: events.ModelFitted) -> _Described:
     if size is None and isinstance(event.data, Dataset) and event.data.batch is not None:
         size = event.data.batch.size
     if size is not None:
-        text += f"; global batch {shown(size)}"
+        text += f"; global batch {_size(size)}"
         if strategy is not None and strategy.is_multi_replica:
-            text += f", per replica {shown(size)} / {strategy_name(strategy)} replicas"
+            text += f", per replica {_size(size)} / {strategy_name(strategy)} replicas"
     return "fit", text, event.model.site
 
 
@@ -305,7 +305,7 @@ def pipeline(dataset: Dataset) -> str:
 
 
 def _batched(event: events.DatasetBatched) -> _Described:
-    return "dataset", f"{pipeline(event.dataset)}; batches of {shown(event.size)}"
+    return "dataset", f"{pipeline(event.dataset)}; batches of {_size(event.size)}"
 
 
 def _distributed(event: events.DatasetDistributed) -> _Described:
@@ -313,7 +313,7 @@ def _distributed(event: events.DatasetDistributed) -> _Described:
     if isinstance(event.dataset, Dataset):
         text = f"{pipeline(event.dataset)}; {text}"
         if event.dataset.batch is not None:
-            text += f"; global batch {shown(event.dataset.batch.size)}"
+            text += f"; global batch {_size(event.dataset.batch.size)}"
     return "dataset", text
 
 
@@ -351,6 +351,12 @@ def _environment(event: events.EnvironmentSet) -> _Described:
 def _applied(event: events.GradientsApplied) -> _Described:
     replica = event.where.context.replica
     return "gradients", "applies gradients" + (" on every replica, added up over them" if replica else " on one device")
+
+
+def _size(value: Value) -> str:
+    """The size of a batch: a number, or the expression for it in backticks."""
+    text = shown(value)
+    return text if isinstance(value, Constant) or text == "…" else f"`{text}`"
 
 
 def shown(value: Value) -> str:
