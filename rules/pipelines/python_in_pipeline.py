@@ -82,7 +82,7 @@ class PythonInPipeline(Rule):
                     if batched:
                         yield Report(
                             one.site,
-                            "a generator yields single elements",
+                            "`from_generator` feeds the pipeline one element at a time from Python",
                             instead=_YIELD_BATCHES,
                             confidence=confidence(event.where),
                             happens_at=event.site,
@@ -110,9 +110,7 @@ class PythonInPipeline(Rule):
                         )
 
 
-_YIELD_BATCHES = (
-    "use TensorFlow operations, prepare the data beforehand (TFRecord), or compute whole batches with NumPy"
-)
+_YIELD_BATCHES = "yield whole batches from the generator, or write the data to TFRecord files once and read these"
 
 _FUNCTIONS = {f"tensorflow.{name}": f"`{name}`" for name in ("numpy_function", "py_function")}
 

@@ -59,8 +59,8 @@ class TwoStrategies(Rule):
     severity = Severity.ERROR
     raises = True
     any_of_names = STRATEGY_WORDS
-    why = "TensorFlow raises RuntimeError: variables belong to the strategy that they were created under"
-    instead = "create one strategy and use it everywhere"
+    why = "TensorFlow raises RuntimeError: variables belong to the strategy they were created under"
+    instead = "create it under the strategy that uses it, or use one strategy for everything"
 
     def __init__(self) -> None:
         self._trained: dict[Replica, list[values.Model]] = defaultdict(list)
