@@ -79,7 +79,7 @@ class MissingLossScale(Rule):
     severity = Severity.ERROR
     is_performance = True
     any_of_names = POLICY_WORDS
-    why = "small gradients become zero in float16, and training stalls"
+    why = "small gradients become zero in float16, which can stall training"
     instead = (
         "wrap the optimizer in a `LossScaleOptimizer`; inside the tape, `scaled = optimizer.scale_loss(loss)`, then "
         "`tape.gradient(scaled, …)`"
