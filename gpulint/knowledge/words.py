@@ -77,7 +77,7 @@ DATASET_SOURCES = frozenset(
         *("make_csv_dataset", "make_batched_features_dataset", "choose_from_datasets", "sample_from_datasets", "load("),
         *("audio_dataset_from_directory", "image_dataset_from_directory", "text_dataset_from_directory"),
         *("timeseries_dataset_from_array", "distribute_datasets_from_function", "experimental_distribute_dataset"),
-        "experimental_distribute_datasets_from_function",
+        *("experimental_distribute_datasets_from_function", ".as_dataset("),
     }
 )
 """A program in which the value of anything is a `tf.data` dataset contains one of these words."""

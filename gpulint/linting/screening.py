@@ -17,7 +17,10 @@ MAX_ASKED = 24
 _SET_IN_ENVIRONMENT = re.compile(rb"\b(?:TF_[A-Z]|CUDA_VISIBLE_DEVICES)")
 """Environment variables that TensorFlow reads."""
 
-_LIBRARY = re.compile(rb"tensorflow|keras|tf_|horovod", re.IGNORECASE)
+_MODEL = re.compile(rb"\bTF[A-Z][a-z]")
+"""A class of `transformers` whose models are those of TensorFlow: `TFAutoModel`."""
+
+_LIBRARY = re.compile(rb"tensorflow|keras|tf_|horovod|transformers", re.IGNORECASE)
 """What a file contains that imports TensorFlow or a package built on it."""
 
 _CALLS = re.compile(rb"^(?:[\w.]+ *= *)?[\w.]+\(", re.MULTILINE)
@@ -30,9 +33,11 @@ def runs_something(data: bytes) -> bool:
 
 
 def mentions_tensorflow(data: bytes) -> bool:
-    """Whether a file mentions TensorFlow or Keras, or sets TensorFlow up."""
+    """Whether a file mentions TensorFlow, Keras or a model of TensorFlow, or sets TensorFlow up."""
     lowered = data.lower()
-    return b"tensorflow" in lowered or b"keras" in lowered or _sets_up(data)
+    if b"tensorflow" in lowered or b"keras" in lowered or _sets_up(data):
+        return True
+    return b"transformers" in data and _MODEL.search(data) is not None
 
 
 def _sets_up(data: bytes) -> bool:

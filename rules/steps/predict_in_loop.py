@@ -30,7 +30,7 @@ from gpulint.plugin.symbols import (
 )
 from gpulint.plugin.words import MODEL_WORDS
 
-_OF_INPUTS = frozenset({"constant", "convert_to_tensor", "expand_dims", "pad_sequences", "verbose"})
+_OF_INPUTS = frozenset({"constant", "convert_to_tensor", "expand_dims", "from_pretrained", "pad_sequences", "verbose"})
 """A program that predicts with a model that it does not create contains one of these words."""
 
 
@@ -268,7 +268,8 @@ def _is_one(value: values.Value) -> bool:
 
 def _given(event: events.ModelCalled) -> list[values.Value]:
     """Inputs that a model is called with, one by one."""
-    return [leaf for value in possible(event.arguments.get("x", 0), event.where) for leaf in leaves(value)]
+    found = possible(event.arguments.get("x", 0), event.where)
+    return [leaf for value in found for leaf in (tuple(leaves(value)) or (value,))]
 
 
 _INSTEAD = {

@@ -48,3 +48,10 @@ def test_symbols_of_any_form(head: str) -> None:
             for name in (one, call("numpy.array", one), call("numpy.zeros", one), call("cv2.resize", READ, one)):
                 host_array(name)
                 images_in(name)
+
+
+def test_shared_parts_are_visited_once() -> None:
+    name = call("other.read")
+    for _ in range(100):
+        name = Symbol(("binary", "+", name, name))
+    assert host_array(name) is None

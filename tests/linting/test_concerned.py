@@ -24,6 +24,8 @@ MAIN = "from helper import work\n\nwork()\n"
         ("import horovod.torch as hvd", True),
         ("import tf_agents", True),
         ("from keras_cv import layers", True),
+        ("from transformers import AutoTokenizer, TFBertModel", True),
+        ("from transformers import AutoTokenizer, BertModel", False),
         ("from backends import (\n    log,\n    keras,\n)", True),
         ("from nn.layers import keras_dense", True),
         ("import tensorflow as tf\nprint 'Python 2'", True),
@@ -45,6 +47,8 @@ def test_programs_by_what_they_import(helper: str, looked_at: bool, tmp_path: Pa
     assert bool(examined.analysed) is looked_at and not examined.errors
 
 
-@pytest.mark.parametrize("text", [b"the tf of a search: TF_IDF = 3", b"# export the CUDA kernels"])
+@pytest.mark.parametrize(
+    "text", [b"the tf of a search: TF_IDF = 3", b"# export the CUDA kernels", b"# transformers, TFLOPS"]
+)
 def test_it_is_not_about_tensorflow(text: bytes) -> None:
     assert not mentions_tensorflow(text)

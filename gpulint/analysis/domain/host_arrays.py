@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gpulint.analysis.domain.symbolic import Symbol, symbol
@@ -24,6 +25,7 @@ class HostArray(NamedTuple):
     holds: str
 
 
+@lru_cache(maxsize=8192)
 def host_array(name: Symbol) -> HostArray | None:
     """The array that a symbol names, also behind arithmetic, casts, splits and shuffles. None if it is no array, one
     row or a few rows of one, or an array of small images."""

@@ -12,8 +12,8 @@ from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.symbolic import COUNTER, HOST_READ, ROWS, Symbol, distance, is_one_row, symbol
 from gpulint.analysis.domain.traversal import iterated_sources, leaves
+from gpulint.analysis.domain.values import containers
 from gpulint.analysis.domain.values.base import Constant, Unknown, Value, symbol_of
-from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.places import Site
 
@@ -111,7 +111,7 @@ def _yielded(loop: Loop) -> frozenset[Symbol]:
     """What a generator of the program yields to a loop that calls it a batch."""
     if not any(words(one) & _BATCHES for one in loop.names):
         return frozenset()
-    elements = (one.element for one in iterated_sources(loop.iterable) if isinstance(one, Items))
+    elements = (one.element for one in iterated_sources(loop.iterable) if isinstance(one, containers.Items))
     return frozenset(symbol_of(leaf) for element in elements if element is not None for leaf in leaves(element))
 
 
@@ -182,20 +182,24 @@ def is_single(value: Value) -> bool:
     """Whether a value is a batch of one example."""
     if isinstance(value, Tensor):
         return value.single
-    return type(value) is Unknown and _is_single(value.symbol)
+    return type(value) in (Unknown, containers.Mapping) and _is_single(symbol_of(value))
 
 
 @lru_cache(maxsize=8192)
 def _is_single(name: Symbol) -> bool:
     head, *rest = name.parts
     if head == "item":
-        return _adds_axis(rest[1])
+        return _adds_axis(rest[1]) or (_is_constant(rest[1]) and _encodes_one_text(symbol(rest[0])))
+    if head == "dict":
+        return isinstance(rest[0], Symbol) and _encodes_one_text(rest[0])
     if head == "slice" and len(rest) >= 3:
         return is_one_row(*map(symbol, rest[1:4]))
     if head == "binary":
         return any(isinstance(part, Symbol) and _is_single(part) for part in rest[1:])
     if head != "call":
         return False
+    if _encodes_one_text(name):
+        return True
     called, given = _call(name)
     if called in _ADDS_AXIS:
         return all(axis in (_ZERO, ()) or not _is_constant(axis) for axis in given[1:2])
@@ -216,6 +220,54 @@ def _is_single(name: Symbol) -> bool:
 
 _OF_TEXTS = frozenset({"pad_sequences", "texts_to_matrix", "texts_to_sequences"})
 """Functions with a row in their result for each text or sequence in a list."""
+
+
+def _encodes_one_text(name: Symbol) -> bool:
+    """Whether a symbol is what a tokenizer of `transformers` makes of one text."""
+    if name.parts[0] != "call":
+        return False
+    tokenizer = symbol(name.parts[1])
+    if tokenizer.parts[0] == "attribute" and tokenizer.parts[-1] in ("encode", "encode_plus"):
+        tokenizer = symbol(tokenizer.parts[1])
+    if tokenizer.parts[0] != "call" or not _PRETRAINED.fullmatch(_external(tokenizer)):
+        return False
+    given = _call(name)[1]
+    first = symbol(given[0]) if given else None
+    if first is not None and first.parts[0] == "list" and isinstance(first.parts[1], tuple):
+        return len(first.parts) == 2 and len(first.parts[1]) == 1
+    return first is not None and _is_text(first)
+
+
+_PRETRAINED = re.compile(r"transformers\..*\.from_pretrained")
+
+
+def _is_text(name: Symbol) -> bool:
+    """Whether a symbol is a string, as far as that is known: a line of a file, the result of a method of strings, or an
+    element of what is called texts."""
+    while name.parts[0] == "in_iteration":
+        name = symbol(name.parts[2])
+    if name.parts[0] == "constant":
+        return bool(name.parts[1] == "str")
+    if name.parts[0] == "call":
+        function = symbol(name.parts[1])
+        return function.parts[0] == "attribute" and function.parts[-1] in _OF_STRINGS
+    if name.parts[0] != "item" or not isinstance(name.parts[-1], Site):
+        return False
+    source = symbol(name.parts[1])
+    if source.parts[0] == "item" and symbol(source.parts[2]).parts[:2] == ("constant", "str"):
+        called = symbol(source.parts[2]).parts[2]
+    else:
+        called = _name_of(source)
+    return called == "open" or bool(words(called) & _TEXTS and not words(called) & (_BATCHES | {"chunks", "chunk"}))
+
+
+_OF_STRINGS = frozenset({"format", "join", "lower", "lstrip", "replace", "rstrip", "strip", "upper"})
+
+_TEXTS = frozenset(
+    {"comments", "docs", "documents", "lines", "prompts", "queries", "questions", "reviews", "sentences", "text"}
+    | {"texts", "titles", "tweets"}
+)
+"""Words in the names of collections of texts."""
 
 _KEEPS_ROWS = frozenset({"asarray", "array", "float32", "pad_sequences", "preprocess_input"})
 """Functions whose result has as many rows as their first argument."""
@@ -306,8 +358,8 @@ def is_batch(value: Value) -> bool | None:
         return value.rows
     if isinstance(value, Constant):
         return False
-    if isinstance(value, Items) and value.items is not None:
-        found = {None if isinstance(one, Items) else is_batch(one) for one in leaves(value)}
+    if isinstance(value, containers.Items) and value.items is not None:
+        found = {None if isinstance(one, containers.Items) else is_batch(one) for one in leaves(value)}
         return False if found == {False} else None
     if type(value) is not Unknown:
         return None

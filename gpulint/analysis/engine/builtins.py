@@ -145,7 +145,8 @@ def _dict(machine: Machine, values: list[Value], arguments: Arguments, site: Sit
     entries = dict(given.entries) if isinstance(given, Mapping) else {}
     entries |= {name: value.renamed(name) for name, value in arguments.keywords.items()}
     complete = given is None or (isinstance(given, Mapping) and given.state["complete"])
-    made = Mapping(entries, complete and not arguments.open, ("dict", site))
+    source = symbol_of(given) if type(given) is Unknown and not entries else site
+    made = Mapping(entries, complete and not arguments.open, ("dict", source))
     made.around = machine.context.loops
     return made
 

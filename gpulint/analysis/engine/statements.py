@@ -37,6 +37,10 @@ MAX_REPEATED_DEPTH = 2
 """Maximum nesting depth of loops whose body is run for two iterations, so that the second one sees the effects of the
 first. Deeper loops are run for one."""
 
+MAX_ASSERTED = 200
+"""Number of conditions of a path from which those of an `assert` are not remembered: each is compared with all later
+ones."""
+
 
 def exec_expression(machine: Machine, node: ir.ExpressionStatement) -> int:
     value = machine.evaluate(node.value)
@@ -119,9 +123,10 @@ def exec_assert(machine: Machine, node: ir.Assert) -> int:
     yes, _ = machine.split(test)
     if yes is None:
         return ABRUPT
-    machine.require(machine.path, yes)
-    machine.path |= yes
-    machine.assume(yes)
+    if len(machine.path) < MAX_ASSERTED:
+        machine.require(machine.path, yes)
+        machine.path |= yes
+        machine.assume(yes)
     return NORMAL
 
 

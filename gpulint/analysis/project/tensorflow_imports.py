@@ -22,7 +22,9 @@ class _Imports(NamedTuple):
 def imports_tensorflow(outline: Outline) -> bool:
     """Whether a file imports TensorFlow, Keras or a package built on them, anywhere and by whichever name."""
     return any(
-        (not one.level and _is_library(one.module.partition(".")[0])) or any(map(_is_library, one.names))
+        (not one.level and _is_library(one.module.partition(".")[0]))
+        or any(map(_is_library, one.names))
+        or (one.module == "transformers" and any(name.startswith("TF") for name in one.names))
         for one in (*outline.imports, *outline.inner_imports)
     )
 

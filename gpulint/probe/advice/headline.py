@@ -20,10 +20,6 @@ BUSY = 0.9
 MUCH = 0.2
 """Share of the time from which a run on the CPU waits for something: TensorFlow's profiler calls it a bottleneck."""
 
-LITTLE = 0.05
-"""Share of the time that a cause must take to stand in the way of a run that computes most of the time: TensorFlow's
-profiler calls waits for input below it none."""
-
 _CAUSES = {
     "input-bound": "training waits for its input",
     "launch-bound": "training waits for operations to be launched",
@@ -129,9 +125,8 @@ def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
     rest = [part for part in time.parts if part.name not in useful]
     most = max(rest, key=lambda part: part.seconds, default=None)
     is_little = most is None or sum(part.share for part in rest) <= 1 - BUSY
-    if most is None or is_little:
-        needed = LITTLE * time.seconds
-    else:
+    needed = 0.0
+    if most is not None and not is_little:
         needed = max(most.seconds / 2, 0.0 if is_known else MUCH * time.seconds)
     if advice and (not advice[0].seconds or advice[0].seconds >= needed):
         return _CAUSES[advice[0].cause]

@@ -103,13 +103,18 @@ def test_the_second_is_computed_with_the_first_cured() -> None:
 
 
 def test_a_gain_within_the_noise_of_the_rest_is_not_given() -> None:
-    time = spent({"input": 5.0, "launch": 95.0}, 100)
+    time = spent({"input": 6.0, "launch": 94.0}, 100)
     noisy = replace(
         time,
         each=tuple(replace_seconds(one, 0.05 if one.number % 2 else 1.95) for one in time.each),
     )
-    assert ranked([candidate({"input": 5.0})], time)
-    assert not ranked([candidate({"input": 5.0})], noisy)
+    assert ranked([candidate({"input": 6.0})], time)
+    assert not ranked([candidate({"input": 6.0})], noisy)
+
+
+def test_a_gain_of_less_than_5_percent_is_not_given() -> None:
+    time = spent({"input": 6.0, "launch": 94.0}, 100)
+    assert not ranked([candidate({"input": 4.9})], time)
 
 
 def replace_seconds(one: StepTime, launch: float) -> StepTime:

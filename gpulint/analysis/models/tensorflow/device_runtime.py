@@ -69,6 +69,9 @@ def may_initialise(machine: Machine, fact: Fact, site: Site) -> None:
         initialise(machine, fact.initialises.value, site)
 
 
+MAX_SETTINGS = 200
+"""Maximum number of calls that are remembered of each kind of configuration, the last ones."""
+
 _OPPOSITE = {"memory_growth": "logical_devices", "logical_devices": "memory_growth"}
 
 
@@ -106,7 +109,7 @@ def configure(machine: Machine, name: str, fact: Fact, arguments: Arguments, sit
     if device is not None:
         others = [one for one in _settings(machine, what) if not off or not _same_device(one.device, device)]
         made = Setting(name, site, device, value, machine.path)
-        machine.state.write(machine.library_state.configuration, what, Constant((*others, made)))
+        machine.state.write(machine.library_state.configuration, what, Constant((*others, made)[-MAX_SETTINGS:]))
 
 
 def _is_off(machine: Machine, value: Value | None) -> bool:
