@@ -18,7 +18,7 @@ class UnknownDevice(Rule):
     the list of physical ones, and is then part of a device name: `set_visible_devices(gpus[n])` and `f"/gpu:{n}"`.
 
     ## Why is this bad
-    `tf.device` silently moves the work to the CPU (or raises, with soft placement off). A strategy on such a device
+    `tf.device` silently moves the work to the CPU (or fails, with soft placement off). A strategy on such a device
     hangs or raises (TensorFlow 2.21).
 
     ## Example

@@ -50,7 +50,7 @@ class LateDeviceConfig(Rule):
     in one function or in the module. The setting then takes effect.
 
     ## At run time
-    The error that the call raises.
+    The RuntimeError of the call.
     """
 
     code = "GPU301"

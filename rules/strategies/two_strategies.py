@@ -21,7 +21,7 @@ class TwoStrategies(Rule):
 
     ## Why is this bad
     Variables belong to one strategy: TensorFlow raises ("Mixing different tf.distribute.Strategy objects",
-    TensorFlow 2.16 to 2.21). Compiling passes, and the `fit` or `evaluate` that follows raises.
+    TensorFlow 2.16 to 2.21). Compiling passes, and the `fit` or `evaluate` that follows fails.
 
     ## Example
     ```python
