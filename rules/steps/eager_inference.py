@@ -226,11 +226,17 @@ def _is_eager_call(event: events.ModelCalled) -> bool:
     forward = cls.find("call") if cls is not None else None
     if forward is not None and not isinstance(forward[0], values.Function):
         return False
-    return all(caller.function not in _OF_KERAS for caller in callers(event.where.caller))
+    return not any(
+        caller.function in _OF_LAYERS or (caller.function in _STEPS and caller.site is None)
+        for caller in callers(event.where.caller)
+    )
 
 
-_OF_KERAS = frozenset({"__call__", "call", "compute_loss", "predict_step", "test_step", "train_step"})
-"""Methods that Keras calls, in its own `tf.function` where it trains or evaluates."""
+_OF_LAYERS = frozenset({"__call__", "call", "compute_loss"})
+"""Methods whose calls are part of a call of the model."""
+
+_STEPS = frozenset({"predict_step", "test_step", "train_step"})
+"""Methods that Keras calls in its own `tf.function`, unless the program does."""
 
 
 def _loop(event: events.ModelCalled) -> Loop | None:
