@@ -112,6 +112,7 @@ class Batches:
         played, such as that of the highest peak. `runs`: batches that have been played, in that order."""
         self._step, self._doubled = step, doubled
         self._runs = dict(runs or {})
+        self._line: Line | None = None
         self.order = order
 
     def run(self, batch: int) -> Run:
@@ -122,7 +123,8 @@ class Batches:
             if found is None:
                 if self._doubled is None:
                     raise ValueError("two batch sizes are needed")
-                found = Line(self._step, self._doubled).at(batch)
+                self._line = self._line or Line(self._step, self._doubled)
+                found = self._line.at(batch)
             self._runs[batch] = steady(found, self.order)
         return self._runs[batch]
 

@@ -19,6 +19,7 @@ from gpulint.estimate.memory.copies import copied
 from gpulint.estimate.memory.kernels import (
     ADDS_TO_LIST,
     CONSTANTS,
+    TUNED,
     opaque_size,
     own_memory,
     takes_over,
@@ -119,7 +120,7 @@ def play_steps(
         if one.parameter is not None
     }
     runs: list[Run] = []
-    calls: _Calls = {}
+    calls = _Calls(any(one.type in TUNED for called in graph.functions.values() for one in called.operations))
     for number in range(steps):
         is_first = not number
         player = _Player(graph, graph.body, device, allocator, variables, arguments, is_first, order, calls)
@@ -128,9 +129,15 @@ def play_steps(
     return runs
 
 
-_Calls = dict[tuple[str, tuple[str, ...], bool], tuple[int, tuple[Operation, ...]]]
-"""Type of a calling operation, the functions that it names, and whether it is the first step → the bytes that they need
-and their operations of unknown size: a function that is called often is played once."""
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Calls of functions: one that is called often is played once."""
+
+    tunes: bool
+    """Whether algorithms are tried for operations in some function."""
+    played: dict[tuple[str, tuple[str, ...], bool], tuple[int, tuple[Operation, ...]]] = field(default_factory=dict)
+    """Type of a calling operation, the functions that it names, and whether algorithms are tried → the bytes that they
+    need and their operations of unknown size."""
 
 
 class _Player:
@@ -382,17 +389,18 @@ class _Player:
         """Bytes that the functions which an operation calls need beyond their arguments and results."""
         if not one.calls:
             return 0
-        key = one.type, tuple(one.calls.values()), self._is_first
-        if key not in self._calls:
-            device, is_first, order, calls = self._device, self._is_first, self._order, self._calls
+        device, order, calls = self._device, self._order, self._calls
+        is_first = self._is_first and calls.tunes
+        key = one.type, tuple(one.calls.values()), is_first
+        if key not in calls.played:
             results = [
                 _Player(self._graph, function, device, Bfc(), {}, {}, is_first, order, calls).run()
                 for function in self._graph.called(one)
                 if function.operations
             ]
             unknown = tuple(operation for result in results for operation in result.unknown)
-            self._calls[key] = max((result.peak for result in results), default=0), unknown
-        needed, found = self._calls[key]
+            calls.played[key] = max((result.peak for result in results), default=0), unknown
+        needed, found = calls.played[key]
         self._result.unknown += found
         return needed
 
