@@ -61,7 +61,7 @@ async function start(): Promise<void> {
     await client.start();
   } catch (error) {
     const choice = "Open Settings";
-    const message = `gpulint: ${command} does not start (pip install 'gpulint[server]'): ${String(error)}`;
+    const message = `gpulint: ${command} does not start (in a clone of gpulint: pip install '.[server]'): ${String(error)}`;
     if ((await vscode.window.showErrorMessage(message, choice)) === choice) {
       await vscode.commands.executeCommand("workbench.action.openSettings", "gpulint.path");
     }
