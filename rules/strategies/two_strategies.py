@@ -21,7 +21,7 @@ class TwoStrategies(Rule):
 
     ## Why is this bad
     Variables belong to one strategy: TensorFlow raises ("Mixing different tf.distribute.Strategy objects",
-    TensorFlow 2.16 to 2.21). Compiling passes, and the `fit` or `evaluate` that follows raises.
+    TensorFlow 2.16 to 2.21). Compiling passes, and the `fit` or `evaluate` that follows fails.
 
     ## Example
     ```python
@@ -59,8 +59,8 @@ class TwoStrategies(Rule):
     severity = Severity.ERROR
     raises = True
     any_of_names = STRATEGY_WORDS
-    why = "TensorFlow raises: variables belong to the strategy that they were created under"
-    instead = "create one strategy and use it everywhere"
+    why = "TensorFlow raises RuntimeError: variables belong to the strategy they were created under"
+    instead = "create it under the strategy that uses it, or use one strategy for everything"
 
     def __init__(self) -> None:
         self._trained: dict[Replica, list[values.Model]] = defaultdict(list)
@@ -131,7 +131,7 @@ class TwoStrategies(Rule):
         made = used.where.context.strategy
         if made is None or now is None or not together(event.where, used.where):
             return False
-        text = f"{type(used).__name__.lower()} is created under one strategy and used under another"
+        text = f"the {type(used).__name__.lower()} is created under one strategy and used under another"
         return self._meet(_Mixed(event, made, now, text, ((used.site, "it is created here"),)))
 
     def _meet(self, mixed: _Mixed) -> bool:
