@@ -47,7 +47,8 @@ class Advice:
     `text` says what is wrong, on one line without a full stop; `evidence` of this run and `fix` are sentences.
     `seconds` and `speedup` are upper bounds of what it gains after the advice before it. Advice without which the
     program does not run gains 0 seconds. `speedup` is that of training, or of the whole run if most of the seconds are
-    `outside` the training steps. `is_timed` is False in a rehearsal, whose times are not those of GPUs.
+    `outside` the training steps; `is_after_outside`: advice of that kind comes before it. `is_timed` is
+    False in a rehearsal, whose times are not those of GPUs.
     """
 
     cause: str
@@ -60,6 +61,7 @@ class Advice:
     speedup: float
     outside: Outside | None = None
     is_timed: bool = True
+    is_after_outside: bool = False
 
     @property
     def is_outside(self) -> bool:

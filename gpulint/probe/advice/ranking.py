@@ -45,7 +45,8 @@ def ranked(
             chosen.append(_of_run(best, seconds, remaining, run, is_timed))
             run -= seconds + outside
         elif seconds > least_gain(time, after):
-            chosen.append(_advice(best, seconds, remaining / max(remaining - seconds, 1e-9), is_timed))
+            advice = _advice(best, seconds, remaining / max(remaining - seconds, 1e-9), is_timed)
+            chosen.append(replace(advice, is_after_outside=any(one.is_outside for one in chosen)))
         else:
             continue
         left = after

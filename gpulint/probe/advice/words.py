@@ -28,7 +28,7 @@ def gain(one: Advice, is_first: bool) -> str:
         return ""
     if one.is_outside:
         return f"saves up to {duration(one.seconds)}"
-    then = "" if is_first else "then "
+    then = "" if is_first else "then training " if one.is_after_outside else "then "
     if one.speedup < SMALL:
         return f"{then}up to {max(one.speedup - 1, 0.01):.0%} faster".replace("%", " %")
     factor = f"{one.speedup:.0f}" if one.speedup >= 9.95 else f"{one.speedup:.1f}".removesuffix(".0")

@@ -33,6 +33,8 @@ def test_a_gain_in_words(cause: str, seconds: float, speedup: float, first: str,
 def test_a_gain_outside_training_is_one_of_the_run() -> None:
     one = Advice("repeated-calls", None, None, "text", "Evidence.", "Fix.", 12.0, 2.0, Outside("calls", 13.0, 12.0))
     assert (gain(one, True), with_gain(one, True)) == ("saves up to 12.0 s", "text: saves up to 12.0 s")
+    after = Advice("input-bound", None, None, "text", "Evidence.", "Fix.", 1.0, 2.8, is_after_outside=True)
+    assert gain(after, False) == "then training up to 2.8 × faster"
 
 
 def _held(*holders_: tuple[str, int | None, int]) -> Held:
