@@ -468,6 +468,16 @@ def test_calls_of_a_model_between_training_steps_are_part_of_the_training_time()
     assert one.speedup == pytest.approx(14.0 / (14.0 - one.seconds))
 
 
+def test_a_function_that_is_traced_again_outside_training_costs_the_run() -> None:
+    seen = capture(end={"status": 0, "seconds": 20.0})
+    time = spent({"launch": 0.5}, tracings=[Tracing("score", THERE, "trace", 11, 6.0, (), 10, 5.0)])
+    (one,) = advise(seen, [finding("GPU504", THERE)], time)
+    assert (one.cause, one.where, one.seconds) == ("retracing", THERE, 5.0)
+    assert one.outside == ("11 traces of `score`", 6.0, 5.0)
+    assert one.is_outside
+    assert not advise(seen, (), time), "without a finding, another shape may be what the program needs"
+
+
 def test_a_few_calls_of_a_model_are_no_loop() -> None:
     seen = capture(model_calls={ModelCall(THERE, "predict"): (2, 12.0)}, end={"status": 0, "seconds": 20.0})
     assert not advise(seen, [finding("GPU503", THERE)], spent({"launch": 0.5}))
