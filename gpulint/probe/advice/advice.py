@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
@@ -19,6 +20,7 @@ CAUSES = (
     "recompiling",
     "host-reads",
     "slow-python",
+    "repeated-calls",
     "checkpoints",
     "copies",
     "straggler",
@@ -29,13 +31,24 @@ CAUSES = (
 """The causes, as in the JSON report."""
 
 
+class Outside(NamedTuple):
+    """What ran outside the training steps: `what` in words ("60 `predict` calls"), the seconds that it took, and those
+    that a change saves at most."""
+
+    what: str
+    seconds: float
+    saved: float
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
     """A change that the run would have gained from.
 
     `text` says what is wrong, on one line without a full stop; `evidence` of this run and `fix` are sentences.
     `seconds` and `speedup` are upper bounds of what it gains after the advice before it. Advice without which the
-    program does not run gains 0 seconds.
+    program does not run gains 0 seconds. `speedup` is that of training, or of the whole run if most of the seconds are
+    `outside` the training steps; `is_after_outside`: advice of that kind comes before it. `is_timed` is
+    False in a rehearsal, whose times are not those of GPUs.
     """
 
     cause: str
@@ -46,13 +59,27 @@ class Advice:
     fix: str
     seconds: float
     speedup: float
+    outside: Outside | None = None
+    is_timed: bool = True
+    is_after_outside: bool = False
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether most of what it gains is outside the training steps."""
+        return self.outside is not None and self.outside.saved > self.seconds / 2
+
+    @property
+    def gained(self) -> dict[str, float | None]:
+        """Seconds and speedup of JSON reports, null in a rehearsal."""
+        is_known = self.is_timed or not self.seconds
+        return {"seconds": self.seconds if is_known else None, "speedup": self.speedup if is_known else None}
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """Advice before its gain is known. `cures`: the seconds of each part of the time that the change can save at
-    most; `in_proportion`: it saves a share of each part, so less of what other changes leave; `is_urgent`: the program
-    does not run without it."""
+    most; `outside`: what it saves outside the training steps; `in_proportion`: it saves a share of each part, so less
+    of what other changes leave; `is_urgent`: the program does not run without it."""
 
     cause: str
     where: Where | None
@@ -61,6 +88,7 @@ class Candidate:
     fix: str
     cures: Mapping[str, float] = field(default_factory=dict)
     code: str | None = None
+    outside: Outside | None = None
     in_proportion: bool = False
     is_urgent: bool = False
 

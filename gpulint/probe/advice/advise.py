@@ -23,7 +23,8 @@ def advise(
     """What to change first, at most five changes. `time`: None without training steps, where only what kept the
     program from running is known; `ignored`: causes to leave out."""
     observed = Observed(capture, time or NOTHING, findings, held)
-    return ranked((one for cause in CAUSES for one in cause(observed) if one.cause not in ignored), observed.time)
+    candidates = (one for cause in CAUSES for one in cause(observed) if one.cause not in ignored)
+    return ranked(candidates, observed.time, capture.seconds, is_timed=not capture.simulated)
 
 
 NOTHING = TimeSpent(

@@ -14,6 +14,7 @@ _COVERED = {
     "retracing": {"retrace", "GPU408", "GPU504", "GPU505"},
     "recompiling": {"GPU408"},
     "host-reads": {"GPU501", "GPU502"},
+    "repeated-calls": {"GPU503"},
     "copies": {"copies", "GPU102"},
     "straggler": {"straggler"},
     "idle-device": {"gpu-idle", "strategy-spread", *idle_device.RULES},

@@ -12,7 +12,7 @@ from gpulint.probe.measures.out_of_memory import refused, retried
 from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_spent import DeviceTime, TimeSpent
-from gpulint.probe.measures.time_words import percent
+from gpulint.probe.measures.time_words import duration, percent
 
 BUSY = 0.9
 """Share of the time in steps from which nothing is said to be in the way."""
@@ -28,6 +28,7 @@ _CAUSES = {
     "recompiling": "training waits for XLA to compile",
     "host-reads": "training waits for Python to read tensors",
     "slow-python": "training waits for Python between its steps",
+    "repeated-calls": "a model is called for one sample or batch at a time",
     "checkpoints": "training waits for files to be written",
     "copies": "steps copy between devices",
     "straggler": "workers wait for the slowest one",
@@ -51,7 +52,7 @@ _PARTS = {
 
 def headline(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice]) -> str:
     """For example "GPU:0 computed 0.8 % of the time. Training waits for its input."."""
-    if (without := _without_steps(capture, time)) is not None:
+    if (without := _without_steps(capture, time, advice)) is not None:
         return without
     assert time is not None
     first, second = _where(capture, time), _second(capture, time, advice)
@@ -61,7 +62,7 @@ def headline(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice])
 _REHEARSED = "Rehearsed"
 
 
-def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
+def _without_steps(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice]) -> str | None:
     """What comes before all figures of steps: that there are none, or how the program failed."""
     failed = refused(capture)
     if failed is not None:
@@ -87,6 +88,9 @@ def _without_steps(capture: Capture, time: TimeSpent | None) -> str | None:
         return "A device has no memory left: allocations fail and are retried."
     if time is not None:
         return None
+    if advice and advice[0].outside is not None and advice[0].is_timed:
+        outside = advice[0].outside
+        return f"No training was seen; {outside.what} took {duration(outside.seconds)}."
     workers = len(capture.members)
     return f"{_counted(workers, 'worker')}; no training step was seen." if workers else "No training was seen."
 
@@ -118,8 +122,10 @@ def _busy(devices: Sequence[DeviceTime]) -> str:
 
 
 def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
-    """The cause of the first advice, unless that is about little of the time, or much less than the largest part of the
-    rest."""
+    """What ran outside training, if the first advice is about that; else its cause, unless that is about little of the
+    time, or much less than the largest part of the rest."""
+    if advice and advice[0].is_outside and advice[0].is_timed and (outside := advice[0].outside) is not None:
+        return f"{outside.what} took {duration(outside.seconds)}, training {duration(time.seconds)}"
     is_known = any(one.busy_share is not None for one in time.devices)
     useful = ("gpu",) if is_known else ("gpu", "collective", "launch")
     rest = [part for part in time.parts if part.name not in useful]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import sqrt
 from statistics import quantiles
 
@@ -23,22 +24,31 @@ QUARTILES = 1.349
 """Distance of the quartiles of a normal distribution, in standard deviations."""
 
 
-def ranked(candidates: Iterable[Candidate], time: TimeSpent) -> tuple[Advice, ...]:
-    """The advice that gains most, then what gains most once that is followed, and so on; urgent advice first."""
+def ranked(
+    candidates: Iterable[Candidate], time: TimeSpent, run: float = 0.0, is_timed: bool = True
+) -> tuple[Advice, ...]:
+    """The advice that gains most, then what gains most once that is followed, and so on; urgent advice first. `run`:
+    seconds of the whole run."""
     found = list(candidates)
-    chosen = [_advice(one, 0.0, 1.0) for one in found if one.is_urgent]
+    chosen = [_advice(one, 0.0, 1.0, is_timed) for one in found if one.is_urgent]
     open_ = [one for one in found if not one.is_urgent]
     whole = {part.name: part.seconds for part in time.parts}
     left = dict(whole)
     while open_ and len(chosen) < MOST:
-        best = max(open_, key=lambda one: sum(saved(one, left, whole).values()))
+        best = max(open_, key=lambda one: sum(saved(one, left, whole).values()) + _outside(one))
         open_.remove(best)
         gains, remaining = saved(best, left, whole), sum(left.values())
         seconds = sum(gains.values())
         after = {name: value - gains.get(name, 0.0) for name, value in left.items()}
-        if seconds <= least_gain(time, after):
+        outside = _outside(best)
+        if outside and seconds + outside > LEAST * run:
+            chosen.append(_of_run(best, seconds, remaining, run, is_timed))
+            run -= seconds + outside
+        elif seconds > least_gain(time, after):
+            advice = _advice(best, seconds, remaining / max(remaining - seconds, 1e-9), is_timed)
+            chosen.append(replace(advice, is_after_outside=any(one.is_outside for one in chosen)))
+        else:
             continue
-        chosen.append(_advice(best, seconds, remaining / max(remaining - seconds, 1e-9)))
         left = after
     return tuple(chosen[:MOST])
 
@@ -74,5 +84,17 @@ def standard_error(time: TimeSpent, after: Mapping[str, float]) -> float:
     return (high - low) / QUARTILES * sqrt(time.steps)
 
 
-def _advice(one: Candidate, seconds: float, speedup: float) -> Advice:
-    return Advice(one.cause, one.code, one.where, one.text, one.evidence, one.fix, seconds, speedup)
+def _outside(one: Candidate) -> float:
+    return one.outside.saved if one.outside is not None else 0.0
+
+
+def _of_run(one: Candidate, seconds: float, training: float, run: float, is_timed: bool) -> Advice:
+    """Advice that saves seconds of the training time and others of the run."""
+    outside = _outside(one)
+    total, whole = (seconds + outside, run) if outside > seconds else (seconds, training)
+    advice = _advice(one, seconds + outside, whole / max(whole - total, 1e-9), is_timed)
+    return replace(advice, outside=one.outside)
+
+
+def _advice(one: Candidate, seconds: float, speedup: float, is_timed: bool) -> Advice:
+    return Advice(one.cause, one.code, one.where, one.text, one.evidence, one.fix, seconds, speedup, is_timed=is_timed)

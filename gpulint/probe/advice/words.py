@@ -7,6 +7,7 @@ from collections import Counter
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.measures.holders import GROUP_NAMES, Held
 from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.measures.time_words import duration
 
 MOST_GROUPS = 4
 """Kinds of holders of a device's memory that are named."""
@@ -19,14 +20,25 @@ SMALL = 1.095
 
 
 def gain(one: Advice, is_first: bool) -> str:
-    """For example `up to 18 × faster`, or `then up to 4 × faster`, after the advice before it."""
+    """For example `up to 18 × faster`, or `then up to 4 × faster`, after the advice before it; `saves up to 12 s` of
+    the run, outside training; "" if unknown."""
     if not one.seconds:
         return "needed to run" if one.cause == "out-of-memory" else ""
-    then = "" if is_first else "then "
+    if not one.is_timed:
+        return ""
+    if one.is_outside:
+        return f"saves up to {duration(one.seconds)}"
+    then = "" if is_first else "then training " if one.is_after_outside else "then "
     if one.speedup < SMALL:
         return f"{then}up to {max(one.speedup - 1, 0.01):.0%} faster".replace("%", " %")
     factor = f"{one.speedup:.0f}" if one.speedup >= 9.95 else f"{one.speedup:.1f}".removesuffix(".0")
     return f"{then}up to {factor} × faster"
+
+
+def with_gain(one: Advice, is_first: bool) -> str:
+    """What is wrong, with the gain if it is known."""
+    gained = gain(one, is_first)
+    return f"{one.text}: {gained}" if gained else one.text
 
 
 def holders(held: Held) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.linting.finding import Severity
+from gpulint.linting.finding import Finding, Severity
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
 from gpulint.probe.measures.failures import failure_of
 from gpulint.probe.measures.reached import Reached
-from gpulint.probe.verdicts import VERDICTS
+from gpulint.probe.measures.time_words import percent
+from gpulint.probe.measures.training_time import training_time
+from gpulint.probe.measures.waiting import MODERATE
+from gpulint.probe.verdicts import VERDICTS, inputs
 
 _ID = "prediction"
 
@@ -19,14 +22,14 @@ SHOWN = 8
 
 def check(run: Run) -> Iterator[Expectation]:
     """Each finding: confirmed, refuted, or neither; those that a program which failed did not reach, together."""
-    reached = Reached(run.capture) if failure_of(run.capture) is not None else None
+    reached, failed = Reached(run.capture), failure_of(run.capture) is not None
     missed = []
     for finding in run.findings:
         decide = VERDICTS.get(finding.code)
         said = decide(finding, run.capture) if decide is not None else None
         where = Where(finding.span.path, finding.span.row, finding.span.cell)
         level = Level.ERROR if finding.severity is Severity.ERROR else Level.WARN
-        if said is None and reached is not None and not reached.has(finding.span):
+        if said is None and failed and not reached.has(finding.span):
             missed.append(f"{where.in_short} {finding.code}")
         elif said is None:
             yield Expectation(
@@ -35,7 +38,7 @@ def check(run: Run) -> Iterator[Expectation]:
                 Level.WARN,
                 finding.message,
                 "not confirmed",
-                "not exercised by this run",
+                _unjudged(finding, run, reached),
                 finding.code,
                 where,
                 fix=finding.instead,
@@ -59,3 +62,16 @@ def check(run: Run) -> Iterator[Expectation]:
         shown = ", ".join(missed[:SHOWN]) + (f" and {len(missed) - SHOWN} others" if len(missed) > SHOWN else "")
         subject, expected = f"{number} after the failure", "reached by the run"
         yield Expectation(_ID, Status.INCONCLUSIVE, Level.WARN, subject, expected, f"not reached: {shown}")
+
+
+def _unjudged(finding: Finding, run: Run, reached: Reached) -> str:
+    """Why a finding is neither confirmed nor refuted."""
+    if not reached.ran(finding.span):
+        return "not exercised by this run"
+    time = training_time(run.capture)
+    if finding.code not in inputs.VERDICTS or time is None or time.seconds <= 0:
+        return "ran, but this run neither confirms nor refutes it"
+    share = sum(one.seconds for one in time.waits.values()) / time.seconds
+    if share < MODERATE:
+        return f"ran, but training did not wait for it ({percent(share)} of the time)"
+    return f"ran, and training waited for input {percent(share)} of the time"

@@ -51,6 +51,26 @@ class Reached:
             return self._last.get(scope, (0, 0)) >= _order(start)
         return scope in self._last if scope.row else True
 
+    def ran(self, span: Span) -> bool:
+        """Whether something was observed on the lines of a finding, or a pipeline called the function around them."""
+        if any(span.row <= row <= span.end_row for row in self._rows.get((span.path, span.cell), ())):
+            return True
+        around = [one for one in self._within(span.path, span.cell) if one.first <= span.row <= one.last]
+        return any(name.endswith(f"_{one.name}") for one in around for name in self._of_pipelines)
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, int | None], set[int]]:
+        """The rows on which something was observed, by file and cell."""
+        found: dict[tuple[str, int | None], set[int]] = {}
+        for where in observed(self._capture):
+            found.setdefault((where.path, where.cell), set()).add(where.row)
+        return found
+
+    @cached_property
+    def _of_pipelines(self) -> frozenset[str]:
+        """The functions that tf.data traced, such as `Dataset_map_prepare`."""
+        return frozenset(name for name, _, _ in self._capture.traced if name.startswith("Dataset_"))
+
     @cached_property
     def _ended_in(self) -> frozenset[_Scope]:
         return frozenset(self._scope(where) for where in _ends(self._capture))
@@ -59,7 +79,7 @@ class Reached:
     def _last(self) -> dict[_Scope, tuple[int, int]]:
         """The last line of each scope on which something was observed."""
         found: dict[_Scope, tuple[int, int]] = {}
-        for where in {*_observed(self._capture), *_ends(self._capture), *self._of_replicas()}:
+        for where in {*observed(self._capture), *_ends(self._capture), *self._of_replicas()}:
             scope = self._scope(where)
             found[scope] = max(found.get(scope, (0, 0)), _order(where))
         return found
@@ -117,7 +137,8 @@ def _ends(capture: Capture) -> Iterator[Where]:
         yield from (where for where, _ in capture.position)
 
 
-def _observed(capture: Capture) -> Iterator[Where]:
+def observed(capture: Capture) -> Iterator[Where]:
+    """The lines on which something was observed, some more than once."""
     counted: Iterable[Any] = chain(
         capture.executions,
         capture.nodes,

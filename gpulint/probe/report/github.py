@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from gpulint.output.github import annotation
-from gpulint.probe.advice.words import gain
+from gpulint.probe.advice.words import with_gain
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Status
 from gpulint.probe.report import RunReport, row_in_file
@@ -23,7 +23,7 @@ def _commands(report: RunReport) -> Iterator[str]:
     yield annotation("notice", "gpulint probe", "", "", report.headline)
     for rank, one in enumerate(report.advice, 1):
         title = f"gpulint ({one.code or one.cause})"
-        text = f"{rank}. {one.text}: {gain(one, rank == 1)}\n{one.evidence}\nhelp: {one.fix}"
+        text = f"{rank}. {with_gain(one, rank == 1)}\n{one.evidence}\nhelp: {one.fix}"
         yield _at("warning", title, one.where, text)
     for check in report.expectations:
         if check.status in _LEVELS:

@@ -212,7 +212,7 @@ def _advice(rank: int, one: Advice) -> dict[str, Any]:
         "text": one.text,
         "evidence": one.evidence,
         "fix": one.fix,
-        "gain": {"seconds": one.seconds, "speedup": one.speedup},
+        "gain": one.gained,
     }
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.output import xml
-from gpulint.probe.advice.words import gain
+from gpulint.probe.advice.words import with_gain
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.report import RunReport, located, row_in_file
 
@@ -46,7 +46,7 @@ def _properties(report: RunReport) -> Iterator[tuple[str, str]]:
         yield "simulated", str(report.capture.simulated)
     for rank, one in enumerate(report.advice, 1):
         place = f"{located(one.where)}: " if one.where is not None else ""
-        yield f"advice.{rank}", f"{place}{one.text}: {gain(one, rank == 1)}. {one.evidence} {one.fix}"
+        yield f"advice.{rank}", f"{place}{with_gain(one, rank == 1)}. {one.evidence} {one.fix}"
 
 
 def _case(one: Expectation) -> ElementTree.Element:

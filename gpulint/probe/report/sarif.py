@@ -48,7 +48,7 @@ def _advised(rank: int, one: Advice, rules: list[str]) -> dict[str, Any]:
 
 
 def _gain(rank: int, one: Advice) -> dict[str, Any]:
-    return {"rank": rank, "gain": {"seconds": one.seconds, "speedup": one.speedup}}
+    return {"rank": rank, "gain": one.gained}
 
 
 def _entry(

@@ -46,7 +46,7 @@ MUCH = 0.2
 """Share of the time from which Python between steps is shown by line."""
 MOST_LINES = 3
 MAX_UNTOUCHED = 5
-"""Findings that the run did not exercise, by line."""
+"""Findings that the run leaves open for one reason, by line."""
 
 PARTS = {
     "gpu": "GPU",
@@ -208,7 +208,7 @@ def _changes(report: RunReport, width: int) -> Iterator[Text]:
         place, first = located(one.where), f"  {number}  "
         for line in map(Text, beside(f"{place} {one.text}", gain(one, number == 1), width, first)):
             line.highlight_words([place] if place else [], "bold")
-            line.highlight_regex(r"(then )?up to [\d.]+ [×%] faster$", "green")
+            line.highlight_regex(r"((then (training )?)?up to [\d.]+ [×%] faster|saves up to [\d.]+ \w+)$", "green")
             yield line
         said = f"{one.evidence} {one.fix} {one.code or one.cause}"
         yield from (Text(line, style="dim") for line in block(said, width, "     "))
@@ -296,15 +296,16 @@ def _check(one: Expectation, width: int, verbose: bool) -> Iterator[Text]:
 
 
 def _untouched(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
-    """Findings that the run neither confirms nor refutes, and those that a program which failed did not reach."""
+    """Findings that the run neither confirms nor refutes, by reason, and those that a failed program did not reach."""
     undecided = [one for one in report.expectations if one.id == "prediction" and one.status is Status.INCONCLUSIVE]
     advised = {one.where for one in report.advice}
     left = [one for one in undecided if one.where is not None and one.where not in advised]
-    if left and not verbose:
-        names = [f"{located(one.where)} {one.code}" for one in left[:MAX_UNTOUCHED]]
-        more = [f"{len(left) - MAX_UNTOUCHED} more"] if len(left) > MAX_UNTOUCHED else []
-        yield from _plain(", ".join([*names, *more]), width, "dim", "Not exercised by this run  ")
     if not verbose:
+        for why in dict.fromkeys(one.observed for one in left):
+            alike = [f"{located(one.where)} {one.code}" for one in left if one.observed == why]
+            more = [f"{len(alike) - MAX_UNTOUCHED} more"] if len(alike) > MAX_UNTOUCHED else []
+            said = ", ".join([*alike[:MAX_UNTOUCHED], *more])
+            yield from _plain(said, width, "dim", f"{why[0].upper()}{why[1:]}  ")
         for one in undecided:
             if one.where is None:
                 yield from _plain(f"{one.subject}: {one.observed}", width, "dim")

@@ -13,6 +13,7 @@ from gpulint.places import Span
 from gpulint.probe.advice import causes
 from gpulint.probe.advice.advice import CAUSES, Advice
 from gpulint.probe.advice.advise import advise
+from gpulint.probe.advice.words import gain, with_gain
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.capture.contents import Capture, Log, Member
 from gpulint.probe.capture.records import (
@@ -20,16 +21,20 @@ from gpulint.probe.capture.records import (
     Data,
     Execution,
     Function,
+    ModelCall,
     Node,
     Pace,
     Read,
     Retrace,
+    Segment,
     Split,
+    Stage,
     Steps,
     Strategy,
     Task,
     Transformation,
     Where,
+    Work,
 )
 from gpulint.probe.measures.time_spent import PartAt, PhaseTime, PipelineStage, TimeSpent, Tracing
 from tests.probe.advice.times import spent
@@ -422,6 +427,68 @@ def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:
     assert (line.cause, line.where, line.seconds) == ("slow-python", HERE, 3.0)
     of_fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
     assert [one.where for one in advise(of_fit, (), time)] == [THERE], "the Python of `fit` is Keras's"
+
+
+PREDICTED = {ModelCall(THERE, "predict"): (60, 12.0)}
+
+
+def predicting(stage: int, began: float, steps: int = 0) -> Segment:
+    work = () if steps else (Work(THERE, "launch", "predict", 0.1, 1), Work(THERE, "trace", "map", 0.5, 1))
+    return Segment(stage, began, began + 1.0, steps, {"python": 1.0}, 0, work)
+
+
+def test_calls_of_a_model_in_a_loop_cost_the_run_what_they_do_not_compute() -> None:
+    stages = {number: Stage("prediction", THERE) for number in (1, 2)}
+    segments = [predicting(0, 0.0, 10), predicting(1, 1.0), predicting(2, 2.0)]
+    seen = capture(model_calls=PREDICTED, stages=stages, segments=segments, end={"status": 0, "seconds": 20.0})
+    time = spent({"launch": 0.5})
+    (one,) = advise(seen, [finding("GPU503", THERE, instead="predict all at once")], time)
+    assert (one.cause, one.where, one.code) == ("repeated-calls", THERE, "GPU503")
+    assert one.text == "`predict` is called 60 times, 200 ms each"
+    assert one.evidence == "All calls took 12.0 s. Computing took 200 ms of it."
+    assert one.outside is not None
+    assert one.outside[:2] == ("60 `predict` calls", 12.0)
+    assert one.seconds == pytest.approx(11.8 * 59 / 60)
+    assert one.speedup == pytest.approx(20.0 / (20.0 - one.seconds))
+    assert one.is_outside
+    assert not advise(seen, (), time), "the number of samples of a call is not known"
+    (no_training,) = advise(seen, [finding("GPU503", THERE)], None)
+    assert no_training.is_outside
+
+
+def test_calls_of_a_model_between_training_steps_are_part_of_the_training_time() -> None:
+    stages = {number: Stage("prediction", THERE) for number in (1, 2)}
+    segments = [predicting(1, 0.0), predicting(2, 1.0), predicting(0, 2.0, 10)]
+    seen = capture(model_calls=PREDICTED, stages=stages, segments=segments, end={"status": 0, "seconds": 20.0})
+    lines = [PartAt("trace", THERE, 1.0, 60, "map")]
+    time = spent({"launch": 2.0, "python": 11.0, "trace": 1.0}, by_line=lines)
+    (one,) = advise(seen, [finding("GPU503", THERE)], time)
+    assert not one.is_outside
+    assert one.seconds == pytest.approx(11.8 * 59 / 60)
+    assert one.speedup == pytest.approx(14.0 / (14.0 - one.seconds))
+
+
+def test_a_function_that_is_traced_again_outside_training_costs_the_run() -> None:
+    seen = capture(end={"status": 0, "seconds": 20.0})
+    time = spent({"launch": 0.5}, tracings=[Tracing("score", THERE, "trace", 11, 6.0, (), 10, 5.0)])
+    (one,) = advise(seen, [finding("GPU504", THERE)], time)
+    assert (one.cause, one.where, one.seconds) == ("retracing", THERE, 5.0)
+    assert one.outside == ("11 traces of `score`", 6.0, 5.0)
+    assert one.is_outside
+    assert not advise(seen, (), time), "without a finding, another shape may be what the program needs"
+
+
+def test_a_few_calls_of_a_model_are_no_loop() -> None:
+    seen = capture(model_calls={ModelCall(THERE, "predict"): (2, 12.0)}, end={"status": 0, "seconds": 20.0})
+    assert not advise(seen, [finding("GPU503", THERE)], spent({"launch": 0.5}))
+
+
+def test_a_rehearsal_promises_no_gain() -> None:
+    time = spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE)])
+    (one,) = advise(capture(simulated=2), (), time)
+    assert one.gained == {"seconds": None, "speedup": None}
+    assert gain(one, is_first=True) == ""
+    assert with_gain(one, is_first=True) == one.text
 
 
 def test_checkpoints_and_summaries_are_advised_apart() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gpulint.probe.advice.advice import CAUSES, Advice
+from gpulint.probe.advice.advice import CAUSES, Advice, Outside
 from gpulint.probe.advice.headline import headline
 from gpulint.probe.capture.contents import Capture, Member
 from gpulint.probe.capture.records import Task, Where
@@ -103,6 +104,16 @@ def test_a_run_on_the_cpu_that_computes_most_of_the_time_waits_for_nothing() -> 
     small = spent({"launch": 95.0, "python": 5.0})
     assert headline(run(logical=("CPU:0",)), small, [advice("launch-bound", 9.0)]).endswith("to be launched.")
     assert headline(run(logical=("CPU:0",)), small, []).endswith("Nothing stands in its way.")
+
+
+def test_what_takes_longest_outside_training_is_said_first() -> None:
+    one = replace(advice("repeated-calls", 16.0), outside=Outside("60 `predict` calls", 17.2, 16.0))
+    time = spent({"launch": 0.5})
+    assert headline(run(logical=("CPU:0",)), time, [one]) == (
+        "Trained on the CPU. 60 `predict` calls took 17.2 s, training 500 ms."
+    )
+    assert headline(run(), None, [one]) == "No training was seen; 60 `predict` calls took 17.2 s."
+    assert "17.2 s" not in headline(run(simulated=2), time, [replace(one, is_timed=False)])
 
 
 @pytest.mark.parametrize("cause", CAUSES)

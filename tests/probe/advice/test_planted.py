@@ -95,6 +95,12 @@ PLANTED = {
         + "        time.sleep(0.05)  # here\n\n\n"
         + "model.fit(np.ones((240, 4)), np.ones((240, 1)), batch_size=4, verbose=0, callbacks=[Plot()])\n"
     ),
+    "repeated-calls": (
+        MODEL
+        + "x, y = np.ones((240, 4), 'float32'), np.ones((240, 1), 'float32')\n"
+        + "model.fit(x, y, batch_size=4, verbose=0)\nfor i in range(60):\n"
+        + "    model.predict(x[i:i + 1], verbose=0)  # here\n"
+    ),
     "checkpoints": (
         SMALL
         + "checkpoint = tf.train.Checkpoint(w=w)\nfor _ in range(30):\n    train(x)\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.probe.advice.advice import Advice
-from gpulint.probe.advice.words import gain, holders
+from gpulint.probe.advice.advice import Advice, Outside
+from gpulint.probe.advice.words import gain, holders, with_gain
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.holders import Held, Holder
 
@@ -28,6 +28,13 @@ MIB = 2**20
 def test_a_gain_in_words(cause: str, seconds: float, speedup: float, first: str, then: str) -> None:
     one = Advice(cause, None, None, "text", "Evidence.", "Fix.", seconds, speedup)
     assert (gain(one, True), gain(one, False)) == (first, then)
+
+
+def test_a_gain_outside_training_is_one_of_the_run() -> None:
+    one = Advice("repeated-calls", None, None, "text", "Evidence.", "Fix.", 12.0, 2.0, Outside("calls", 13.0, 12.0))
+    assert (gain(one, True), with_gain(one, True)) == ("saves up to 12.0 s", "text: saves up to 12.0 s")
+    after = Advice("input-bound", None, None, "text", "Evidence.", "Fix.", 1.0, 2.8, is_after_outside=True)
+    assert gain(after, False) == "then training up to 2.8 × faster"
 
 
 def _held(*holders_: tuple[str, int | None, int]) -> Held:

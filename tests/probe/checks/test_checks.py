@@ -27,12 +27,16 @@ from gpulint.probe.capture.records import (
     ReplicaRun,
     Retrace,
     Sample,
+    Segment,
+    SourceText,
     Split,
     Steps,
     Strategy,
+    Traced,
     Variable,
     Wait,
     Where,
+    Work,
 )
 from gpulint.probe.checks.verify import exit_status, verify
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status
@@ -251,6 +255,34 @@ def test_without_evidence_a_finding_is_neither_confirmed_nor_refuted() -> None:
     for capture in (elsewhere, Capture(), spread()):
         assert prediction(capture, finding("GPU201", 9, MADE.row)).status is Status.INCONCLUSIVE
     assert prediction(Capture(), finding("GPU404", 9)).status is Status.INCONCLUSIVE
+
+
+def test_a_line_that_ran_is_not_called_unexercised() -> None:
+    built = Execution(Where("/p/a.py", 9), "MapDataset", "", "CPU:0")
+    ran = Capture(executions=Counter({built: 1}))
+    assert prediction(Capture(), finding("GPU404", 9)).observed == "not exercised by this run"
+    assert prediction(ran, finding("GPU404", 8)).observed == "not exercised by this run"
+    assert prediction(ran, finding("GPU404", 9)).observed == "ran, but this run neither confirms nor refutes it"
+
+
+@pytest.mark.parametrize(
+    ("waited", "said"),
+    [
+        (0.0, "ran, but training did not wait for it (0 % of the time)"),
+        (0.1, "ran, and training waited for input 10.0 % of the time"),
+    ],
+)
+def test_a_pipeline_that_ran_says_how_long_training_waited(waited: float, said: str) -> None:
+    """The finding is in a function that the pipeline calls."""
+    where = Where("/p/a.py", 20)
+    seconds = {"launch": 1.0 - waited, "input": waited}
+    ran = Capture(
+        traced={("Dataset_map_prepare", where, "trace"): Traced(1, 0.1, (), 0, 0.0)},
+        sources={"/p/a.py": SourceText(0.0, "", "def prepare(x):\n    y = x\n    return y\n")},
+        segments=[Segment(0, 0.0, 1.0, 10, seconds, 0, (Work(where, "input", "next", waited, 10),))],
+    )
+    assert prediction(ran, finding("GPU404", 2)).observed == said
+    assert prediction(ran, finding("GPU404", 9)).observed == "not exercised by this run"
 
 
 def test_a_warning_that_is_confirmed_does_not_fail_the_run() -> None:

@@ -28,7 +28,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     steps = max(capture.steps.values(), key=lambda one: one.taken)
     made = next((one.where for one in capture.strategies), None)
     share = len(idle) / len(gpus)
-    busy = ", ".join(f"{done.by_device[device]:,} operations on {device}" for device in gpus if done.by_device[device])
+    counts = {device: done.by_device[device] for device in gpus if done.by_device[device]}
+    busy = ", ".join(f"{count:,} operation{'s' * (count != 1)} on {device}" for device, count in counts.items())
     yield Candidate(
         "idle-device",
         place_of(finding) if finding is not None else made or steps.where,

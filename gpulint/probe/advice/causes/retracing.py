@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from gpulint.probe.advice.advice import Candidate, Observed
+from gpulint.probe.advice.advice import Candidate, Observed, Outside
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.retracing import causes_of, fixes
@@ -23,7 +23,9 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     """Each line whose functions are traced again; the first trace of each is needed."""
     by_line: dict[Where | None, list[Tracing]] = defaultdict(list)
     for one in observed.time.tracings:
-        if one.kind == "trace" and lost_to(observed.time, one) and not one.function.startswith(OF_PIPELINES):
+        if one.kind != "trace" or one.function.startswith(OF_PIPELINES):
+            continue
+        if lost_to(observed.time, one) or _is_outside(observed, one):
             by_line[one.where].append(one)
     for where, found in by_line.items():
         most = max(found, key=lambda one: one.again_seconds)
@@ -41,7 +43,23 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             sentence(finding.instead) if finding is not None else _fix(observed, most, is_fit),
             {"trace": sum(lost_to(observed.time, one) for one in found)},
             finding.code if finding is not None else None,
+            outside=_outside(observed, found),
         )
+
+
+def _is_outside(observed: Observed, one: Tracing) -> bool:
+    """Whether a function that a rule reports was traced again outside the training time only."""
+    is_within = any((each.name, each.detail) == ("trace", one.function) for each in observed.time.by_line)
+    return one.again_seconds > 0 and not is_within and finding_at(observed, RULES, one.where) is not None
+
+
+def _outside(observed: Observed, found: Sequence[Tracing]) -> Outside | None:
+    outside = [one for one in found if _is_outside(observed, one)]
+    if not outside:
+        return None
+    most = max(outside, key=lambda one: one.again_seconds)
+    saved = sum(one.again_seconds for one in outside)
+    return Outside(f"{most.count:,} traces of `{most.function}`", sum(one.seconds for one in outside), saved)
 
 
 def _others(again: int, seconds: float) -> str:
