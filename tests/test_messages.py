@@ -89,7 +89,7 @@ def test_a_retrace_is_cured_by_what_changes(call: str, what: str, cure: str, tmp
         ("if optimizer.iterations % 100 == 0: save()", "count the steps in Python"),
         ("if done >= 100: save()", "count the steps in Python"),
         ("print(int(done))", "count the steps in Python"),
-        ("if loss >= 100: save()", "read it every hundred steps"),
+        ("if loss >= 100: save()", "check it every hundred steps"),
     ],
 )
 def test_a_number_of_steps_is_counted_in_python(read: str, cure: str, tmp_path: Path) -> None:
@@ -445,7 +445,7 @@ def test_what_initialises_the_runtime_may_be_below_in_a_loop(program: str, label
 @pytest.mark.parametrize(
     ("steps", "why", "cure"),
     [
-        ("repeat().cache()", "stored again with each repetition", "call `cache` before `repeat`"),
+        ("repeat().cache()", "memory grows with each repetition", "call `cache` before `repeat`"),
         ("shuffle(100).cache()", "gets the same order", "cache first"),
     ],
 )
