@@ -72,7 +72,7 @@ def _only(code: str, program: str, directory: Path) -> tuple[str, str, str]:
 @pytest.mark.parametrize(
     ("call", "what", "cure"),
     [
-        ("step(x, lambda y: y * 2)", "it gets a new lambda each time", "define the function that is passed once"),
+        ("step(x, lambda y: y * 2)", "it gets a new lambda each time", "define the argument once"),
         ("step(x + i, i)", "`i` is a new Python number each time", "pass a tensor: `tf.constant(i)`"),
         ("step(x + i, i * 2)", "it gets a new Python number each time", "pass a tensor"),
     ],
@@ -89,7 +89,7 @@ def test_a_retrace_is_cured_by_what_changes(call: str, what: str, cure: str, tmp
         ("if optimizer.iterations % 100 == 0: save()", "count the steps in Python"),
         ("if done >= 100: save()", "count the steps in Python"),
         ("print(int(done))", "count the steps in Python"),
-        ("if loss >= 100: save()", "read it every hundred steps"),
+        ("if loss >= 100: save()", "check it every hundred steps"),
     ],
 )
 def test_a_number_of_steps_is_counted_in_python(read: str, cure: str, tmp_path: Path) -> None:
@@ -379,7 +379,7 @@ def test_a_generator_is_wrapped_before_it_is_distributed(data: str, cure: str, t
 def test_a_direct_call_is_spelled_out_through_the_strategy(tmp_path: Path) -> None:
     program = WINDOWS.replace("    strategy.run(step, args=(x,))", "    step(x)").format(data="batches()")
     _, _, instead = _only("GPU206", program, tmp_path)
-    assert instead == "call it as `strategy.run(step, args=(x,))`"
+    assert instead == "call it as `strategy.run(step, args=(x,))`, with batches of a distributed dataset"
 
 
 @pytest.mark.parametrize(
@@ -445,7 +445,7 @@ def test_what_initialises_the_runtime_may_be_below_in_a_loop(program: str, label
 @pytest.mark.parametrize(
     ("steps", "why", "cure"),
     [
-        ("repeat().cache()", "stored again with each repetition", "call `cache` before `repeat`"),
+        ("repeat().cache()", "memory grows with each repetition", "call `cache` before `repeat`"),
         ("shuffle(100).cache()", "gets the same order", "cache first"),
     ],
 )

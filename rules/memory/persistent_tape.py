@@ -81,10 +81,10 @@ class PersistentTape(Rule):
             if alone and len({use.site for use in uses}) == 1 and not again and not elsewhere:
                 yield Report(
                     tape,
-                    "only one gradient is taken from a persistent tape",
+                    "a persistent tape whose `gradient` is called only once",
                     why="" if all(_is_eager(use.where) for use in uses) else _TRACED,
                     confidence=confidence(uses[0].where),
-                    related=((uses[0].site, "the gradient is taken here"),),
+                    related=((uses[0].site, "`gradient` is called here"),),
                     fix=safe("Remove `persistent=True`", calls.without_argument, tape, "persistent"),
                 )
 

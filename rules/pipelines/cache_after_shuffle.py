@@ -87,7 +87,7 @@ class CacheAfterShuffle(Rule):
                             happens_at=event.site,
                             related=((cause.site, "this comes before the cache"), pipelines.reader(event)),
                             fix=unsafe(
-                                "Cache first: later epochs no longer repeat the first one",
+                                "Cache first: each epoch computes anew what comes after",
                                 _first,
                                 step.site,
                                 cause.site,
@@ -119,7 +119,7 @@ def _frozen(
     return None
 
 
-_GROWS = "the same elements are stored again with each repetition, so memory grows; an endless `repeat` never fills it"
+_GROWS = "memory grows with each repetition, and after an endless `repeat` the cache is never complete and never read"
 
 _FIRST_REPEAT = "call `cache` before `repeat`"
 

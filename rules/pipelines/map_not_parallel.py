@@ -164,7 +164,7 @@ def _parallel(step: values.Step, plan: Plan) -> Offer:
 
 REORDERS = "pass `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements may change"
 
-_HOLDS_GIL = "pass `num_parallel_calls=tf.data.AUTOTUNE`; Python code still holds the GIL, so expect less of it"
+_HOLDS_GIL = "pass `num_parallel_calls=tf.data.AUTOTUNE`; Python code still holds the GIL, so the gain is smaller"
 
 _STATEFUL = "TensorFlow does not parallelise a stateful function by itself: one CPU core prepares the data"
 

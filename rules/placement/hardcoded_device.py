@@ -205,10 +205,10 @@ def _only_failed(path: Path) -> bool:
     return all(literal.condition.operator in ("completes", "handler") for literal in path)
 
 
-_ON_FIRST = "TensorFlow uses the first GPU anyway: the scope gains nothing, and if the machine has more, they idle"
+_ON_FIRST = "TensorFlow uses the first GPU anyway: `tf.device` gains nothing, and any other GPUs sit idle"
 
 _ON_ANOTHER = (
-    "the layers compute where the model is called, by default on the first GPU, which copies them in every step"
+    "the layers run where the model is called, by default on GPU 0: their weights are copied there in every step"
 )
 
 

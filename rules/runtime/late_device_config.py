@@ -58,7 +58,7 @@ class LateDeviceConfig(Rule):
     severity = Severity.ERROR
     in_graph_mode = True
     why = "TensorFlow raises RuntimeError; if you catch it, the setting is ignored"
-    instead = "configure devices first, right after the imports"
+    instead = "move it up, right after the imports, before TensorFlow creates a tensor or lists devices"
     any_of_names = CONFIG_WORDS
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class LateDeviceConfig(Rule):
             instead=IN_NOTEBOOK if event.site.path.endswith(".ipynb") else "",
             related=((event.since, _first(event, event.since)),) if event.since is not None else (),
             fix=unsafe(
-                "Move it up: TensorFlow then uses the GPUs as configured",
+                "Move it up: TensorFlow then applies the setting",
                 statements.moved_up,
                 way(event),
                 way_to_start(plan, event.since),

@@ -9,7 +9,7 @@ from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence,
 from gpulint.plugin.queries import are_few, leaves
 from gpulint.plugin.symbols import Symbol, changing_number, differ_in_numbers
 
-ONE_FUNCTION = "define the function that is passed once, before the loop"
+ONE_FUNCTION = "define the argument once, before the loop, and pass the same function in every iteration"
 
 
 class RetraceRisk(Rule):

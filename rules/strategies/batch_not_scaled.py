@@ -96,7 +96,10 @@ class BatchNotScaled(Rule):
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
     why = "with N GPUs, each gets 1/N of the batch: too little work, so training is hardly faster"
-    instead = "multiply it by `strategy.num_replicas_in_sync`; you may also need to raise the learning rate"
+    instead = (
+        "create the strategy first and multiply the size by its `num_replicas_in_sync`; "
+        "you may also need to raise the learning rate"
+    )
 
     def _batches(self) -> Iterator[_Batch]:
         for event in self.all(events.ModelFitted, events.DatasetDistributed):

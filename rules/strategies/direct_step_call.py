@@ -145,7 +145,7 @@ class DirectStepCall(Rule):
             instead=self._through_run(caller.site) if is_step and caller.site is not None else "",
             confidence=confidence(event.where, strategy.where),
             related=((strategy.site, "the strategy is created here"), (event.site, "gradients are applied here")),
-            fix=unsafe("Call it through `strategy.run`: every replica takes a step", _run, caller.site, strategy.site)
+            fix=unsafe(_FIX, _run, caller.site, strategy.site)
             if is_step and caller.site is not None
             else None,
         )
@@ -158,7 +158,7 @@ class DirectStepCall(Rule):
         node = cst.ensure_type(call, cst.Call)
         function, *given = (_code(one) for one in (node.func, *(one.value for one in node.args)))
         arguments = f", args=({', '.join(given)}{',' if len(given) == 1 else ''})" if given else ""
-        text = f"call it as `strategy.run({function}{arguments})`"
+        text = f"call it as `strategy.run({function}{arguments})`, with batches of a distributed dataset"
         return text if len(text) <= SHORT else ""
 
     def _made(self, event: events.GradientsApplied) -> Where:
@@ -174,7 +174,9 @@ def _code(node: cst.CSTNode) -> str:
     return cst.Module([]).code_for_node(node)
 
 
-SHORT = 90
+_FIX = "Call it through `strategy.run`: every replica takes a step, and the gradients are summed"
+
+SHORT = 120
 """Maximum number of characters of a help that repeats the code."""
 
 
