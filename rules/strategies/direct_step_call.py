@@ -145,9 +145,7 @@ class DirectStepCall(Rule):
             instead=self._through_run(caller.site) if is_step and caller.site is not None else "",
             confidence=confidence(event.where, strategy.where),
             related=((strategy.site, "the strategy is created here"), (event.site, "gradients are applied here")),
-            fix=unsafe(_FIX, _run, caller.site, strategy.site)
-            if is_step and caller.site is not None
-            else None,
+            fix=unsafe(_FIX, _run, caller.site, strategy.site) if is_step and caller.site is not None else None,
         )
 
     def _through_run(self, site: Site) -> str:
