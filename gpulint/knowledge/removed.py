@@ -157,6 +157,11 @@ def replacement(name: str) -> str | None:
     return found
 
 
+def has_renamed_members(name: str) -> bool:
+    """Whether a removed module or class has members with new names."""
+    return any(renamed.startswith(f"{name}.") for renamed in _table()["renamed"])
+
+
 @lru_cache(maxsize=1)
 def _telling() -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     """Words, and pairs of words, that only removed names have."""

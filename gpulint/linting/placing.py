@@ -82,5 +82,5 @@ def _finding(raised: Raised, spans: Mapping[Site, Span], contexts: Mapping[int, 
         related,
         contexts.get(report.site.node, ""),
         noqa_row=span.row,
-        cost=rule.cost,
+        cost=report.cost or rule.cost,
     )

@@ -77,7 +77,7 @@ class JustifyingComment(NamedTuple):
 class Report:
     """A place and what is wrong there.
 
-    `why`, `instead` and `severity` default to the rule's own; a `severity` that the user set for the rule wins.
+    `why`, `instead`, `severity` and `cost` default to the rule's own; a `severity` that the user set for the rule wins.
     `related` are (site, message) pairs. `supersedes` are further sites that this report explains: rules that list
     this one in `yields_to` stay silent there. `is_all` drops all other reports about its file. `retracts` retracts
     what the rule reports at the place for other programs; it is never shown. `unless` is a comment that suppresses
@@ -98,6 +98,7 @@ class Report:
     unless: JustifyingComment | None = None
     fix: Offer | None = field(default=None, compare=False)
     happens_at: Site | None = field(default=None, compare=False)
+    cost: str = ""
 
 
 class Rule:
@@ -230,6 +231,13 @@ class Rule:
         The first call for a file parses it: ask only once everything else speaks for a report.
         """
         return self._program.node(site)
+
+    def source(self, site: Site) -> str:
+        """The code at a site, as it is written there; "" if LibCST cannot parse the file. As costly as `node`."""
+        import libcst
+
+        node = self.node(site)
+        return libcst.Module([]).code_for_node(node).strip() if node is not None else ""
 
     def on_end(self, plan: Plan) -> Iterable[Report] | None:
         """Called once, after the last event of the program."""

@@ -69,7 +69,7 @@ class FitOnSeveralWorkers(Rule):
     name = "fit-on-several-workers"
     severity = Severity.ERROR
     any_of_names = CLUSTER_WORDS
-    why = "`fit` raises with two or more workers"
+    why = "with two or more workers, `fit` raises ValueError"
     instead = "use a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:

@@ -62,7 +62,7 @@ class SaveOnEveryWorker(Rule):
     is_performance = True
     any_of_names = CLUSTER_WORDS | {"horovod"}
     why = "the workers overwrite each other's files"
-    instead = "write on the chief only, or give each worker its own path"
+    instead = "give each worker its own path: a temporary one on all workers but the chief"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         workers = [event for event in self.all(events.StrategyBuilt, events.LibraryCalled) if _starts_workers(event)]
@@ -77,13 +77,22 @@ class SaveOnEveryWorker(Rule):
                 continue
             if _is_guarded_by_keras(event, started, plan):
                 continue
+            of_strategy = isinstance(started, events.StrategyBuilt)
             if not self._is_used_by_one(event, started.where):
                 yield Report(
                     event.site,
                     "every worker writes to this path",
                     why="TensorBoard mixes the curves of all workers" if _is_log(event) else "",
+                    instead="" if of_strategy else "write only `if hvd.rank() == 0:`, or give each worker its own path",
                     confidence=confidence(event.where),
-                    related=((started.site, "this strategy makes the program multi-worker"),),
+                    related=(
+                        (
+                            started.site,
+                            "this strategy makes the program multi-worker"
+                            if of_strategy
+                            else "Horovod starts several workers here",
+                        ),
+                    ),
                 )
 
     def _is_used_by_one(self, event: events.Event, started: Where) -> bool:

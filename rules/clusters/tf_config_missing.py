@@ -58,7 +58,7 @@ class TfConfigMissing(Rule):
     severity = Severity.INFO
     is_performance = True
     any_of_names = CLUSTER_WORDS
-    why = "the strategy has one worker, so each machine trains its own model"
+    why = "unless `TF_CONFIG` is set outside the program, there is one worker: each machine trains its own model"
     instead = "set `TF_CONFIG` before the strategy is created, or pass it a cluster resolver"
 
     def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> Iterator[Report]:
@@ -73,7 +73,7 @@ class TfConfigMissing(Rule):
             if id(event.strategy) in used and _is_alone(event, plan):
                 yield Report(
                     event.site,
-                    "a multi-worker strategy without a cluster",
+                    "the multi-worker strategy has no cluster configuration",
                     confidence=confidence(event.where),
                     unless=JustifyingComment.of_variable(event.site, "TF_CONFIG"),
                 )

@@ -55,7 +55,7 @@ class FileFormat(Rule):
     any_of_names = frozenset(
         {".save(", ".save_weights", ".load_weights", "load_model", "save_model", "ModelCheckpoint", "save"}
     )
-    why = "Keras 3 raises ValueError, often only after the whole training"
+    why = "Keras 3 raises ValueError, often only once training has finished"
     instead = "use a file name that ends in `.keras`"
 
     def on_weights_used(self, event: events.WeightsUsed, plan: Plan) -> Iterator[Report]:
@@ -63,40 +63,42 @@ class FileFormat(Rule):
         if not isinstance(owner, values.Model) or owner.is_private is not False:
             return
         if owner.library.startswith("tensorflow.keras.") and event.how in _ENDINGS:
-            yield from self._refused(event, event.how, event.how, plan)
+            yield from self._refused(event, event.how, plan)
 
     def on_library_called(self, event: events.LibraryCalled, plan: Plan) -> Iterator[Report]:
         if event.is_private:
             return
         last = event.name.rpartition(".")[2]
         if event.name in SAVES_MODEL:
-            yield from self._refused(event, "save", last, plan, position=1)
+            yield from self._refused(event, "save", plan, position=1)
         elif event.name == LOADS_MODEL:
-            yield from self._refused(event, "load_model", last, plan)
+            yield from self._refused(event, "load_model", plan)
         elif last == "ModelCheckpoint":
             only = event.arguments.get("save_weights_only", 4)
             if only is None or isinstance(known(only), bool):
                 how = "save_weights" if only is not None and known(only) else "checkpoint"
-                yield from self._refused(event, how, last, plan)
+                yield from self._refused(event, how, plan)
 
     def _refused(
-        self, event: events.WeightsUsed | events.LibraryCalled, how: str, call: str, plan: Plan, position: int = 0
+        self, event: events.WeightsUsed | events.LibraryCalled, how: str, plan: Plan, position: int = 0
     ) -> Iterator[Report]:
         """The report about a path or format that Keras 3 refuses."""
         if not plan.runs_keras_3 or is_version_checked(event.where):
             return
         told = event.arguments.get("save_format") if how == "save" else None
         if known(told) in ("tf", "tensorflow"):
-            message, instead = f"`{call}` in TensorFlow's SavedModel format", _EXPORT
+            message, instead = "Keras 3 cannot save a model in TensorFlow's SavedModel format", _EXPORT
         else:
             ways = possible(event.arguments.get("filepath", position), event.where)
             endings = [_ending(one) for one in ways]
             if not endings or not all(one is not None and _is_refused(one, how) for one in endings):
                 return
-            message, instead = f"`{call}` with a path that ends in `{_shown(str(endings[0]))}`", _INSTEAD[how]
+            message = f"Keras 3 cannot {_DOES[how]} a path that ends in `{_shown(str(endings[0]))}`"
+            instead = _INSTEAD[how]
             if endings == [_LATEST]:
-                message = f"`{call}` of a checkpoint of `tf.train.Checkpoint`"
-        yield Report(event.site, message, instead=instead, confidence=confidence(event.where))
+                message = "Keras 3 cannot load weights from a checkpoint of `tf.train.Checkpoint`"
+        why = "Keras 3 raises ValueError" if how.startswith("load") else ""
+        yield Report(event.site, message, why=why, instead=instead, confidence=confidence(event.where))
 
 
 _OF_MODELS = (".keras", ".h5", ".hdf5")
@@ -119,6 +121,14 @@ _INSTEAD = {
     "load_model": "save the model to a `.keras` file; a SavedModel is read by `tf.saved_model.load` or "
     "`keras.layers.TFSMLayer`",
     "checkpoint": "use a file name that ends in `.keras`",
+}
+
+_DOES = {
+    "save": "save a model to",
+    "save_weights": "save weights to",
+    "load_weights": "load weights from",
+    "load_model": "load a model from",
+    "checkpoint": "save a model to",
 }
 
 _LATEST = "ckpt-1"
@@ -161,4 +171,7 @@ def _is_refused(ending: str, how: str) -> bool:
 
 
 def _shown(ending: str) -> str:
-    return ending.rpartition("/")[2] or ending
+    """The extension of a path; the last part if there is none."""
+    last = ending.rpartition("/")[2] or ending
+    stem, dot, extension = last.rpartition(".")
+    return f"{dot}{extension}" if stem else last

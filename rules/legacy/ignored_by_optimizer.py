@@ -55,7 +55,7 @@ class IgnoredByOptimizer(Rule):
     asks_release = True
     context_insensitive = True
     any_of_names = frozenset({"_resource_apply_dense", "_resource_apply_sparse", "get_updates", ".lr"})
-    why = "Keras 3 ignores it silently"
+    why = "Keras 3 never reads it: the learning rate stays what it was"
     instead = "set `optimizer.learning_rate`"
 
     def on_attribute_set(self, event: events.AttributeSet, plan: Plan) -> Iterator[Report]:
@@ -72,7 +72,7 @@ class IgnoredByOptimizer(Rule):
         ):
             yield Report(
                 event.site,
-                "setting `lr` of an optimizer has no effect",
+                "setting `lr` of this optimizer has no effect",
                 confidence=confidence(event.where),
                 related=((optimizer.site, "the optimizer is created here"),),
                 fix=unsafe("Set `learning_rate`: the learning rate then changes", _spelled_out, event.site),
@@ -87,7 +87,8 @@ class IgnoredByOptimizer(Rule):
                 if isinstance(method, values.Function):
                     yield Report(
                         method.definition_site,
-                        f"`{name}` of an optimizer is never called",
+                        f"`{name}` of this optimizer is never called",
+                        why="Keras 3 calls `update_step` only: the inherited one runs, or raises NotImplementedError",
                         instead="define `update_step(self, gradient, variable, learning_rate)`",
                     )
                     break

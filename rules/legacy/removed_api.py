@@ -80,7 +80,7 @@ class RemovedApi(Rule):
     severity = Severity.ERROR
     in_graph_mode = True
     any_of_names = frozenset()
-    why = "the program raises when it reaches this line"
+    why = "the program fails with an error when it reaches this line"
     instead = "remove it, or use what TensorFlow's documentation names in its place"
 
     @staticmethod
@@ -189,6 +189,8 @@ def _renaming(event: events.RemovedNameUsed) -> Offer | None:
     if event.of_object and event.replacement is not None:
         return safe(f"Rename it to `{event.replacement}`", _argument_renamed, site, event.replacement)
     if event.of_object:
+        return None
+    if event.replacement is None and not removed.has_renamed_members(event.name):
         return None
     name = f"`{_short(event.replacement)}`" if event.replacement is not None else "its new name"
     if event.since != "2.0" or ".compat.v1." in (event.replacement or ""):

@@ -77,8 +77,8 @@ class ModelInLoop(Rule):
         {".fit(", ".fit_generator(", ".train_on_batch(", ".apply_gradients(", ".predict(", "clone_model"}
     )
     all_of_name_sets = (MODEL_WORDS,)
-    why = "the graphs of each model stay in memory with its variables"
-    instead = "create one model and reset its weights, or run each iteration in a separate process"
+    why = "memory grows with every model until the process runs out: its graphs stay, even after `clear_session()`"
+    instead = "run each iteration in a process of its own; if all models are alike, create one and call `set_weights`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         built = [
@@ -121,10 +121,13 @@ class ModelInLoop(Rule):
                 continue
             told |= {loop.site, place}
             is_search = any(caller.site == loop.site for caller in callers(event.where.caller))
+            is_trained = id(event.model) in fitted or is_in_function
             around, turn = ("the search", "trial of a search") if is_search else ("the loop", "iteration of a loop")
             yield Report(
                 place,
                 f"a model is created and used in each {turn}",
+                why="" if is_trained else _KEPT,
+                instead=_IN_PROCESSES if is_search else "" if is_trained else _CLEAR,
                 confidence=confidence(event.where),
                 related=((loop.site, around), (event.site, "the model is created here")),
             )
@@ -198,6 +201,12 @@ def _is_ensemble(loop: Loop, where: Where) -> bool:
 
 _MEMBERS = frozenset({"ensemble", "estimator", "estimators", "member", "members"})
 
+
+_KEPT = "memory grows with every model until the process runs out: the graphs of `predict` stay"
+
+_CLEAR = "call `tf.keras.backend.clear_session()` in each iteration, or create one model before the loop"
+
+_IN_PROCESSES = "run each trial in a process of its own"
 
 FEW = 10
 """Maximum number of iterations of a loop over known elements that are too few to matter: the folds of a validation."""

@@ -61,7 +61,7 @@ class PersistentTape(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = frozenset({"persistent"})
-    why = "all activations stay in memory until the tape is deleted"
+    why = "all activations stay in GPU memory until the tape is deleted, which leaves less for larger batches"
     instead = "remove `persistent=True`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

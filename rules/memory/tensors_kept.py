@@ -98,7 +98,7 @@ class TensorsKept(Rule):
     severity = Severity.WARNING
     is_performance = True
     any_of_names = TRAINING_WORDS
-    why = "each tensor stays in device memory, so memory grows with every step"
+    why = "each tensor stays in GPU memory, which grows with every step until it runs out"
     instead = "keep a metric on the device, or read the values once per epoch and clear the list"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

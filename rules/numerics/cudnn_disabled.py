@@ -47,7 +47,7 @@ class CudnnDisabled(Rule):
     severity = Severity.INFO
     is_performance = True
     any_of_names = frozenset({"LSTM", "GRU"})
-    why = "every step of a sequence takes several kernel launches, not one launch for the whole sequence"
+    why = "every time step launches several kernels, instead of one for the whole sequence"
     instead = "use the defaults"
 
     def on_layer_built(self, event: events.LayerBuilt, plan: Plan) -> Iterator[Report]:
@@ -63,11 +63,14 @@ class CudnnDisabled(Rule):
             options = _all(given, name, event, position)
             losing = [value for value in options if _loses(kind, name, value)]
             if losing and len(losing) == len(options):
+                origin = losing[0].origin if isinstance(losing[0], values.Constant) else None
+                is_elsewhere = origin is not None and name in given.keywords and name not in given.sites
                 yield Report(
                     event.site,
                     f"`{name}={_shown(losing[0])}` prevents the layer from using the cuDNN kernel",
                     instead=KEEP[name],
                     confidence=confidence(event.where),
+                    related=((origin, "it is set here"),) if origin is not None and is_elsewhere else (),
                 )
                 return
 

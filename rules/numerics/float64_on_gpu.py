@@ -33,7 +33,8 @@ class Float64OnGpu(Rule):
 
     ## Why is this bad
     Measured on a CPU: twice the time for products and convolutions, 1.6 times for a whole `fit`
-    (`benchmarks/experiments/float64.py`). On consumer GPUs float64 units are a 32nd or 64th of the float32 ones.
+    (`benchmarks/experiments/float64.py`). GPUs built for float64 (P100, V100, A100, H100) have half as many units for
+    it as for float32; all others, in consumer cards and in the T4, L4 or A10, a 32nd or 64th.
 
     ## Example
     ```python
@@ -71,9 +72,9 @@ class Float64OnGpu(Rule):
     is_performance = True
     on_by_default = False
     any_of_names = frozenset({"float64", "set_floatx", "double"})
-    why = "float64 takes up to twice as long on a CPU, and far longer on a consumer GPU"
+    why = "GPUs built for float64 compute it at half the speed of float32, all others at a 32nd or 64th"
     instead = "train in float32"
-    cost = "about 2 × slower"
+    cost = "2 × slower or more"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         found = [
@@ -88,7 +89,7 @@ class Float64OnGpu(Rule):
                     message,
                     confidence=confidence(event.where),
                     fix=unsafe(
-                        "Replace it with float32: results have 7 digits, and float64 arrays must be cast",
+                        "Replace it with float32: about 7 significant digits are left, and float64 arrays must be cast",
                         _single,
                         event.site,
                     ),

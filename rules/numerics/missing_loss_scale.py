@@ -79,8 +79,11 @@ class MissingLossScale(Rule):
     severity = Severity.ERROR
     is_performance = True
     any_of_names = POLICY_WORDS
-    why = "small gradients become zero in float16, and a `LossScaleOptimizer` always divides by its scale"
-    instead = "take the gradient of `optimizer.scale_loss(loss)`, and apply it with a `LossScaleOptimizer`"
+    why = "small gradients become zero in float16, and training stalls"
+    instead = (
+        "wrap the optimizer in a `LossScaleOptimizer`; inside the tape, `scaled = optimizer.scale_loss(loss)`, then "
+        "`tape.gradient(scaled, …)`"
+    )
 
     def _applied(self) -> dict[Site, bool]:
         """Gradients that an optimizer applies, directly or summed in a variable → whether the optimizer scales them."""
@@ -113,9 +116,26 @@ class MissingLossScale(Rule):
             divided = by_scaling_optimizer and plan.runs_keras_3
             if by_scaling_optimizer is None or not (in_float16 or divided) or _may_be_scaled(event, plan):
                 continue
-            gradient = "float16 gradient" if in_float16 else "gradient for a `LossScaleOptimizer`"
-            message = f"{gradient}, of a loss that is not scaled"
-            yield Report(event.site, message, confidence=confidence(event.where))
+            what = "its float16 gradient" if in_float16 else "the gradient for a `LossScaleOptimizer`"
+            yield Report(
+                event.site,
+                f"the loss is not scaled before {what} is taken",
+                why=_DIVIDED if divided else "",
+                instead=_SCALE if divided else "" if plan.runs_keras_3 else _SCALE_BY_KERAS_2,
+                confidence=confidence(event.where),
+            )
+
+
+_DIVIDED = (
+    "the `LossScaleOptimizer` divides by a scale that was never applied: updates are thousands of times too small"
+)
+
+_SCALE = "inside the tape, `scaled = optimizer.scale_loss(loss)`; then `tape.gradient(scaled, …)`"
+
+_SCALE_BY_KERAS_2 = (
+    "use a `LossScaleOptimizer`: take the gradient of `optimizer.get_scaled_loss(loss)`, and apply "
+    "`optimizer.get_unscaled_gradients(gradients)`"
+)
 
 
 def _is_scaled(event: events.GradientTaken) -> bool:

@@ -77,7 +77,7 @@ class ArrayInFit(Rule):
         frozenset({"array", "asarray", "concatenate", "empty", "float32", "full", "load", "load_data", "normal"})
         | frozenset({"ones", "rand", "randn", "random", "stack", "uniform", "vstack", "zeros"}),
     )
-    why = "Keras copies the whole array to GPU:0, where it takes memory for as long as `fit` runs"
+    why = "Keras copies the whole array to GPU:0, where it takes up memory while `fit` runs, or does not fit at all"
     instead = "read batches with `tf.data`, or create a dataset of the array within `with tf.device('CPU:0'):`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

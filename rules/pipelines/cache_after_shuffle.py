@@ -63,7 +63,7 @@ class CacheAfterShuffle(Rule):
     is_performance = True
     any_of_names = frozenset({".cache("})
     all_of_name_sets = (PREPARING_WORDS,)
-    why = "the cache is filled in the first epoch, and all later epochs repeat it"
+    why = "the cache is filled in the first epoch: every later epoch sees the same order and the same random values"
     instead = "cache first, then shuffle, augment and repeat"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -83,7 +83,7 @@ class CacheAfterShuffle(Rule):
                             message,
                             confidence=confidence(event.where),
                             happens_at=event.site,
-                            related=((cause.site, "this step comes before it"), pipelines.reader(event)),
+                            related=((cause.site, "this comes before the cache"), pipelines.reader(event)),
                             fix=unsafe("Cache first: epochs then differ", _first, step.site, cause.site),
                         )
 

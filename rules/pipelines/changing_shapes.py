@@ -65,7 +65,7 @@ class ChangingShapes(Rule):
     is_performance = True
     any_of_names = frozenset({"padded_batch", "bucket_by_sequence_length", "ragged_batch", "dense_to_ragged_batch"})
     all_of_name_sets = (frozenset({".fit("}),)
-    why = "XLA compiles the step again for every new length, which takes seconds"
+    why = "XLA compiles the step again for every new length, and the GPU waits for seconds"
     instead = "pad to one length or to a few bucket boundaries, or compile with `jit_compile=False`"
     cost = "up to 6 s for each new length"
 
@@ -92,7 +92,7 @@ class ChangingShapes(Rule):
                     if step is not None and not any(each.site in fixed for each in later):
                         yield Report(
                             step.site,
-                            "batches of changing length for a model that XLA compiles",
+                            "the batches change in length, and XLA compiles the model",
                             confidence=confidence(fitted.where),
                             happens_at=fitted.site,
                             related=(

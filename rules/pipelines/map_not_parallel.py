@@ -92,7 +92,7 @@ class MapNotParallel(Rule):
         DATASET_SOURCES,
     )
     any_of_names_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
-    why = "a single CPU core prepares the data"
+    why = "a single CPU core prepares the data, and the GPU waits for it"
     instead = "pass `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"
     cost = "2 to 8 × slower"
 
@@ -129,8 +129,9 @@ def _without_prefetch(plan: Plan) -> Iterator[Report]:
             yield Report(
                 last,
                 "the pipeline does not prefetch",
-                why="the next batch is prepared only when the step asks for it",
-                instead="end the pipeline with `.prefetch(tf.data.AUTOTUNE)`, or let TensorFlow add it",
+                why="the next batch is prepared only when the step asks for it, and the GPU waits meanwhile",
+                instead="end the pipeline with `.prefetch(tf.data.AUTOTUNE)`",
+                cost="up to 2 × slower",
                 confidence=confidence(event.where),
                 happens_at=event.site,
                 related=((event.site, "training reads it here"),),
@@ -153,7 +154,10 @@ def _parallel(step: values.Step, plan: Plan) -> Offer:
     if all(effect.kind == "random" for effect in step.effects) and not (step.effects and plan.mentions("seed")):
         return safe(message, calls.with_argument, step.site, *argument)
     return unsafe(
-        f"{message}: calls overlap, and a seed no longer reproduces them", calls.with_argument, step.site, *argument
+        f"{message}: calls overlap, and random results are no longer reproducible from a seed",
+        calls.with_argument,
+        step.site,
+        *argument,
     )
 
 
@@ -172,16 +176,16 @@ def _sequential(
         return (
             None
             if _is_trivial(step, of_batches) or _keeps_in_step(step)
-            else "`map` runs a stateful function sequentially"
+            else "`map` of a stateful function has no `num_parallel_calls`, so it runs sequentially"
         )
     little = TRIVIAL_OF_BATCHES if of_batches else TRIVIAL
     if parallel or step.operations <= little:
         return None
     is_old = plan.release_of_target < pipelines.PARALLEL_MAPS
     return (
-        f"`map` is sequential on TensorFlow {plan.target}"
+        f"`map` runs sequentially on TensorFlow {plan.target}"
         if is_old
-        else "`map` is sequential with these dataset options"
+        else "`map` runs sequentially: the dataset options disable automatic parallelism"
     )
 
 

@@ -82,7 +82,7 @@ class PythonLoader(Rule):
         | frozenset({"imread", "load_img", "open", "load", "transform", "augment", "get_data"}),
     )
     why = "one Python thread decodes and augments every sample, and the GPU waits for it"
-    instead = "read with tf.data (`image_dataset_from_directory`, `map`), or give a `PyDataset` more `workers`"
+    instead = "read with tf.data, such as `tf.keras.utils.image_dataset_from_directory` and `map`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         reads = self.all(events.SampleRead)
@@ -94,24 +94,37 @@ class PythonLoader(Rule):
                 continue
             for data in possible(fitted.data, fitted.where):
                 if (flow := _flow(data, flows)) is not None:
-                    yield _report(flow.site, "`ImageDataGenerator` prepares its batches in one thread", fitted)
+                    yield _report(flow.site, _GENERATOR, "", fitted)
                 elif isinstance(data, values.Instance) and not _is_parallel(data):
                     if (read := _read_in(reads, fitted.site, "__getitem__")) is not None:
-                        yield _report(data.site, "a Keras loader reads its samples in one thread", fitted, read)
+                        yield _report(data.site, *_of_loader(data, plan), fitted, read)
                 elif isinstance(data, values.Items) and data.kind == "generator":
                     called = data.symbol.parts[1]
                     if (read := _read_in(reads, called)) is not None:
-                        yield _report(called, "a generator reads the samples for `fit` in one thread", fitted, read)
+                        yield _report(called, "a generator reads the samples for `fit` in one thread", "", fitted, read)
                     elif (inner := _read_in(tuple(flows.values()), called)) is not None:
-                        message = "`ImageDataGenerator` prepares its batches in one thread"
-                        yield _report(inner.site, message, fitted)
+                        yield _report(inner.site, _GENERATOR, "", fitted)
 
 
-def _report(site: Site, message: str, fitted: events.ModelFitted, read: events.Event | None = None) -> Report:
+_GENERATOR = "`ImageDataGenerator` prepares its batches in one thread"
+
+
+def _of_loader(loader: values.Instance, plan: Plan) -> tuple[str, str]:
+    """Message and help for a loader of one of Keras's classes."""
+    libraries = loader.cls.libraries() if loader.cls is not None else ()
+    kind = next((name for name in ("Sequence", "PyDataset") if any(one.endswith(name) for one in libraries)), "loader")
+    where = "`super().__init__()` of the loader" if plan.runs_keras_3 else "`fit`"
+    return f"a Keras `{kind}` reads its samples in one thread", f"pass `workers=8` to {where}, or read with tf.data"
+
+
+def _report(
+    site: Site, message: str, instead: str, fitted: events.ModelFitted, read: events.Event | None = None
+) -> Report:
     related = ((fitted.site, "training reads it here"),)
     return Report(
         site,
         message,
+        instead=instead,
         confidence=confidence(fitted.where),
         happens_at=fitted.site,
         related=(*(((read.site, "this runs for every sample"),) if read is not None else ()), *related),

@@ -82,8 +82,8 @@ class HardcodedDevice(Rule):
     severity = Severity.WARNING
     any_of_names = DEVICE_WORDS | STRATEGY_WORDS
     source_pattern = DEVICE_NAMES
-    why = "all of this work runs on one GPU, even if the machine has more"
-    instead = "let TensorFlow choose the device, or create the model in `strategy.scope()` to use every GPU"
+    why = "all of this work runs on one GPU: if the machine has more, they idle"
+    instead = "remove `tf.device`; to use every GPU, create the model in `strategy.scope()`"
     yields_to = ("GPU102", "GPU104", "GPU105", "GPU107")
 
     def __init__(self) -> None:
@@ -153,10 +153,16 @@ class HardcodedDevice(Rule):
         for event in pinned:
             if event.site not in silent and len(devices[event.site]) == 1:
                 builds = event.site in building
+                device = event.scope.device
+                is_first = device is not None and device.index == 0
                 yield Report(
                     event.site,
-                    f"{'variables of layers' if builds else 'operations'} are pinned to `{known(event.argument)}`",
-                    why=_WHY_OF_LAYERS if builds else "",
+                    (
+                        f"`tf.device` places these layers' weights on `{known(event.argument)}`, not their computation"
+                        if builds and not is_first
+                        else f"{'layers' if builds else 'operations'} are pinned to `{known(event.argument)}`"
+                    ),
+                    why="" if not builds else _ON_FIRST if is_first else _ON_ANOTHER,
                     confidence=confidence(event.where),
                     fix=unsafe(
                         "Remove `tf.device`: TensorFlow chooses the device",
@@ -199,8 +205,10 @@ def _only_failed(path: Path) -> bool:
     return all(literal.condition.operator in ("completes", "handler") for literal in path)
 
 
-_WHY_OF_LAYERS = (
-    "the scope does not place their operations: they run where the model is called, by default on the first GPU"
+_ON_FIRST = "TensorFlow uses the first GPU anyway: the scope gains nothing, and if the machine has more, they idle"
+
+_ON_ANOTHER = (
+    "the layers compute where the model is called, by default on the first GPU, which copies them in every step"
 )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+import libcst.matchers as m
+
 from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, events, unsafe
 from gpulint.plugin.facts import has_gpu_kernel
 from gpulint.plugin.fixes import scopes, statements
@@ -52,7 +55,7 @@ class NoGpuKernel(Rule):
     code = "GPU105"
     name = "no-gpu-kernel"
     severity = Severity.WARNING
-    why = "it runs on the CPU, with a copy in each direction, or raises if soft placement is off"
+    why = "it runs on the CPU, and its data is copied there and back; without soft placement it fails with an error"
     instead = "move it out of the device scope"
     any_of_names = DEVICE_WORDS
     source_pattern = DEVICE_NAMES
@@ -62,7 +65,7 @@ class NoGpuKernel(Rule):
         if scope is None or scope.device is None or not scope.device.is_gpu:
             return
         if has_gpu_kernel(event.name, event.dtype) is False:
-            name = event.name.replace("tensorflow.", "tf.", 1)
+            name = self._written(event)
             yield Report(
                 event.site,
                 f"`{name}` has no GPU kernel"
@@ -72,6 +75,15 @@ class NoGpuKernel(Rule):
                 supersedes=(scope.site,),
                 fix=unsafe("Move it out of the scope: it runs on the CPU anyway", _on_cpu, event.site, scope.site),
             )
+
+    def _written(self, event: events.OpCalled) -> str:
+        """Name of the operation as the code has it, if it says at least the last part of that."""
+        name = event.name.replace("tensorflow.", "tf.", 1)
+        node = self.node(event.site)
+        if not isinstance(node, cst.Call) or not m.matches(node.func, m.Attribute() | m.Name()):
+            return name
+        written = cst.Module([]).code_for_node(node.func)
+        return written if written.rpartition(".")[2] == name.rpartition(".")[2] else name
 
 
 def _on_cpu(draft: Draft, operation: Site, scope: Site) -> list[Edit]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events
 from gpulint.plugin.symbols import mentions
 from gpulint.plugin.words import DEVICE_NAMES, DEVICE_WORDS, STRATEGY_WORDS
 
@@ -53,10 +53,22 @@ class UnknownDevice(Rule):
     code = "GPU107"
     name = "unknown-device"
     severity = Severity.ERROR
-    why = "the work moves to the CPU silently, or a strategy hangs"
-    instead = "use a device that the configuration leaves visible; logical devices are numbered from 0"
+    why = "the work silently runs on the CPU"
+    instead = "visible GPUs are numbered from 0: use `/gpu:0`"
     any_of_names = DEVICE_WORDS | STRATEGY_WORDS
     source_pattern = DEVICE_NAMES
+
+    def __init__(self) -> None:
+        self._configured: Site | None = None
+        """Where the program last chose its GPUs."""
+
+    def on_environment_set(self, event: events.EnvironmentSet, plan: Plan) -> None:
+        if event.key == "CUDA_VISIBLE_DEVICES":
+            self._configured = event.site
+
+    def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> None:
+        if event.what in ("visible_devices", "logical_devices"):
+            self._configured = event.site
 
     def on_device_named(self, event: events.DeviceNamed, plan: Plan) -> Iterator[Report]:
         device = event.device
@@ -67,6 +79,9 @@ class UnknownDevice(Rule):
             yield Report(
                 event.site,
                 f"`{event.text}` does not exist: the program makes {left} visible",
+                why="" if event.consumer == "tensorflow.device" else "the strategy hangs or fails with an error",
+                instead=_available(event.gpus),
+                related=((self._configured, "the GPUs are chosen here"),) if self._configured is not None else (),
                 confidence=confidence(event.where),
                 supersedes=(event.call,),
             )
@@ -76,7 +91,7 @@ class UnknownDevice(Rule):
             yield Report(
                 event.site,
                 f"`{event.text}` counts the visible GPUs, but its number is that of a physical GPU",
-                why="the visible GPUs are numbered from 0: for all numbers but 0 the device may be missing",
+                why="visible GPUs are renumbered from 0: a device with any other number may not exist",
                 instead="name `/gpu:0` (and so on), or leave the name out: hidden GPUs are not used anyway",
                 confidence=confidence(event.where),
                 related=((event.chosen, "the GPUs with these numbers are made visible here"),),
@@ -86,6 +101,14 @@ class UnknownDevice(Rule):
         """Whether the program asks how many devices there are. Lists of devices leave out those that
         CUDA_VISIBLE_DEVICES hides, but not those that `set_visible_devices` does."""
         return mentions(event.where.path, "devices") and not self.all(events.RuntimeConfigured)
+
+
+def _available(gpus: int) -> str:
+    """Help that names the GPUs that there are."""
+    if not gpus:
+        return "make a GPU visible, or place the work on `/cpu:0`"
+    names = {1: "`/gpu:0`", 2: "`/gpu:0` or `/gpu:1`"}.get(gpus, f"`/gpu:0` to `/gpu:{gpus - 1}`")
+    return f"use {names}: visible GPUs are renumbered from 0"
 
 
 _CAUGHT = frozenset({"RuntimeError", "Exception", "BaseException"})

@@ -60,8 +60,8 @@ class EnvNotString(Rule):
     code = "GPU304"
     name = "env-not-string"
     severity = Severity.ERROR
-    why = "Python raises TypeError: environment values are strings"
-    instead = "put quotes around it, or `str(…)`"
+    why = "Python raises TypeError: `os.environ` values must be strings"
+    instead = "put it in quotes, or convert it with `str(…)`"
     context_insensitive = True
     any_of_names = ENVIRONMENT_WORDS
     source_pattern = r"environ|putenv"
@@ -74,12 +74,13 @@ class EnvNotString(Rule):
                 f"`{event.key or 'an environment variable'}` is set to an option of type {event.option}",
                 confidence=confidence(event.where),
             )
+        name = f"`{event.key or 'an environment variable'}`"
         for value in possible(event.value, event.where):
             if isinstance(value, values.Constant) and not isinstance(value.value, str):
-                kind = type(value.value).__name__
+                kind = f"the {type(value.value).__name__} " if value.value is not None else ""
                 yield Report(
                     event.site,
-                    f"`{event.key or 'an environment variable'}` is set to `{value.value!r}` ({kind}), not to a string",
+                    f"{name} is set to {kind}`{value.value!r}`; it must be a string",
                     confidence=confidence(event.where),
                     fix=safe(f'Write it as a string, `"{value.value!r}"`', _quoted, event.site, value.origin)
                     if type(value.value) is int and value.origin is not None

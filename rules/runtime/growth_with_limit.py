@@ -50,7 +50,7 @@ class GrowthWithLimit(Rule):
     severity = Severity.ERROR
     in_graph_mode = True
     why = "the two settings exclude each other"
-    instead = "keep one of the two"
+    instead = "remove one of the two: the limit reserves a fixed part of the memory, growth takes what is needed"
     any_of_names = CONFIG_WORDS
 
     def on_runtime_configured(self, event: events.RuntimeConfigured, plan: Plan) -> Iterator[Report]:
@@ -58,11 +58,9 @@ class GrowthWithLimit(Rule):
             raises = event.what == "memory_growth"
             yield Report(
                 event.site,
-                "memory growth for a GPU with a memory limit"
-                if raises
-                else "memory limit for a GPU with memory growth",
-                why="TensorFlow raises ValueError" if raises else "TensorFlow drops the memory growth silently",
+                "memory growth and a memory limit are both set for one GPU",
+                why="TensorFlow raises ValueError" if raises else "TensorFlow silently drops the memory growth",
                 confidence=confidence(event.where),
                 severity=None if raises else Severity.WARNING,
-                related=((event.against, "the limit is set here" if raises else "the growth is set here"),),
+                related=((event.against, "the limit is set here" if raises else "memory growth is set here"),),
             )

@@ -18,8 +18,8 @@ class LateDeviceConfig(Rule):
     initialised.
 
     ## Why is this bad
-    It raises RuntimeError. Where the usual `except RuntimeError: print(e)` catches that, the setting silently has no
-    effect: TensorFlow reserves the memory of the whole GPU.
+    TensorFlow raises RuntimeError. If the usual `except RuntimeError: print(e)` catches it, the setting is ignored:
+    TensorFlow reserves the memory of the whole GPU.
 
     ## Example
     ```python
@@ -57,7 +57,7 @@ class LateDeviceConfig(Rule):
     name = "late-device-config"
     severity = Severity.ERROR
     in_graph_mode = True
-    why = "TensorFlow raises RuntimeError; where that is caught, the setting has no effect"
+    why = "TensorFlow raises RuntimeError; if you catch it, the setting is ignored"
     instead = "configure devices first, right after the imports"
     any_of_names = CONFIG_WORDS
 
@@ -74,20 +74,25 @@ class LateDeviceConfig(Rule):
         if not late or event.repeats or is_test(event.site.path) or is_test(plan.path) or _changes_nothing(event):
             return
         setting = "thread counts" if event.what == "threading" else event.what.replace("_", " ")
-        message = f"{setting} configured after the runtime is initialised"
+        verb = "are" if setting.endswith("s") else "is"
+        message = f"{setting} {verb} configured after TensorFlow's runtime is initialised"
         if event.state == "maybe":
-            message = "memory growth set after the GPU devices were created"
+            message = "memory growth is set after the GPU devices were created"
         yield Report(
             event.site,
             message,
             confidence=confidence(event.where),
-            related=((event.since, "this initialises it"),) if event.since is not None else (),
+            instead=IN_NOTEBOOK if event.site.path.endswith(".ipynb") else "",
+            related=((event.since, "this runs first, and initialises the runtime"),) if event.since is not None else (),
             fix=unsafe(
                 "Move it up: the setting takes effect", statements.moved_up, way(event), way_to_start(plan, event.since)
             )
             if event.since is not None
             else None,
         )
+
+
+IN_NOTEBOOK = "configure devices in the first cell, before any other TensorFlow call, and restart the kernel"
 
 
 def _changes_nothing(event: events.RuntimeConfigured) -> bool:

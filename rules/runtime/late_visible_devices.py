@@ -70,7 +70,7 @@ class LateVisibleDevices(Rule):
     in_graph_mode = True
     is_performance = True
     why = "it is read once, when TensorFlow first lists the devices: setting it later has no effect"
-    instead = "set it before the first TensorFlow call, or use `tf.config.set_visible_devices`"
+    instead = "set it before the first TensorFlow call"
     any_of_names = READ_BY_DRIVER | READ_WITH_DEVICES
 
     def __init__(self) -> None:
@@ -87,9 +87,11 @@ class LateVisibleDevices(Rule):
                 event.site,
                 f"`{event.key}` is set after TensorFlow has read it",
                 why=READ_AT_CREATION if event.key in READ_WITH_DEVICES else "",
-                instead="set it before the first TensorFlow call" if event.key in READ_WITH_DEVICES else "",
+                instead=_instead(event),
                 confidence=confidence(event.where),
-                related=((event.since, "the devices are listed here"),) if event.since is not None else (),
+                related=((event.since, _LISTED if event.state == "driver" else _INITIALISED),)
+                if event.since is not None
+                else (),
                 fix=unsafe(
                     "Move it up: the setting takes effect",
                     statements.moved_up,
@@ -99,3 +101,16 @@ class LateVisibleDevices(Rule):
                 if event.since is not None
                 else None,
             )
+
+
+def _instead(event: events.EnvironmentSet) -> str:
+    """How to set a variable in time. As long as TensorFlow has only listed the GPUs, it can still hide some itself."""
+    if event.since is not None and event.since.path.endswith(".ipynb"):
+        return "set it in the first cell, before any TensorFlow call, and restart the kernel"
+    hides = event.state == "driver" and event.key == "CUDA_VISIBLE_DEVICES"
+    return "set it before the first TensorFlow call, or use `tf.config.set_visible_devices`" if hides else ""
+
+
+_LISTED = "TensorFlow lists the GPUs here"
+
+_INITIALISED = "TensorFlow initialises the GPUs here"

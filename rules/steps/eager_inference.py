@@ -86,8 +86,8 @@ class EagerInference(Rule):
         frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES,
     )
     yields_to = ("GPU508",)
-    why = "Python dispatches the operations of each layer one by one"
-    instead = "call it in a function with `@tf.function`, and `reduce_retracing=True` if the shape of its input changes"
+    why = "Python dispatches the operations of each layer one by one, and the GPU waits for it"
+    instead = "call it in a function decorated with `@tf.function` (add `reduce_retracing=True` if input shapes change)"
     cost = "4 to 13 × slower"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

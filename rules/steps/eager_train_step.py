@@ -102,7 +102,7 @@ class EagerTrainStep(Rule):
     is_performance = True
     any_of_names = frozenset({"GradientTape", ".minimize"})
     yields_to = ("GPU502",)
-    why = "Python dispatches every operation of the step"
+    why = "Python dispatches the operations of the step one by one, and the GPU waits for it"
     instead = "put the step into a function decorated with `@tf.function`"
     cost = "5 to 37 × slower"
 

@@ -64,7 +64,7 @@ class FrozenRandom(Rule):
         | {"uniform"},
         frozenset({"function", ".filter", ".flat_map", ".interleave", ".map"}),
     )
-    why = "Python draws the number once, when the function is traced: every call gets the same one"
+    why = "NumPy or Python draws the number once, while the function is traced: every call uses the same one"
     instead = "draw it with `tf.random`, or pass it to the function as a tensor"
 
     def on_host_random_drawn(self, event: events.HostRandomDrawn, plan: Plan) -> Iterator[Report]:

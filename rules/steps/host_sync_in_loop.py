@@ -143,10 +143,11 @@ class HostSyncInLoop(Rule):
             found.setdefault((event.tensor.site, loop.site), {}).setdefault(event.site, event)
         for (tensor, loop_site), reads in found.items():
             first, *others = reads.values()
+            instead = "" if loop_site in training else _ADD_UP
             yield Report(
                 first.site,
                 f"{_HOW[first.how]} in every step",
-                instead=_COUNT if needs.counts(first) else "" if loop_site in training else _ADD_UP,
+                instead=_COUNT if needs.counts(first) else self._sum(first, loop_site) or instead,
                 confidence=confidence(first.where),
                 related=(
                     (loop_site, "the step loop" if loop_site in training else "the evaluation loop"),
@@ -170,6 +171,20 @@ class HostSyncInLoop(Rule):
             return False
         names = (cst.ensure_type(name, cst.Name).value for name in m.findall(node, m.Name()))
         return any(not _SCORES.isdisjoint(words(name)) for name in names)
+
+    def _sum(self, read: events.TensorRead, loop: Site) -> str:
+        """Help for a number that the loop adds up, as in `total += float(loss)`; "" for any other."""
+        body, node = self.node(loop), self.node(read.site)
+        if body is None or node is None or read.site.path != loop.path:
+            return ""
+        for added in m.findall(body, m.AugAssign(operator=m.AddAssign())):
+            assert isinstance(added, cst.AugAssign)
+            if any(one is node for one in m.findall(added.value, m.OneOf(m.Call(), m.Attribute()))):
+                total, code = cst.Module([]).code_for_node(added.target), cst.Module([]).code_for_node
+                tensor = _tensor(node) if added.value is node else None
+                sums = f" (`{total} += {code(tensor)}`)" if tensor is not None and len(code(tensor)) <= SHORT else ""
+                return f"add up tensors{sums}, and convert `{total}` once, after the loop"
+        return ""
 
     def _needs(self) -> _Needs:
         needed: dict[Site, set[Site]] = defaultdict(set)
@@ -257,17 +272,29 @@ def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], need
     return list(found.values())
 
 
+def _tensor(read: cst.CSTNode) -> cst.BaseExpression | None:
+    """The tensor in `float(tensor)` or `tensor.numpy()`, None in other calls."""
+    if m.matches(read, m.Call(func=m.Attribute(attr=m.Name("numpy") | m.Name("item")), args=[])):
+        return cst.ensure_type(cst.ensure_type(read, cst.Call).func, cst.Attribute).value
+    if m.matches(read, m.Call(func=m.Name("float") | m.Name("int"), args=[m.Arg()])):
+        return cst.ensure_type(read, cst.Call).args[0].value
+    return None
+
+
+SHORT = 40
+"""Maximum number of characters of an expression that a help repeats."""
+
 _COUNT = "count the steps in Python: `for step, x in enumerate(data)`"
 
 _ADD_UP = "add it up on the device, or in a metric, and read the total after the loop"
 
 _HOW = {
-    "numpy": "`.numpy()` of a device tensor",
+    "numpy": "`.numpy()` reads a device tensor",
     "array": "a NumPy function reads a device tensor",
-    "float": "`float()` of a device tensor",
-    "int": "`int()` of a device tensor",
-    "bool": "a condition on a device tensor",
-    "print": "printing a device tensor",
-    "format": "formatting a device tensor",
+    "float": "`float()` reads a device tensor",
+    "int": "`int()` reads a device tensor",
+    "bool": "a condition reads a device tensor",
+    "print": "`print` reads a device tensor",
+    "format": "a format string reads a device tensor",
     "weights": "`get_weights()` copies all weights to the host",
 }

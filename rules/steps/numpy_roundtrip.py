@@ -95,7 +95,7 @@ class NumpyRoundtrip(Rule):
     is_performance = True
     once_a_row = True
     any_of_names = TRAINING_WORDS
-    why = "the data travels to the host and back, and both sides wait"
+    why = "the data is copied to the host and back, and the GPU waits meanwhile"
     instead = "process it with TensorFlow operations; `tf.experimental.numpy` has most of NumPy's functions"
     cost = "4 × slower or more for large tensors"
 

@@ -120,7 +120,7 @@ class PredictInLoop(Rule):
             if event.how == "predict" and _is_assembled(event, emptied.get(loop.site, frozenset())):
                 yield Report(
                     event.site,
-                    "`predict` of one batch at a time, assembled in a loop",
+                    "`predict` is called on one batch at a time, assembled in a loop",
                     instead="pass all samples to one call, or use `model.predict_on_batch(x)`",
                     confidence=confidence(event.where),
                     related=((loop.site, "the loop"),),
@@ -147,13 +147,13 @@ class PredictInLoop(Rule):
                 continue
             yield Report(
                 event.site,
-                f"`{event.how}` of one sample in every iteration of a loop"
+                f"`{event.how}` is called on one sample in every iteration of a loop"
                 if one
-                else f"`{event.how}` in every training step"
+                else f"`{event.how}` is called in every training step"
                 if in_step
-                else f"`{event.how}` in every step of an environment"
+                else f"`{event.how}` is called in every step of an environment"
                 if acts
-                else f"`{event.how}` of one batch in every iteration of a loop",
+                else f"`{event.how}` is called on one batch in every iteration of a loop",
                 why=_OF_BATCHES if event.how == "predict_on_batch" else "",
                 instead=_INSTEAD[event.how],
                 confidence=confidence(event.where),
@@ -180,7 +180,7 @@ class PredictInLoop(Rule):
             if one or any(is_small_part(value) or is_next_batch(value, loop) or _is_sampled(value) for value in given):
                 yield Report(
                     event.site,
-                    f"`fit` of one {'sample' if one else 'batch'} in every iteration of a loop",
+                    f"`fit` is called on one {'sample' if one else 'batch'} in every iteration of a loop",
                     instead="call `model.train_on_batch(x, y)`" + (", with many samples at a time" if one else ""),
                     confidence=confidence(event.where),
                     related=((loop.site, "the loop"),),

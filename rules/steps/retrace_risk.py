@@ -66,7 +66,7 @@ class RetraceRisk(Rule):
     is_performance = True
     any_of_names = frozenset({"function"})
     source_pattern = r"(?m)^[ \t]*(?:for|while)\b"
-    why = "every new Python value or function traces it again"
+    why = "every new Python value or function triggers a retrace, which takes far longer than a call"
     instead = "pass a tensor: `tf.constant(value)`"
     cost = "about 20 × slower"
 
@@ -88,8 +88,7 @@ class RetraceRisk(Rule):
                     self._changes((event.site, key, position), loop, leaf, plan)
                     for position, leaf in enumerate(leaves(value))
                 ):
-                    what = "Python numbers change" if isinstance(value, values.Items) else "a Python number changes"
-                    instead = ""
+                    what, instead = self._number(event, key, value)
                 elif (made_in := self._made_in(event, key, value)) is not None:
                     what, instead, loop = "it gets a new function each time", ONE_FUNCTION, made_in
                 else:
@@ -101,6 +100,18 @@ class RetraceRisk(Rule):
                     confidence=confidence(event.where),
                     related=((event.wrapped_at, "traced here"), (loop.site, "the loop")),
                 )
+
+    def _number(self, event: events.TracedCalled, key: int | str, value: values.Value) -> tuple[str, str]:
+        """What changes, by the name of the argument, and the help."""
+        site = event.arguments.sites.get(key)
+        code = self.source(site) if site is not None else ""
+        if not code.isidentifier():
+            code = ""
+        if isinstance(value, values.Items):
+            return f"`{code}` has new Python numbers each time" if code else "it gets new Python numbers each time", ""
+        if code:
+            return f"`{code}` is a new Python number each time", f"pass a tensor: `tf.constant({code})`"
+        return "it gets a new Python number each time", ""
 
     def _made_in(self, event: events.TracedCalled, key: int | str, value: values.Value) -> Loop | None:
         """Loop in each iteration of which a nested `def` creates the passed function."""

@@ -86,8 +86,11 @@ class AccumulateApplies(Rule):
     severity = Severity.ERROR
     any_of_names = frozenset({"GradientTape", ".minimize"})
     source_pattern = r"(?i)accum|micro|GradientTape|[\w)\]] ?% ?[\w(]"
-    why = "the effective batch is that of one micro-step"
-    instead = "sum the gradients and apply the sum every n-th step, or use `gradient_accumulation_steps`"
+    why = "every update uses one micro-batch, so the effective batch size does not grow"
+    instead = (
+        "sum the gradients and apply the sum every n-th step, or pass `gradient_accumulation_steps=n` to the optimizer "
+        "(Keras 3)"
+    )
 
     def __init__(self) -> None:
         self._divided: set[int] = set()
@@ -142,6 +145,8 @@ class AccumulateApplies(Rule):
                 report = Report(
                     event.site,
                     "the sum of gradients is applied at every micro-step while it grows",
+                    why=_AGAIN,
+                    instead=_APPLY_ONCE,
                     confidence=confidence(where, gradient.where),
                     related=((gradient.site, "they are taken here"), (loop.site, "the sum grows in this loop")),
                 )
@@ -177,6 +182,11 @@ class AccumulateApplies(Rule):
         if over_micro_steps or scaled_for:
             return "gradients are applied on every micro-step instead of being summed"
         return ""
+
+
+_AGAIN = "gradients of earlier micro-steps are applied again and again, so updates are too large"
+
+_APPLY_ONCE = "apply the sum every n-th step, and reset it right after that"
 
 
 def _is_setting(literal: Literal) -> bool:
@@ -273,6 +283,8 @@ def _misused(
         yield Report(
             applied.site,
             "the sum of gradients is applied at every micro-step, and reset only now and then",
+            why=_AGAIN,
+            instead=_APPLY_ONCE,
             confidence=confidence(applied.where, emptied[0].where),
             related=((added[0].site, "they are summed here"), (emptied[0].site, "the sum is reset here")),
         )
@@ -280,6 +292,8 @@ def _misused(
         yield Report(
             applied.site,
             "the sum of gradients is applied at every micro-step, and reset only after the loop",
+            why=_AGAIN,
+            instead=_APPLY_ONCE,
             confidence=confidence(applied.where, emptied[0].where),
             related=(
                 (loop.site, "the sum grows in this loop"),
@@ -292,6 +306,8 @@ def _misused(
             yield Report(
                 applied.site,
                 "the sum of gradients is applied at every micro-step, and never reset",
+                why=_AGAIN,
+                instead=_APPLY_ONCE,
                 confidence=confidence(applied.where, added[0].where),
                 related=((loop.site, "the sum grows in this loop"), (added[0].site, "they are summed here")),
             )

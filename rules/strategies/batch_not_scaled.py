@@ -95,8 +95,8 @@ class BatchNotScaled(Rule):
     is_performance = True
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "with N GPUs, each replica gets 1/N of the batch"
-    instead = "multiply the per-replica size by `strategy.num_replicas_in_sync`"
+    why = "with N GPUs, each gets 1/N of the batch: too little work, so training is hardly faster"
+    instead = "multiply it by `strategy.num_replicas_in_sync`; you may also need to raise the learning rate"
 
     def _batches(self) -> Iterator[_Batch]:
         for event in self.all(events.ModelFitted, events.DatasetDistributed):
@@ -142,11 +142,12 @@ class BatchNotScaled(Rule):
             yield Report(
                 place,
                 f"batch size {size.value} is not scaled by the number of replicas",
+                why=f"with N GPUs, each gets {size.value}/N samples: too little work, so training is hardly faster",
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "the batch is split over the replicas of this strategy"),),
                 unless=JustifyingComment((place, batched, size.origin or place), SAID, SUBJECTS),
                 fix=unsafe(
-                    "Scale it by the number of replicas: the learning rate may have to grow, too",
+                    "Scale it by the number of replicas: you may also need to raise the learning rate",
                     _scaled,
                     batched,
                     place if place != batched else None,

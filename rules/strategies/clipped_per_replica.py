@@ -92,8 +92,8 @@ class ClippedPerReplica(Rule):
     in_one_replica = False
     any_of_names = frozenset({"clip_by_global_norm", "clip_by_norm", "clip_by_value"})
     all_of_name_sets = (STRATEGY_WORDS,)
-    why = "the sum over N replicas can be N times the limit"
-    instead = "divide the limit by `strategy.num_replicas_in_sync`, or `all_reduce` the gradients before"
+    why = "the sum over N replicas can be N times the limit, so updates are larger than intended"
+    instead = "divide the limit by `strategy.num_replicas_in_sync`, or add the gradients up with `all_reduce` first"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         reduced = {event.where.context.replica for event in self.all(events.Reduction)}

@@ -83,7 +83,7 @@ class CopiedVariable(Rule):
     any_of_names = STRATEGY_WORDS
     all_of_name_sets = (frozenset({"Variable"}),)
     listens_to = (events.OpCalled, events.StateUpdated, events.VariableBuilt)
-    why = "it is on one GPU, and is copied to all others in every step"
+    why = "it lives on one GPU, and every step copies it to all others before they can start"
     instead = "create it inside `with strategy.scope():`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpulint.plugin import (
     Draft,
     Edit,
+    Loop,
     Plan,
     Refused,
     Report,
@@ -90,7 +91,7 @@ class DatasetNotDistributed(Rule):
     severity = Severity.WARNING
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "every replica gets the same whole batch and does the same work"
+    why = "every replica gets the same whole batch and does the same work: N GPUs are no faster than one"
     instead = "iterate over `strategy.experimental_distribute_dataset(dataset)`"
 
     def __init__(self) -> None:
@@ -129,7 +130,8 @@ class DatasetNotDistributed(Rule):
         if plain:
             yield Report(
                 event.site,
-                "`strategy.run` gets batches of a dataset that is not distributed",
+                "`strategy.run` is given batches that are not distributed over the replicas",
+                instead=_FROM_GENERATOR if any(map(_is_generator, event.where.context.loops)) else "",
                 confidence=confidence(event.where, event.strategy.where),
                 related=((plain[0].site, "the batch comes from here"),),
                 fix=unsafe(
@@ -153,6 +155,16 @@ class DatasetNotDistributed(Rule):
                     confidence=confidence(event.where, strategy.where),
                     related=((strategy.site, "the model is created under this strategy"),),
                 )
+
+
+_FROM_GENERATOR = (
+    "wrap the generator in `tf.data.Dataset.from_generator(…)`, and iterate over "
+    "`strategy.experimental_distribute_dataset(dataset)`"
+)
+
+
+def _is_generator(loop: Loop) -> bool:
+    return isinstance(loop.iterable, values.Items) and loop.iterable.kind == "generator"
 
 
 def _is_of_loader(value: values.Value) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+import libcst as cst
+import libcst.matchers as m
+
 from gpulint.plugin import (
     Draft,
     Edit,
@@ -100,8 +103,8 @@ class DirectStepCall(Rule):
     severity = Severity.WARNING
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "the step runs on one replica and the other GPUs idle"
-    instead = "call it as `strategy.run(step, args=(batch,))`"
+    why = "the step runs on one GPU, and the others idle"
+    instead = "call the step as `strategy.run(step, args=(batch,))`"
 
     def __init__(self) -> None:
         self._trained: dict[int, list[values.Model]] = defaultdict(list)
@@ -139,12 +142,24 @@ class DirectStepCall(Rule):
             f"`{caller.function}` is called directly, not through `strategy.run`"
             if is_step
             else "gradients are applied outside `strategy.run`",
+            instead=self._through_run(caller.site) if is_step and caller.site is not None else "",
             confidence=confidence(event.where, strategy.where),
-            related=((strategy.site, "the strategy is created here"), (event.site, "it applies gradients here")),
+            related=((strategy.site, "the strategy is created here"), (event.site, "gradients are applied here")),
             fix=unsafe("Call it through `strategy.run`: every replica takes a step", _run, caller.site, strategy.site)
             if is_step and caller.site is not None
             else None,
         )
+
+    def _through_run(self, site: Site) -> str:
+        """Help that spells out the call through `strategy.run`; "" if that would be long."""
+        call = self.node(site)
+        if call is None or not m.matches(call, m.Call(args=[m.ZeroOrMore(m.Arg(keyword=None, star=""))])):
+            return ""
+        node = cst.ensure_type(call, cst.Call)
+        function, *given = (_code(one) for one in (node.func, *(one.value for one in node.args)))
+        arguments = f", args=({', '.join(given)}{',' if len(given) == 1 else ''})" if given else ""
+        text = f"call it as `strategy.run({function}{arguments})`"
+        return text if len(text) <= SHORT else ""
 
     def _made(self, event: events.GradientsApplied) -> Where:
         """Where the optimizer was created; if that is outside all scopes, where the models it trains were."""
@@ -153,6 +168,14 @@ class DirectStepCall(Rule):
         models = [model for where in (event.where, *taken) for model in self._trained.get(id(where.caller), ())]
         strategies = {model.where.context.strategy for model in models}
         return models[0].where if optimizer.context.is_outside and len(strategies) == 1 else optimizer
+
+
+def _code(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)
+
+
+SHORT = 90
+"""Maximum number of characters of a help that repeats the code."""
 
 
 def _run(draft: Draft, site: Site, strategy: Site) -> list[Edit]:

@@ -96,7 +96,7 @@ class LossNotAveraged(Rule):
     severity = Severity.ERROR
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "gradients are summed over replicas: with N replicas each step is N × too large"
+    why = "gradients are summed over the replicas: with N replicas, every update is N times too large"
     instead = "divide by the global batch size: `tf.nn.compute_average_loss(per_example, global_batch_size=…)`"
 
     def on_loss_compiled(self, event: events.LossCompiled, plan: Plan) -> Iterator[Report]:
@@ -140,9 +140,9 @@ class LossNotAveraged(Rule):
                         "the loss is divided by the batch of one replica, and batches are global"
                         if large
                         else "the loss is divided by a global batch size that is larger than the batches",
-                        why="with N replicas each step is N × too large"
+                        why="with N replicas, every update is N times too large"
                         if large
-                        else "with N replicas each step is N × too small",
+                        else "with N replicas, every update is N times too small",
                         instead="divide by the size that is passed to `batch`",
                         confidence=confidence(used.where),
                         related=(((large or small)[0].site, "the batches are created here"),),
@@ -206,5 +206,5 @@ def _problem(reduced: values.Reduced, keras_3: bool) -> str:
     if reduced.how == "none":
         return "the losses of the replica's examples are neither averaged nor divided by the global batch size"
     if reduced.how == "default" and not keras_3:
-        return "a Keras 2 loss object with its default reduction raises in a replica function"
+        return "a Keras 2 loss object with its default reduction fails in a replica function"
     return ""

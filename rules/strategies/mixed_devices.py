@@ -62,5 +62,9 @@ class MixedDevices(Rule):
             devices = [parse_device(text) for text in texts if isinstance(text, str)]
             is_known = len(devices) == len(texts) and None not in devices
             if is_known and any(one and one.is_cpu for one in devices) and any(one and one.is_gpu for one in devices):
-                yield Report(event.site, "a CPU is a replica beside a GPU", confidence=confidence(event.where))
+                yield Report(
+                    event.site,
+                    "the strategy has a CPU replica beside a GPU replica",
+                    confidence=confidence(event.where),
+                )
                 return

@@ -20,8 +20,8 @@ class ModelOutsideScope(Rule):
 
     ## Why is this bad
     A model's variables belong to the strategy in whose scope they are created. A model built outside the scope trains
-    on one GPU, silently. Compiling or fitting it inside the scope raises ("Variable ... was not created in the
-    distribution strategy scope"; TensorFlow 2.16 to 2.21).
+    on one GPU, silently. If it is compiled inside the scope, `fit` raises ValueError (TensorFlow 2.16 to 2.21); if only
+    `fit` is inside, RuntimeError.
 
     ## Example
     ```python
@@ -62,7 +62,7 @@ class ModelOutsideScope(Rule):
     severity = Severity.ERROR
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "its variables live on one GPU: Keras raises, or all other GPUs idle"
+    why = "its variables live on one GPU and do not belong to the strategy"
     instead = "create it inside `with strategy.scope():`"
 
     def __init__(self) -> None:
@@ -117,9 +117,7 @@ class ModelOutsideScope(Rule):
                 and not any(together(event.where, other.where) for other in self._unknown)
                 and together(event.where, event.model.where, strategy.where)
             ):
-                yield self._report(
-                    event, event.model, strategy, "fitted outside it, too: the strategy is not used", plan
-                )
+                yield self._report(event, event.model, strategy, "fitted outside it", plan)
 
     def _inside(self, event: events.Event, model: values.Model, how: str, plan: Plan) -> Iterator[Report]:
         strategy = event.where.context.strategy
@@ -138,15 +136,28 @@ class ModelOutsideScope(Rule):
         if self._makers is None:
             self._makers = makers(plan)
         place = blamed(model, strategy)
-        related = [(strategy.site, "the strategy is created here"), (event.site, how)]
+        related = [(strategy.site, "the strategy is created here"), (event.site, f"it is {how} here")]
         if model.site != place:
             related.insert(0, (model.site, "the model is created here"))
         return Report(
             place,
-            f"model is created outside `strategy.scope()` and {how}",
+            f"the model is created outside `strategy.scope()` and {how}",
+            why=_UNUSED if event.where.context.is_outside else _WHY.get(how, ""),
             confidence=confidence(event.where, model.where, strategy.where),
             related=(*related, *chain(model.where, place)),
             fix=unsafe(
                 "Create it in the scope of the strategy", scopes.in_scope, place, strategy.site, self._makers
             ).one_at_a_time("scope"),
         )
+
+
+_UNUSED = "training runs on one GPU, and all others idle: the strategy has no effect"
+
+_WHY = {
+    "compiled under the strategy": "its variables do not belong to the strategy, so `fit` raises ValueError",
+    "fitted under the strategy": "its variables do not belong to the strategy, so `fit` raises RuntimeError",
+    "used by every replica under the strategy": (
+        "its variables live on one GPU: training fails with an error, and predictions copy them to every GPU"
+    ),
+}
+"""How a model is used under the strategy → what that causes (run on TensorFlow 2.21 with Keras 3.15)."""

@@ -79,7 +79,7 @@ class OptimizerOutsideScope(Rule):
     severity = Severity.ERROR
     raises = True
     any_of_names = STRATEGY_WORDS
-    why = "Keras raises: the optimizer and the model belong to different strategies"
+    why = "Keras raises RuntimeError: the optimizer and the model belong to different strategies"
     instead = "create the optimizer, or call `compile`, inside `with strategy.scope():`"
 
     def __init__(self) -> None:
@@ -146,10 +146,10 @@ class OptimizerOutsideScope(Rule):
             place = blamed(optimizer, strategy)
             yield Report(
                 place,
-                "optimizer is created outside the scope that the model was created in",
+                "the optimizer is created outside the scope that the model was created in",
                 why=""
                 if optimizer.has_slots
-                else "every replica increments its only step counter: schedules run too fast",
+                else "every replica increments its only step counter, so learning-rate schedules run N times too fast",
                 confidence=confidence(event.where, optimizer.where, strategy.where),
                 related=((strategy.site, "the strategy is created here"), (event.site, "the optimizer is used here")),
                 fix=_in_scope(place, strategy),

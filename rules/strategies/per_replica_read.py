@@ -67,7 +67,7 @@ class PerReplicaRead(Rule):
     in_one_replica = False
     once_a_row = True
     any_of_names = STRATEGY_WORDS
-    why = "it holds one value per replica: arithmetic, `float` and ops raise"
+    why = "with several GPUs it is an object with one value per replica, and this line fails with an error"
     instead = "reduce it first: `strategy.reduce(tf.distribute.ReduceOp.MEAN, value, axis=None)`"
 
     def __init__(self) -> None:
@@ -92,9 +92,9 @@ class PerReplicaRead(Rule):
             what = "a batch of a distributed dataset" if value.from_data else "the result of `strategy.run`"
             yield Report(
                 event.site,
-                f"{what} is used as one tensor ({HOW.get(event.how, event.how)})",
+                f"{what} is {HOW.get(event.how, event.how)}, as if it were one tensor",
                 instead=_UNPACK if value.from_data else "",
-                why=_WHY_SHOWN if event.how in _SHOWN else "",
+                why=_WHY_SHOWN if event.how in _SHOWN else _NOT_A_NUMBER if event.how in _CONVERTED else "",
                 confidence=confidence(event.where, value.strategy.where),
                 severity=Severity.INFO if event.how in _SHOWN else None,
                 related=(
@@ -103,6 +103,10 @@ class PerReplicaRead(Rule):
                 ),
             )
 
+
+_NOT_A_NUMBER = "with several GPUs it is an object with one value per replica, and this line raises TypeError"
+
+_CONVERTED = frozenset({"arithmetic", "float", "int"})
 
 _SHOWN = frozenset({"print", "format"})
 
@@ -131,15 +135,15 @@ def _is_demonstration(strategy: values.Strategy) -> bool:
 
 
 HOW = {
-    "arithmetic": "arithmetic",
-    "assign": "assigning",
-    "metric": "updating a metric",
-    "op": "a TensorFlow op",
-    "compare": "a comparison",
-    "float": "`float`",
-    "format": "formatting",
-    "int": "`int`",
-    "numpy": "`.numpy()`",
-    "array": "a NumPy function",
-    "print": "printing",
+    "arithmetic": "used in arithmetic",
+    "assign": "assigned to a variable",
+    "metric": "passed to a metric",
+    "op": "passed to a TensorFlow op",
+    "compare": "compared",
+    "float": "passed to `float()`",
+    "format": "formatted",
+    "int": "passed to `int()`",
+    "numpy": "read with `.numpy()`",
+    "array": "passed to a NumPy function",
+    "print": "printed",
 }

@@ -66,8 +66,8 @@ class RaisesUnderStrategy(Rule):
     raises = True
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "collectives between replicas do not compile with XLA: the first step raises"
-    instead = "turn `jit_compile` off under this strategy, or compile only an inner function without collectives"
+    why = "the first step fails with InvalidArgumentError: XLA cannot compile the communication between replicas"
+    instead = "remove `jit_compile=True`, or compile only an inner function that applies no gradients"
 
     def __init__(self) -> None:
         self._compiled: list[events.ModelCompiled] = []
@@ -112,7 +112,8 @@ class RaisesUnderStrategy(Rule):
         if strategy is not None and together(event.where, strategy.where):
             yield Report(
                 place,
-                "`jit_compile=True` under a multi-replica strategy",
+                "`jit_compile=True` is set under a multi-replica strategy",
+                instead=_OF_MODEL if isinstance(event, events.ModelCompiled) else "",
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "the strategy is created here"),),
                 fix=unsafe(
@@ -122,6 +123,9 @@ class RaisesUnderStrategy(Rule):
                     "jit_compile",
                 ),
             )
+
+
+_OF_MODEL = "remove `jit_compile=True`: Keras leaves XLA off under a strategy"
 
 
 def _spans_gpus(strategy: values.Strategy | None) -> bool:
@@ -137,9 +141,9 @@ def _accumulates(optimizer: values.Value, strategy: values.Strategy | None, even
     if strategy.kind in ("mirrored", "multi_worker") and together(event.where, optimizer.where, strategy.where):
         yield Report(
             optimizer.site,
-            "this optimizer accumulates gradients, which raises under a multi-replica strategy",
-            why="the first step raises: the `tf.cond` that decides whether to apply cannot merge replicas",
-            instead="use a larger batch per replica, or accumulate in your own variables",
+            "this optimizer accumulates gradients under a multi-replica strategy",
+            why="the first step fails with RuntimeError: Keras cannot accumulate the gradients of several replicas",
+            instead="remove `gradient_accumulation_steps` and raise the batch size",
             confidence=confidence(event.where, strategy.where),
             related=((strategy.site, "the strategy is created here"), (event.site, "the model is trained here")),
         )

@@ -90,7 +90,7 @@ class StrategyRunOutsideFunction(Rule):
     is_performance = True
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "Python dispatches every operation of every replica"
+    why = "Python dispatches every operation of every replica one by one, and the GPUs wait"
     instead = "call it from a function decorated with `@tf.function`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -126,10 +126,10 @@ class StrategyRunOutsideFunction(Rule):
                 unbuilt = event.site in creating
                 yield Report(
                     event.site,
-                    "`strategy.run` is called in a loop without `tf.function`",
+                    "`strategy.run` is called in a loop, outside any `tf.function`",
                     confidence=confidence(event.where, event.strategy.where),
                     related=((event.strategy.site, "the strategy is created here"), *chain(event.where)),
-                    instead=_BUILD_FIRST if unbuilt else "",
+                    instead=_help(event.where, unbuilt),
                     fix=unsafe(
                         "Run it in a `tf.function`: Python code of the step then runs only while tracing",
                         _compiled,
@@ -142,11 +142,13 @@ class StrategyRunOutsideFunction(Rule):
                 )
 
 
-_BUILD_FIRST = (
-    "build the optimizer in the scope (`optimizer.build(model.trainable_variables)`), then call it from a function "
-    "decorated with `@tf.function`"
-)
-"""Help for programs in which a `tf.function` alone would raise (GPU217)."""
+def _help(where: Where, unbuilt: bool) -> str:
+    """How to compile the step. If the optimizer has no variables yet, a `tf.function` alone would raise (GPU217)."""
+    is_called = _called_in_loop(where) is not None and where.caller.function
+    what = f"decorate `{where.caller.function}`" if is_called else "call it from a function decorated"
+    first = "; first build the optimizer in the scope (`optimizer.build(model.trainable_variables)`), or the call fails"
+    return f"{what} with `@tf.function`{first if unbuilt else ''}"
+
 
 _COMPILED = frozenset({"predict", "evaluate", "predict_on_batch", "test_on_batch", "train_on_batch"})
 """Methods of a model that run functions compiled by Keras."""

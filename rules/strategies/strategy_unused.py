@@ -61,7 +61,7 @@ class StrategyUnused(Rule):
     name = "strategy-unused"
     severity = Severity.WARNING
     any_of_names = STRATEGY_WORDS
-    why = "training runs on one GPU: a strategy that is never entered changes nothing"
+    why = "training runs on one GPU and all others idle: a strategy has an effect only inside its scope"
     instead = "build and compile the model inside `with strategy.scope():`"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -74,7 +74,11 @@ class StrategyUnused(Rule):
         built = [event for event in self.all(events.StrategyBuilt) if event.strategy.is_multi_replica]
         for event in built:
             if event.strategy.site not in used and self._trains_after(event):
-                yield Report(event.site, "the strategy is never entered", confidence=confidence(event.where))
+                yield Report(
+                    event.site,
+                    "the strategy is created, but its `scope()` is never entered",
+                    confidence=confidence(event.where),
+                )
 
     def _scopes(self, plan: Plan) -> Iterator[Report]:
         entered = {event.made for event in self.all(events.ScopeEntered)}
@@ -97,8 +101,8 @@ class StrategyUnused(Rule):
         for event in left:
             yield Report(
                 event.site,
-                "`scope()` is called but the scope is never entered",
-                why="a scope that is not entered does nothing: everything after it is created outside the strategy",
+                "`scope()` is called, but no `with` enters the scope",
+                why="the code after it runs outside the strategy: training uses one GPU, and all others idle",
                 instead="write `with strategy.scope():`",
                 severity=Severity.ERROR,
                 confidence=confidence(event.where),

@@ -59,7 +59,7 @@ class TwoStrategies(Rule):
     severity = Severity.ERROR
     raises = True
     any_of_names = STRATEGY_WORDS
-    why = "TensorFlow raises: variables belong to the strategy that they were created under"
+    why = "TensorFlow raises RuntimeError: variables belong to the strategy that they were created under"
     instead = "create one strategy and use it everywhere"
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ class TwoStrategies(Rule):
         made = used.where.context.strategy
         if made is None or now is None or not together(event.where, used.where):
             return False
-        text = f"{type(used).__name__.lower()} is created under one strategy and used under another"
+        text = f"the {type(used).__name__.lower()} is created under one strategy and used under another"
         return self._meet(_Mixed(event, made, now, text, ((used.site, "it is created here"),)))
 
     def _meet(self, mixed: _Mixed) -> bool:

@@ -95,7 +95,7 @@ class UpdateInControlFlow(Rule):
     raises = True
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "replicas cannot add up their gradients there: the first step raises RuntimeError"
+    why = "replicas cannot add up their gradients there, so the first step raises RuntimeError"
     instead = "move the condition, loop or `tf.function` out of the replica function, around `strategy.run`"
     listens_to = (events.StrategyRun, events.ModelFitted, events.GradientsApplied, events.FunctionTraced)
 

@@ -34,7 +34,8 @@ class VariableOutsideScope(Rule):
 
     ## Why is this bad
     There is no error: there is one copy, every replica accesses its device, and it is updated once per replica (two
-    replicas and `assign_add(1)` give 2.0; measured on TensorFlow 2.21).
+    replicas and `assign_add(1)` give 2.0; measured on TensorFlow 2.21). In the scope, each replica has a copy. Without
+    an `aggregation` each updates its own, and reading the variable gives that of the first replica only.
 
     ## Example
     ```python
@@ -95,7 +96,7 @@ class VariableOutsideScope(Rule):
     severity = Severity.ERROR
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "there is only one copy, which every replica updates across devices"
+    why = "all replicas update one copy on one GPU, and wait for it in every step"
     instead = "create it inside `with strategy.scope():`"
     yields_to = ("GPU201",)
 
@@ -107,10 +108,13 @@ class VariableOutsideScope(Rule):
         if together(event.where, made, replica.strategy.where):
             place = blamed(event.target, replica.strategy)
             is_assigned = event.method.startswith("assign")
-            what = "variable" if isinstance(event.target, values.Variable) else "metric"
+            is_variable = isinstance(event.target, values.Variable)
+            what = "variable" if is_variable else "metric"
             yield Report(
                 place,
-                f"{what} is created outside `strategy.scope()` and updated by every replica",
+                f"the {what} is created outside `strategy.scope()` and updated by every replica",
+                why=_COUNTED if is_variable else "",
+                instead=_AGGREGATED if is_variable else "",
                 confidence=confidence(event.where, made, replica.strategy.where),
                 related=(
                     (replica.strategy.site, "the strategy is created here"),
@@ -127,6 +131,14 @@ class VariableOutsideScope(Rule):
                 if place == event.target.site or not is_assigned
                 else None,
             )
+
+
+_COUNTED = "all replicas update one copy on one GPU and wait for it; a step counter counts once per replica"
+
+_AGGREGATED = (
+    "create it inside `with strategy.scope():` with an `aggregation`: `tf.VariableAggregation.SUM` for a total, "
+    "`ONLY_FIRST_REPLICA` for a step counter"
+)
 
 
 def _in_scope(draft: Draft, place: Site, strategy: Site, update: Site | None) -> list[Edit]:

@@ -94,7 +94,7 @@ class VariablesInReplica(Rule):
     asks_release = True
     in_one_replica = False
     any_of_names = STRATEGY_WORDS
-    why = "with Keras 3 and several replicas the first step raises InvalidArgumentError"
+    why = "with Keras 3 and several replicas, the first step raises InvalidArgumentError"
     instead = "build it in the scope"
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class VariablesInReplica(Rule):
         ):
             yield Report(
                 made.site,
-                f"{kind} is built by the replicas",
+                f"the {kind}'s variables are first created inside `strategy.run`",
                 instead=build,
                 confidence=confidence(event.where, made.where),
                 related=(

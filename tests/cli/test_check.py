@@ -42,8 +42,8 @@ def test_the_text_output_shows_source_reason_and_remedy(project: Path) -> None:
         "  --> pinned.py:3:6\n"
         '3 | with tf.device("/gpu:0"):\n'
         "  |      ^^^^^^^^^^^^^^^^^^^\n"
-        "  = why: all of this work runs on one GPU, even if the machine has more\n"
-        "  = help: let TensorFlow choose the device, or create the model in `strategy.scope()` to use every GPU\n"
+        "  = why: all of this work runs on one GPU: if the machine has more, they idle\n"
+        "  = help: remove `tf.device`; to use every GPU, create the model in `strategy.scope()`\n"
         "  = fix: Remove `tf.device`: TensorFlow chooses the device (unsafe)\n"
         "  = rule: hardcoded-device\n"
         "\n"

@@ -22,13 +22,17 @@ model = tf.keras.Model(inputs, outputs)
 """
 
 PLACED = [
-    ("layers of a functional model", BUILT, "variables of layers"),
+    (
+        "layers of a functional model",
+        BUILT,
+        "`tf.device` places these layers' weights on `/gpu:1`, not their computation",
+    ),
     (
         "a Sequential model",
         "import tensorflow as tf\n"
         "with tf.device('/gpu:1'):\n"
         "    model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(4)])\n",
-        "variables of layers",
+        "`tf.device` places these layers' weights on `/gpu:1`, not their computation",
     ),
     (
         "a model that is called there",
@@ -36,7 +40,7 @@ PLACED = [
         "with tf.device('/gpu:1'):\n"
         "    model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(4)])\n"
         "    model(tf.zeros((1, 8)))\n",
-        "operations",
+        "operations are pinned to `/gpu:1`",
     ),
     (
         "a model that is trained there",
@@ -45,12 +49,12 @@ PLACED = [
         "    model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(4)])\n"
         "    model.compile('sgd', 'mse')\n"
         "    model.fit(load(), batch_size=32)\n",
-        "operations",
+        "operations are pinned to `/gpu:1`",
     ),
     (
         "operations",
         "import tensorflow as tf\nwith tf.device('/gpu:1'):\n    x = tf.ones((8, 8)) @ load()\n",
-        "operations",
+        "operations are pinned to `/gpu:1`",
     ),
 ]
 
@@ -58,7 +62,13 @@ PLACED = [
 @pytest.mark.parametrize(("program", "placed"), [one[1:] for one in PLACED], ids=[one[0] for one in PLACED])
 def test_what_a_device_scope_places(program: str, placed: str, tmp_path: Path) -> None:
     found = [one.message for one in findings_in(program, tmp_path) if one.code == "GPU101"]
-    assert found == [f"{placed} are pinned to `/gpu:1`"]
+    assert found == [placed]
+
+
+def test_layers_on_the_first_gpu_compute_there(tmp_path: Path) -> None:
+    found = [one for one in findings_in(BUILT.replace("/gpu:1", "/gpu:0"), tmp_path) if one.code == "GPU101"]
+    assert [one.message for one in found] == ["layers are pinned to `/gpu:0`"]
+    assert "first GPU anyway" in found[0].why
 
 
 @pytest.mark.parametrize(
