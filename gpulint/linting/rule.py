@@ -122,7 +122,7 @@ class Rule:
     instead: ClassVar[str]
     """What to write instead, in one line."""
     cost: ClassVar[str] = ""
-    """How much it costs, in a few words, where that was measured: "5 to 37 × slower"."""
+    """How much it costs, in a few words, where that was measured: "5 to 37 × slower for small models"."""
     since: ClassVar[str] = "0.1"
     api_version: ClassVar[int] = 1
     """The `gpulint.plugin.VERSION` that it needs. A rule that needs a later one is not loaded."""
