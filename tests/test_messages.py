@@ -149,7 +149,7 @@ def test_a_layer_gets_its_kernel_back_by_the_argument_that_took_it(layer: str, c
 @pytest.mark.parametrize(
     ("aid", "why", "cure"),
     [
-        ("tf.profiler.experimental.start('logs')", "keeps all events in host memory", "stop()` after some steps"),
+        ("tf.profiler.experimental.start('logs')", "keeps all events in host memory", "stop()` after a few steps"),
         ("tf.debugging.set_log_device_placement(True)", "writes to standard error", "behind a debug flag"),
         ("tf.debugging.enable_check_numerics()", "output of every operation", "behind a debug flag"),
     ],
@@ -322,7 +322,7 @@ def test_clear_session_is_named_only_where_it_helps(use: str, why: str, cure: st
 
 @pytest.mark.parametrize(
     ("path", "message"),
-    [("'epoch-1.ckpt'", "to a path that ends in `.ckpt`"), ("'folder/last'", "to a path that ends in `last`")],
+    [("'epoch-1.ckpt'", "to a path that ends in `.ckpt`"), ("'folder/last'", "to a path without an extension: `last`")],
 )
 def test_a_refused_path_is_named_by_its_ending(path: str, message: str, tmp_path: Path) -> None:
     program = f"model = tf.keras.Sequential([tf.keras.Input((4,))])\nmodel.save_weights({path})\n"
@@ -411,3 +411,60 @@ def test_a_loaded_model_is_loaded_once(tmp_path: Path) -> None:
     message, _, instead = _only("GPU305", program, tmp_path)
     assert message == "a model is loaded and used in each iteration of a loop"
     assert instead.startswith("load it once, before the loop, and pass the model")
+
+
+@pytest.mark.parametrize(
+    ("first", "cure"),
+    [("model", "create the strategy before the model"), ("strategy", "create it inside")],
+)
+def test_a_strategy_that_comes_later_is_moved_before_the_model(first: str, cure: str, tmp_path: Path) -> None:
+    made = {
+        "strategy": "strategy = tf.distribute.MirroredStrategy()",
+        "model": "model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])",
+    }
+    second = next(name for name in made if name != first)
+    program = (
+        f"{made[first]}\n{made[second]}\nwith strategy.scope():\n    model.compile('sgd', 'mse')\nmodel.fit(load())\n"
+    )
+    _, _, instead = _only("GPU201", program, tmp_path)
+    assert instead.startswith(cure)
+
+
+@pytest.mark.parametrize(
+    ("program", "label"),
+    [
+        (
+            "for gpu in tf.config.list_physical_devices('GPU'):\n"
+            "    tf.config.experimental.set_memory_growth(gpu, True)\n"
+            "    print(tf.config.list_logical_devices('GPU'))\n",
+            "this initialises the runtime, in the iteration before",
+        ),
+        (
+            "x = tf.zeros(4)\n"
+            "for gpu in tf.config.list_physical_devices('GPU'):\n"
+            "    tf.config.experimental.set_memory_growth(gpu, True)\n",
+            "this runs first, and initialises the runtime",
+        ),
+    ],
+)
+def test_what_initialises_the_runtime_may_be_below_in_a_loop(program: str, label: str, tmp_path: Path) -> None:
+    found = [one for one in findings_in(f"import tensorflow as tf\n{program}", tmp_path) if one.code == "GPU301"]
+    assert [[one.message for one in each.related] for each in found] == [[label]]
+
+
+@pytest.mark.parametrize(
+    ("steps", "why", "cure"),
+    [
+        ("repeat().cache()", "stored again with each repetition", "call `cache` before `repeat`"),
+        ("shuffle(100).cache()", "gets the same order", "cache first"),
+    ],
+)
+def test_a_cache_behind_a_repeat_grows(steps: str, why: str, cure: str, tmp_path: Path) -> None:
+    program = (
+        "model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])\n"
+        "model.compile('sgd', 'mse')\n"
+        f"data = tf.data.Dataset.from_tensor_slices((tf.zeros((640, 4)), tf.zeros((640, 1)))).{steps}.batch(64)\n"
+        "model.fit(data, epochs=3, steps_per_epoch=10)\n"
+    )
+    _, reason, instead = _only("GPU403", program, tmp_path)
+    assert why in reason and instead.startswith(cure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -101,11 +101,18 @@ def _alike(first: Function, second: Function) -> bool:
 class Batches:
     """The steady peak of a step over its batch size. Each batch is played once."""
 
-    def __init__(self, step: StepGraph, doubled: StepGraph | None, order: Order = LIKELY) -> None:
+    def __init__(
+        self,
+        step: StepGraph,
+        doubled: StepGraph | None,
+        order: Order = LIKELY,
+        runs: Mapping[int, Run] | None = None,
+    ) -> None:
         """`doubled`: the step for another batch, None if it works for one only. `order`: that in which steps are
-        played, such as that of the highest peak."""
+        played, such as that of the highest peak. `runs`: batches that have been played, in that order."""
         self._step, self._doubled = step, doubled
-        self._runs: dict[int, Run] = {}
+        self._runs = dict(runs or {})
+        self._line: Line | None = None
         self.order = order
 
     def run(self, batch: int) -> Run:
@@ -116,7 +123,8 @@ class Batches:
             if found is None:
                 if self._doubled is None:
                     raise ValueError("two batch sizes are needed")
-                found = Line(self._step, self._doubled).at(batch)
+                self._line = self._line or Line(self._step, self._doubled)
+                found = self._line.at(batch)
             self._runs[batch] = steady(found, self.order)
         return self._runs[batch]
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from gpulint.estimate.answers import Batches, Change, changes
 from gpulint.estimate.cards import Card
 from gpulint.estimate.graph import StepGraph
-from gpulint.estimate.memory.figures import Figures, Groups, figures, place_of
-from gpulint.estimate.result import Estimate, Fits, Holder, Memory, Moment, on_card
-from gpulint.estimate.time.bounds import LAUNCH, steps_of
+from gpulint.estimate.memory.figures import Figures, Groups, devices, figures, place_of
+from gpulint.estimate.result import Estimate, Fits, Holder, Memory, Moment, Timing
+from gpulint.estimate.time.bounds import LAUNCH
 from gpulint.estimate.time.statements import method
 from gpulint.estimate.tracing import Traced
 from gpulint.probe.measures.sizes import in_words
@@ -38,10 +38,12 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
     """The step on each card, and on several of them. `launch`: seconds for an operation on the host."""
     step, doubled = traced.step, traced.doubled
     found = figures(step)
-    batches = Batches(step, doubled, found.order)
+    played = {step.batch: found.steady} if step.batch is not None and len(devices(step)) == 1 else {}
+    batches = Batches(step, doubled, found.order, played)
     remedies = tuple(_sentence(one, found) for one in changes(step, batches, found))
     holders, by_group = _holders(step, found)
     curve = [Moment(size, one.type, one.filename, one.row, one.cell) for one, size in found.steady.curve]
+    timing = Timing(step, doubled)
     chosen = []
     for card in cards:
         memory = Memory(
@@ -57,10 +59,10 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
             curve=curve,
             changes=remedies,
         )
-        chosen.append(on_card(step, doubled, card, gpus, launch, memory))
+        chosen.append(timing.on(card, gpus, launch, memory))
     tight = tuple(card.name for card in cards if _is_tight(found, card.limit))
     methods = METHOD, method(launch)
-    return Estimate(step, steps_of(step), chosen, traced.is_eager, launch, methods, traced.others, tight)
+    return Estimate(step, timing.steps, chosen, traced.is_eager, launch, methods, traced.others, tight)
 
 
 def _fits(found: Figures, limit: int) -> Fits:

@@ -49,19 +49,19 @@ class Tensor:
     dtype: str
     shape: tuple[int | None, ...] | None
 
-    @property
-    def elements(self) -> int | None:
-        """Number of elements; None if a dimension is unknown."""
-        if self.shape is None:
-            return None
-        known = [size for size in self.shape if size is not None]
-        return math.prod(known) if len(known) == len(self.shape) or 0 in known else None
+    elements: int | None = field(init=False, compare=False, repr=False)
+    """Number of elements; None if a dimension is unknown."""
+    bytes: int | None = field(init=False, compare=False, repr=False)
+    """Bytes of the elements, unrounded; 0 for a handle or a string, None if a dimension is unknown."""
 
-    @property
-    def bytes(self) -> int | None:
-        """Bytes of the elements, unrounded; 0 for a handle or a string, None if a dimension is unknown."""
+    def __post_init__(self) -> None:
+        elements = None
+        if self.shape is not None:
+            known = [size for size in self.shape if size is not None]
+            elements = math.prod(known) if len(known) == len(self.shape) or 0 in known else None
         width = WIDTHS.get(self.dtype, 0)
-        return 0 if not width else None if self.elements is None else width * self.elements
+        object.__setattr__(self, "elements", elements)
+        object.__setattr__(self, "bytes", 0 if not width else None if elements is None else width * elements)
 
 
 class Edge(NamedTuple):

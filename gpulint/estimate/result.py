@@ -117,24 +117,31 @@ class Estimate:
         return found
 
 
-def on_card(
-    step: StepGraph,
-    doubled: StepGraph | None,
-    card: Card,
-    gpus: Sequence[int],
-    launch: float,
-    memory: Memory | None = None,
-) -> OnCard:
-    """The bounds of a step on a card, and on each number of such cards. `doubled` is the step for another batch."""
-    steps = steps_of(step)
-    found = replace(bounds(steps, card, launch), collective=exchange_of(steps, card, step.replicas))
-    free = None
-    is_sized = sum(steps.unsized.values()) <= MOST_UNSIZED * steps.operations
-    if doubled is not None and step.batch is not None and doubled.batch is not None and is_sized:
-        free = free_batch(steps, steps_of(doubled), (step.batch, doubled.batch), card, launch)
-    mixed = mixed_precision(steps, found, card, launch) if step.precision == "float32" else None
-    scalings = [scaling(steps, found, card, number) for number in gpus]
-    remarks = [*unused(steps, free, step.batch, mixed, found)]
-    if scalings:
-        remarks.append(more_gpus(scalings[-1], steps, card))
-    return OnCard(card, found, scalings, active(steps, found, card), remarks, memory)
+class Timing:
+    """A step's work, computed once for all cards."""
+
+    def __init__(self, step: StepGraph, doubled: StepGraph | None) -> None:
+        """`doubled` is the step for another batch."""
+        self.steps = steps_of(step)
+        """The work of the step."""
+        self._step, self._doubled = step, doubled
+        is_sized = sum(self.steps.unsized.values()) <= MOST_UNSIZED * self.steps.operations
+        self._larger = steps_of(doubled) if doubled is not None and is_sized else None
+
+    def on(self, card: Card, gpus: Sequence[int], launch: float, memory: Memory | None = None) -> OnCard:
+        """The bounds of the step on a card, and on each number of such cards. `launch`: seconds for an operation on the
+        host."""
+        step, steps = self._step, self.steps
+        found = replace(bounds(steps, card, launch), collective=exchange_of(steps, card, step.replicas))
+        mixed = mixed_precision(steps, found, card, launch) if step.precision == "float32" else None
+        scalings = [scaling(steps, found, card, number) for number in gpus]
+        remarks = [*unused(steps, self._free_batch(card, launch), step.batch, mixed, found)]
+        if scalings:
+            remarks.append(more_gpus(scalings[-1], steps, card))
+        return OnCard(card, found, scalings, active(steps, found, card), remarks, memory)
+
+    def _free_batch(self, card: Card, launch: float) -> int | None:
+        """The batch up to which more examples cost nothing, None if that is unknown."""
+        if self._larger is None or self._doubled is None or self._step.batch is None or self._doubled.batch is None:
+            return None
+        return free_batch(self.steps, self._larger, (self._step.batch, self._doubled.batch), card, launch)

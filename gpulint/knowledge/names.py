@@ -20,6 +20,9 @@ _PACKAGES = (
     ("tensorflow._api.v2.", "tensorflow."),
     ("tensorflow.python.keras.", "tensorflow.keras."),
     ("tensorflow.python.data.ops.dataset_ops.", "tensorflow.data."),
+    ("tensorflow.python.data.Dataset", "tensorflow.data.Dataset"),
+    ("tensorflow.python.data.TFRecordDataset", "tensorflow.data.TFRecordDataset"),
+    ("tensorflow.python.data.TextLineDataset", "tensorflow.data.TextLineDataset"),
     ("tensorflow_core.", "tensorflow."),
     ("tf_keras.src.", "tensorflow.keras."),
     ("tf_keras.", "tensorflow.keras."),
@@ -27,7 +30,7 @@ _PACKAGES = (
     ("keras.api.", "tensorflow.keras."),
     ("keras.", "tensorflow.keras."),
 )
-"""Package prefix → replacement. The first match applies."""
+"""Prefix of a name → replacement. The first match applies."""
 
 _WHOLE = {
     "keras": "tensorflow.keras",

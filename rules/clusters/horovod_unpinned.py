@@ -77,7 +77,10 @@ class HorovodUnpinned(Rule):
     in_graph_mode = True
     any_of_names = frozenset({"horovod"})
     why = "every process uses the first GPU, and the others idle"
-    instead = "call `tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')` right after `hvd.init()`"
+    instead = (
+        "right after `hvd.init()`: `gpus = tf.config.list_physical_devices('GPU')`, then "
+        "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`"
+    )
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         started = [

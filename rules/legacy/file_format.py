@@ -93,7 +93,9 @@ class FileFormat(Rule):
             endings = [_ending(one) for one in ways]
             if not endings or not all(one is not None and _is_refused(one, how) for one in endings):
                 return
-            message = f"Keras 3 cannot {_DOES[how]} a path that ends in `{_shown(str(endings[0]))}`"
+            shown = _shown(str(endings[0]))
+            what = f"a path that ends in `{shown}`" if "." in shown else f"a path without an extension: `{shown}`"
+            message = f"Keras 3 cannot {_DOES[how]} {what}"
             instead = _INSTEAD[how]
             if endings == [_LATEST]:
                 message = "Keras 3 cannot load weights from a checkpoint of `tf.train.Checkpoint`"

@@ -88,7 +88,7 @@ class IgnoredByOptimizer(Rule):
                     yield Report(
                         method.definition_site,
                         f"`{name}` of this optimizer is never called",
-                        why="Keras 3 calls `update_step` only: the inherited one runs, or raises NotImplementedError",
+                        why="your update rule never runs: Keras 3 calls the inherited `update_step` instead",
                         instead="define `update_step(self, gradient, variable, learning_rate)`",
                     )
                     break

@@ -126,7 +126,7 @@ class RemovedApi(Rule):
                     first.site,
                     f"written for TensorFlow 1: `{_short(first.name)}`" + _and_others(len(of_first) - 1),
                     why="the file does not run on TensorFlow 2",
-                    instead="convert it with `tf_upgrade_v2`, or import `tensorflow.compat.v1 as tf`",
+                    instead=_CONVERT,
                     confidence=confidence(first.where),
                     is_all=True,
                 )
@@ -160,6 +160,8 @@ class RemovedApi(Rule):
             return "remove the parentheses: it is a property now"
         if (new := _new_method(event.name) or event.replacement) is not None:
             return f"use `{_short(new)}`"
+        if removed.has_renamed_members(event.name) and successor(event.name) is None:
+            return "use the new name of what it contains"
         return successor(event.name) or f"look up its replacement in the release notes of TensorFlow {event.since}"
 
 
@@ -192,11 +194,13 @@ def _renaming(event: events.RemovedNameUsed) -> Offer | None:
         return None
     if event.replacement is None and not removed.has_renamed_members(event.name):
         return None
-    name = f"`{_short(event.replacement)}`" if event.replacement is not None else "its new name"
+    name = f"`{_short(event.replacement)}`" if event.replacement is not None else "the new name of what it contains"
     if event.since != "2.0" or ".compat.v1." in (event.replacement or ""):
         return safe(f"Use {name}", _renamed, site, event.name)
-    return unsafe(f"Use {name}: its arguments may have other names", _renamed, site, event.name)
+    return unsafe(f"Use {name}: its arguments may be named differently", _renamed, site, event.name)
 
+
+_CONVERT = "convert it with `tf_upgrade_v2`, or import `tensorflow.compat.v1 as tf` and call `tf.disable_v2_behavior()`"
 
 METHODS = (
     ("tensorflow.distribute.", "experimental_run_v2", "run"),

@@ -81,7 +81,7 @@ KEEP = {
     "activation": 'use `activation="tanh"`, the default',
     "recurrent_activation": 'use `recurrent_activation="sigmoid"`, the default',
     "use_bias": "use `use_bias=True`, the default",
-    "recurrent_dropout": "use `dropout` instead, with which current Keras keeps the kernel",
+    "recurrent_dropout": "use `dropout` instead, which still uses cuDNN in current Keras (it regularises differently)",
     "unroll": "use `unroll=False`, the default",
     "reset_after": "use `reset_after=True`, the default",
 }

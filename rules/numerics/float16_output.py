@@ -103,7 +103,7 @@ class Float16Output(Rule):
                 "the loss is computed from a float16 output",
                 confidence=confidence(event.layer.where),
                 related=((event.site, "the loss is computed here"),),
-                fix=unsafe('Add `dtype="float32"`: the output is float32 then', _in_float32, *sites) if alone else None,
+                fix=unsafe('Add `dtype="float32"`: the output becomes float32', _in_float32, *sites) if alone else None,
             )
 
 

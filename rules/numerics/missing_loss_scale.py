@@ -79,7 +79,7 @@ class MissingLossScale(Rule):
     severity = Severity.ERROR
     is_performance = True
     any_of_names = POLICY_WORDS
-    why = "small gradients become zero in float16, and training stalls"
+    why = "small gradients become zero in float16, which can stall training"
     instead = (
         "wrap the optimizer in a `LossScaleOptimizer`; inside the tape, `scaled = optimizer.scale_loss(loss)`, then "
         "`tape.gradient(scaled, …)`"
@@ -116,10 +116,9 @@ class MissingLossScale(Rule):
             divided = by_scaling_optimizer and plan.runs_keras_3
             if by_scaling_optimizer is None or not (in_float16 or divided) or _may_be_scaled(event, plan):
                 continue
-            what = "its float16 gradient" if in_float16 else "the gradient for a `LossScaleOptimizer`"
             yield Report(
                 event.site,
-                f"the loss is not scaled before {what} is taken",
+                _UNSCALED if divided else "the loss is not scaled before its float16 gradient is taken",
                 why=_DIVIDED if divided else "",
                 instead=_SCALE if divided else "" if plan.runs_keras_3 else _SCALE_BY_KERAS_2,
                 confidence=confidence(event.where),
@@ -129,6 +128,8 @@ class MissingLossScale(Rule):
 _DIVIDED = (
     "the `LossScaleOptimizer` divides by a scale that was never applied: updates are thousands of times too small"
 )
+
+_UNSCALED = "a `LossScaleOptimizer` is given the gradients of an unscaled loss"
 
 _SCALE = "inside the tape, `scaled = optimizer.scale_loss(loss)`; then `tape.gradient(scaled, …)`"
 

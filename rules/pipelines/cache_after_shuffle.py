@@ -63,7 +63,7 @@ class CacheAfterShuffle(Rule):
     is_performance = True
     any_of_names = frozenset({".cache("})
     all_of_name_sets = (PREPARING_WORDS,)
-    why = "the cache is filled in the first epoch: every later epoch sees the same order and the same random values"
+    why = "the cache is filled in the first epoch: every later one gets the same order and the same random values"
     instead = "cache first, then shuffle, augment and repeat"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -77,14 +77,21 @@ class CacheAfterShuffle(Rule):
                         step.name == "cache"
                         and (found := _frozen(chain[:index], chain[index + 1 :], event)) is not None
                     ):
-                        cause, message = found
+                        cause, message, why = found
                         yield Report(
                             step.site,
                             message,
+                            why=why,
+                            instead=_FIRST_REPEAT if cause.name == "repeat" else "",
                             confidence=confidence(event.where),
                             happens_at=event.site,
                             related=((cause.site, "this comes before the cache"), pipelines.reader(event)),
-                            fix=unsafe("Cache first: epochs then differ", _first, step.site, cause.site),
+                            fix=unsafe(
+                                "Cache first: later epochs no longer repeat the first one",
+                                _first,
+                                step.site,
+                                cause.site,
+                            ),
                         )
 
 
@@ -96,20 +103,25 @@ def _is_one_epoch(event: events.ModelFitted) -> bool:
 
 def _frozen(
     before: tuple[values.Step, ...], after: tuple[values.Step, ...], event: events.DatasetConsumed
-) -> tuple[values.Step, str] | None:
-    """Step before a cache whose result it should not keep, and the message for it."""
+) -> tuple[values.Step, str, str] | None:
+    """Step before a cache whose result it should not keep, with message and reason."""
     for index, step in enumerate(before):
         if pipelines.effect_of(step, event, "random") is not None and not _is_sample(before[index + 1 :]):
-            return step, "`cache` freezes the random values of the first epoch"
+            return step, "`cache` freezes the random values of the first epoch", ""
     for index, step in enumerate(before):
         limited = _is_sample(before[index + 1 :])
         if step.name == "repeat" and known(step.arguments.get("count", 0)) not in (0, 1) and not limited:
-            return step, "`cache` stores every repetition of the data"
+            return step, "`cache` stores every repetition of the data", _GROWS
         later = {one.name for one in (*before[index + 1 :], *after)}
         if step.name == "shuffle" and not later & {"shuffle", "take", "skip", "shard"}:
             if known(step.arguments.get("reshuffle_each_iteration", 2)) is not False:
-                return step, "`cache` freezes the order of the first epoch"
+                return step, "`cache` freezes the order of the first epoch", ""
     return None
+
+
+_GROWS = "the same elements are stored again with each repetition, so memory grows; an endless `repeat` never fills it"
+
+_FIRST_REPEAT = "call `cache` before `repeat`"
 
 
 def _is_sample(steps: tuple[values.Step, ...]) -> bool:

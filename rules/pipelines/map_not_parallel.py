@@ -112,7 +112,8 @@ def _sequential_steps(plan: Plan) -> Iterator[Report]:
                     yield Report(
                         step.site,
                         message,
-                        instead=REORDERS if step.name == "interleave" else "",
+                        why=_STATEFUL if effect is not None else "",
+                        instead=_help(step, effect),
                         confidence=confidence(event.where),
                         happens_at=event.site,
                         fix=_parallel(step, plan),
@@ -161,7 +162,17 @@ def _parallel(step: values.Step, plan: Plan) -> Offer:
     )
 
 
-REORDERS = "pass `num_parallel_calls=tf.data.AUTOTUNE`; without a `cycle_length` the order changes"
+REORDERS = "pass `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements may change"
+
+_HOLDS_GIL = "pass `num_parallel_calls=tf.data.AUTOTUNE`; Python code still holds the GIL, so expect less of it"
+
+_STATEFUL = "TensorFlow does not parallelise a stateful function by itself: one CPU core prepares the data"
+
+
+def _help(step: values.Step, effect: values.Effect | None) -> str:
+    if step.name == "interleave":
+        return REORDERS
+    return _HOLDS_GIL if effect is not None and effect.kind == "python" else ""
 
 
 def _sequential(
@@ -185,7 +196,7 @@ def _sequential(
     return (
         f"`map` runs sequentially on TensorFlow {plan.target}"
         if is_old
-        else "`map` runs sequentially: the dataset options disable automatic parallelism"
+        else "`map` has no `num_parallel_calls`, and the dataset options turn off automatic parallelism"
     )
 
 

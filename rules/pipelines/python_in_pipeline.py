@@ -82,7 +82,7 @@ class PythonInPipeline(Rule):
                     if batched:
                         yield Report(
                             one.site,
-                            "a generator yields single elements",
+                            "`from_generator` feeds the pipeline one element at a time from Python",
                             instead=_YIELD_BATCHES,
                             confidence=confidence(event.where),
                             happens_at=event.site,
@@ -103,18 +103,16 @@ class PythonInPipeline(Rule):
                     if called is not None and not pipelines.is_parallel(step):
                         yield Report(
                             called.site,
-                            f"{_FUNCTIONS.get(called.name, 'Python')} runs for every element, one at a time",
+                            f"{_FUNCTIONS.get(called.name, 'Python runs')} for every element, one at a time",
                             confidence=confidence(event.where),
                             happens_at=event.site,
                             related=((step.site, "this transformation calls it"), read),
                         )
 
 
-_YIELD_BATCHES = (
-    "use TensorFlow operations, prepare the data beforehand (TFRecord), or compute whole batches with NumPy"
-)
+_YIELD_BATCHES = "yield whole batches from the generator, or write the data to TFRecord files once and read these"
 
-_FUNCTIONS = {f"tensorflow.{name}": f"`{name}`" for name in ("numpy_function", "py_function")}
+_FUNCTIONS = {f"tensorflow.{name}": f"`{name}` runs Python" for name in ("numpy_function", "py_function")}
 
 
 def _gives_names(dataset: values.Dataset) -> bool:

@@ -100,7 +100,7 @@ class ShuffleAfterDecode(Rule):
         frozenset({"decode_bmp", "decode_image", "decode_jpeg", "decode_png", "image_dataset_from_directory"})
         | frozenset({"load", "resize", "resize_with_crop_or_pad", "resize_with_pad"}),
     )
-    why = "every epoch begins with decoding a buffer full of images, and the GPU waits"
+    why = "every epoch starts by decoding a buffer full of images, while the GPU waits"
     instead = "shuffle the file names, before the `map` that reads them"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -222,7 +222,7 @@ def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: 
                 gigabytes = count * image.batch * image.numbers * 4 / 1e9
                 return f"the shuffle buffer holds {count:,} {what} ({gigabytes:.1f} GB)"
         elif image.is_step and _is_number_of_all(size, source):
-            return "the shuffle buffer holds all images, decoded"
+            return "the shuffle buffer holds every decoded image"
     return None
 
 

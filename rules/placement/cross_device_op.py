@@ -50,8 +50,8 @@ class CrossDeviceOp(Rule):
     code = "GPU102"
     name = "cross-device-op"
     severity = Severity.WARNING
-    why = "each step copies its inputs from one GPU to another"
-    instead = "keep tensors that are used together on one device, or choose the operation's device with `tf.device`"
+    why = "every step copies a tensor from one GPU to the other, and waits for it"
+    instead = "compute both on one GPU; if the split is deliberate, reduce each part on its own GPU first"
     any_of_names = DEVICE_WORDS
 
     def on_op_called(self, event: events.OpCalled, plan: Plan) -> Iterator[Report]:
@@ -70,9 +70,12 @@ class CrossDeviceOp(Rule):
             places = " and ".join(f"`{name}`" for name in sorted(homes))
             yield Report(
                 event.site,
-                f"inputs of this operation are on different GPUs: {places}",
+                f"this operation's inputs are on different GPUs: {places}",
                 confidence=confidence(event.where),
-                related=tuple((value.site, f"on `{name}`") for name, value in sorted(homes.items())),
+                related=tuple(
+                    (_scope(value) or value.site, f"an input is computed on `{name}`")
+                    for name, value in sorted(homes.items())
+                ),
                 supersedes=scopes,
             )
 

@@ -55,7 +55,7 @@ class DeviceInScope(Rule):
     code = "GPU104"
     name = "device-in-scope"
     severity = Severity.WARNING
-    why = "the operations of all replicas run on this one GPU"
+    why = "the operations of all replicas run on this one GPU, and the others idle"
     instead = "let the strategy choose the devices"
     any_of_names = STRATEGY_WORDS
 

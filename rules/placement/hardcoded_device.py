@@ -103,7 +103,7 @@ class HardcodedDevice(Rule):
                 event.site,
                 f"the strategy uses only one GPU, `{devices[0]}`",
                 why=ONE_REPLICA,
-                instead="remove `devices` to use every visible GPU",
+                instead="name no devices: the strategy then uses every visible GPU",
                 confidence=confidence(event.where),
                 supersedes=(event.site,),
                 fix=unsafe(

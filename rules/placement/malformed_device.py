@@ -42,7 +42,7 @@ class MalformedDevice(Rule):
 
     ## Fix
     Safe where there is no doubt which device is meant (`gpu0`, `cuda:0`): writes it in TensorFlow's syntax. Unfixed,
-    the program raises.
+    the program fails with ValueError.
 
     ## At run time
     The ValueError.

@@ -22,7 +22,7 @@ class NoGpuKernel(Rule):
     arguments.
 
     ## Why is this bad
-    The operation runs on the CPU anyway, with a copy each way. With soft placement off it raises.
+    The operation runs on the CPU anyway, with a copy each way. With soft placement off it fails with an error.
 
     ## Example
     ```python

@@ -18,7 +18,7 @@ class UnknownDevice(Rule):
     the list of physical ones, and is then part of a device name: `set_visible_devices(gpus[n])` and `f"/gpu:{n}"`.
 
     ## Why is this bad
-    `tf.device` silently moves the work to the CPU (or raises, with soft placement off). A strategy on such a device
+    `tf.device` silently moves the work to the CPU (or fails, with soft placement off). A strategy on such a device
     hangs or raises (TensorFlow 2.21).
 
     ## Example
@@ -75,10 +75,10 @@ class UnknownDevice(Rule):
         if device is None or device.index is None or event.gpus is None or device.job:
             return
         if device.index >= event.gpus and not event.where.context.catches(_CAUGHT) and not self._is_excluded(event):
-            left = {0: "no GPU", 1: "one GPU"}.get(event.gpus, f"{event.gpus} GPUs")
+            left = {0: "no GPU is", 1: "only one GPU is"}.get(event.gpus, f"only {event.gpus} GPUs are")
             yield Report(
                 event.site,
-                f"`{event.text}` does not exist: the program makes {left} visible",
+                f"`{event.text}` does not exist: {left} visible",
                 why="" if event.consumer == "tensorflow.device" else "the strategy hangs or fails with an error",
                 instead=_available(event.gpus),
                 related=((self._configured, "the GPUs are chosen here"),) if self._configured is not None else (),

@@ -51,7 +51,7 @@ class EnvNotString(Rule):
     Strings, `str(…)`, unknown values, None where a test or the end of a loop has ruled it out.
 
     ## Fix
-    Safe for an integer that is written in the statement: puts quotes around it. Unfixed, the program raises.
+    Safe for an integer that is written in the statement: puts quotes around it. Unfixed, the program fails.
 
     ## At run time
     The TypeError.

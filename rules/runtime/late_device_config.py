@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, unsafe
+from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, unsafe
 from gpulint.plugin.fixes import statements
 from gpulint.plugin.queries import is_test, known, way, way_to_start
 from gpulint.plugin.words import CONFIG_WORDS
@@ -50,7 +50,7 @@ class LateDeviceConfig(Rule):
     in one function or in the module. The setting then takes effect.
 
     ## At run time
-    The error that the call raises.
+    The RuntimeError of the call.
     """
 
     code = "GPU301"
@@ -83,13 +83,25 @@ class LateDeviceConfig(Rule):
             message,
             confidence=confidence(event.where),
             instead=IN_NOTEBOOK if event.site.path.endswith(".ipynb") else "",
-            related=((event.since, "this runs first, and initialises the runtime"),) if event.since is not None else (),
+            related=((event.since, _first(event, event.since)),) if event.since is not None else (),
             fix=unsafe(
-                "Move it up: the setting takes effect", statements.moved_up, way(event), way_to_start(plan, event.since)
+                "Move it up: TensorFlow then uses the GPUs as configured",
+                statements.moved_up,
+                way(event),
+                way_to_start(plan, event.since),
             )
             if event.since is not None
             else None,
         )
+
+
+def _first(event: events.RuntimeConfigured, since: Site) -> str:
+    """What an earlier place did. Below the setting, in a loop, it did so in an earlier iteration."""
+    loops = event.where.context.loops
+    is_below = since.path == event.site.path and since.node > event.site.node
+    if is_below and loops and loops[-1].iteration > 0:
+        return "this initialises the runtime, in the iteration before"
+    return "this runs first, and initialises the runtime"
 
 
 IN_NOTEBOOK = "configure devices in the first cell, before any other TensorFlow call, and restart the kernel"

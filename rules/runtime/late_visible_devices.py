@@ -93,7 +93,7 @@ class LateVisibleDevices(Rule):
                 if event.since is not None
                 else (),
                 fix=unsafe(
-                    "Move it up: the setting takes effect",
+                    "Move it up: TensorFlow reads the new value",
                     statements.moved_up,
                     way(event),
                     way_to_start(plan, event.since),

@@ -112,7 +112,11 @@ class DebugLeftOn(Rule):
                 cost=COSTS.get(event.name, ""),
                 instead=STOP if ".profiler." in event.name else "",
                 confidence=confidence(event.where),
-                fix=unsafe("Remove the call: you lose its output", statements.without_statement, event.site),
+                fix=unsafe(
+                    f"Remove the call: you get no {OUTPUTS.get(event.name, 'output')}",
+                    statements.without_statement,
+                    event.site,
+                ),
             )
         for event in left_on(plan, SWITCHES, work):
             yield Report(
@@ -120,7 +124,9 @@ class DebugLeftOn(Rule):
                 f"`{event.name.rpartition('.')[2]}` is left on",
                 confidence=confidence(event.where),
                 fix=unsafe(
-                    "Remove it: its Python code then runs only while tracing", statements.without_statement, event.site
+                    "Remove it: Python code in compiled functions runs only while they are traced",
+                    statements.without_statement,
+                    event.site,
                 ),
             )
         settings, fitted = self._settings()
@@ -143,10 +149,10 @@ class DebugLeftOn(Rule):
                 yield Report(
                     place,
                     "the model is trained eagerly",
-                    instead="remove `run_eagerly=True`, or set it only to debug",
+                    instead="remove `run_eagerly=True`, or set it only when debugging",
                     confidence=confidence(chosen.where),
                     fix=unsafe(
-                        "Remove `run_eagerly=True`: Python code of the model then runs only while tracing",
+                        "Remove `run_eagerly=True`: Python code of the model runs only while it is traced",
                         calls.without_argument,
                         chosen.site,
                         "run_eagerly",
@@ -188,7 +194,14 @@ MESSAGES = {
     "tensorflow.profiler.experimental.start": "the profiler is started and never stopped",
 }
 
-STOP = "call `tf.profiler.experimental.stop()` after some steps"
+STOP = "call `tf.profiler.experimental.stop()` after a few steps"
+
+OUTPUTS = {
+    _DEBUGGING + "set_log_device_placement": "log",
+    _DEBUGGING + "enable_check_numerics": "error for NaN or infinity",
+    _DEBUGGING + "experimental.enable_dump_debug_info": "dumps",
+    "tensorflow.profiler.experimental.start": "profile",
+}
 
 WHYS = {
     _DEBUGGING + "set_log_device_placement": "it writes to standard error for every operation, which slows eager code",

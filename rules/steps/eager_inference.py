@@ -25,6 +25,11 @@ from gpulint.plugin.words import MODEL_WORDS
 _CREATES = frozenset({"constant", "convert_to_tensor"})
 """TensorFlow functions that create a tensor from a value of the host, which no symbolic tensor is."""
 
+_READS = frozenset(
+    {"decode_bmp", "decode_gif", "decode_image", "decode_jpeg", "decode_png", "decode_raw", "decode_wav"}
+)
+"""TensorFlow functions that turn the content of a file into numbers."""
+
 
 class EagerInference(Rule):
     """Model called eagerly in a loop
@@ -83,7 +88,7 @@ class EagerInference(Rule):
     any_of_names = MODEL_WORDS | {"Callback", "from_pretrained"}
     all_of_name_sets = (
         MODEL_WORDS,
-        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES,
+        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES | _READS,
     )
     yields_to = ("GPU508",)
     why = "Python dispatches the operations of each layer one by one, and the GPU waits for it"
@@ -183,9 +188,9 @@ class EagerInference(Rule):
         return found
 
     def _data(self) -> dict[int, frozenset[Site]]:
-        """Tensors, by id, that operations compute from data, or that they create from what the host computed or from
-        what an earlier iteration left, and the loops in which they do. A tensor of constants is none: it may be there
-        to build a model."""
+        """Tensors, by id, that operations compute from data, or that they create from a file, from what the host
+        computed or from what an earlier iteration left, and the loops in which they do. A tensor of constants is none:
+        it may be there to build a model."""
         found: dict[int, frozenset[Site]] = {}
         created: dict[int, int] = {}
         """Number of loops around the creation of a tensor, by its id."""
@@ -197,6 +202,7 @@ class EagerInference(Rule):
                 created[id(event.result)] = len(loops)
             if (
                 name.startswith("random.")
+                or name.rpartition(".")[2] in _READS
                 or (name in _CREATES and not all(isinstance(one, values.Constant) for one in inputs))
                 or any(
                     id(one) in found or created.get(id(one), len(loops)) < len(loops) or _is_data(one, event.where)
@@ -226,11 +232,17 @@ def _is_eager_call(event: events.ModelCalled) -> bool:
     forward = cls.find("call") if cls is not None else None
     if forward is not None and not isinstance(forward[0], values.Function):
         return False
-    return all(caller.function not in _OF_KERAS for caller in callers(event.where.caller))
+    return not any(
+        caller.function in _OF_LAYERS or (caller.function in _STEPS and caller.site is None)
+        for caller in callers(event.where.caller)
+    )
 
 
-_OF_KERAS = frozenset({"__call__", "call", "compute_loss", "predict_step", "test_step", "train_step"})
-"""Methods that Keras calls, in its own `tf.function` where it trains or evaluates."""
+_OF_LAYERS = frozenset({"__call__", "call", "compute_loss"})
+"""Methods whose calls are part of a call of the model."""
+
+_STEPS = frozenset({"predict_step", "test_step", "train_step"})
+"""Methods that Keras calls in its own `tf.function`, unless the program does."""
 
 
 def _loop(event: events.ModelCalled) -> Loop | None:

@@ -219,7 +219,7 @@ class EagerTrainStep(Rule):
                 confidence=confidence(event.where),
                 related=((of_step[-1].site, "in this loop"), *chain(event.where)),
                 fix=unsafe(
-                    "Decorate it with `@tf.function`: its Python code then runs only while tracing",
+                    "Decorate it with `@tf.function`: its Python code runs only while it is traced",
                     loops.compiled,
                     place,
                 )

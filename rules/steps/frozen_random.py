@@ -82,7 +82,7 @@ class FrozenRandom(Rule):
             traced = context.mapped or context.traced
             yield Report(
                 event.site,
-                f"`{event.name.replace('numpy.', 'np.', 1)}` in a traced function",
+                f"`{event.name.replace('numpy.', 'np.', 1)}` is called in a traced function",
                 confidence=confidence(event.where),
                 related=(
                     *(((traced, "the function is traced here"),) if traced is not None else ()),

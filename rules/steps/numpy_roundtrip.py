@@ -97,7 +97,7 @@ class NumpyRoundtrip(Rule):
     any_of_names = TRAINING_WORDS
     why = "the data is copied to the host and back, and the GPU waits meanwhile"
     instead = "process it with TensorFlow operations; `tf.experimental.numpy` has most of NumPy's functions"
-    cost = "4 × slower or more for large tensors"
+    cost = "at least 4 × slower for large tensors"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         made: list[tuple[events.Event, tuple[Site, ...]]] = [
@@ -125,7 +125,7 @@ class NumpyRoundtrip(Rule):
                     event.site,
                     "a tensor is converted to NumPy and back",
                     confidence=confidence(event.where),
-                    related=tuple((read, "it is read into NumPy here") for read in reads),
+                    related=tuple((read, "it is converted to NumPy here") for read in reads),
                     supersedes=reads,
                 )
 

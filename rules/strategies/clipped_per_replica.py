@@ -93,7 +93,7 @@ class ClippedPerReplica(Rule):
     any_of_names = frozenset({"clip_by_global_norm", "clip_by_norm", "clip_by_value"})
     all_of_name_sets = (STRATEGY_WORDS,)
     why = "the sum over N replicas can be N times the limit, so updates are larger than intended"
-    instead = "divide the limit by `strategy.num_replicas_in_sync`, or add the gradients up with `all_reduce` first"
+    instead = "divide the limit by `strategy.num_replicas_in_sync`, or clip the sum that `all_reduce` returns"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         reduced = {event.where.context.replica for event in self.all(events.Reduction)}
@@ -113,7 +113,7 @@ class ClippedPerReplica(Rule):
                     "gradients are clipped before the replicas add them up",
                     confidence=confidence(event.where),
                     related=(
-                        (steps[0].site, "they are added up and applied here"),
+                        (steps[0].site, "they are summed and applied here"),
                         (replica.strategy.site, "the strategy is created here"),
                     ),
                 )

@@ -38,7 +38,7 @@ class DirectStepCall(Rule):
 
     ## Why is this bad
     The step runs once, on one replica: the other GPUs idle. If the optimizer was created outside the scope (GPU202), or
-    has not created its variables yet, it raises.
+    has not created its variables yet, it fails.
 
     ## Example
     ```python

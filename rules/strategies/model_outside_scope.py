@@ -68,6 +68,9 @@ class ModelOutsideScope(Rule):
     def __init__(self) -> None:
         self._used: list[values.Strategy] = []
         self._built: set[int] = set()
+        self._strategies: list[values.Strategy] = []
+        self._strategies_before: dict[int, int] = {}
+        """Models, by serial number → how many strategies the program had created before."""
         self._outside: list[events.ModelFitted] = []
         self._trained: list[tuple[values.Strategy, Where]] = []
         self._scoping: set[Site | None] = set()
@@ -78,11 +81,15 @@ class ModelOutsideScope(Rule):
         if event.how != "attribute" and event.strategy.is_multi_replica and event.strategy not in self._used:
             self._used.append(event.strategy)
 
+    def on_strategy_built(self, event: events.StrategyBuilt, plan: Plan) -> None:
+        self._strategies.append(event.strategy)
+
     def on_scope_entered(self, event: events.ScopeEntered, plan: Plan) -> None:
         self._scoping |= {caller.site for caller in callers(event.where.caller)}
 
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> None:
         self._built.add(event.model.serial)
+        self._strategies_before[event.model.serial] = len(self._strategies)
 
     def on_unknown_fitted(self, event: events.UnknownFitted, plan: Plan) -> None:
         self._unknown.append(event)
@@ -130,6 +137,11 @@ class ModelOutsideScope(Rule):
         ):
             yield self._report(event, model, strategy, f"{how} under the strategy", plan)
 
+    def _is_earlier(self, model: values.Model, strategy: values.Strategy) -> bool:
+        """Whether a model was created before the strategy."""
+        before = self._strategies_before.get(model.serial)
+        return before is not None and strategy in self._strategies[before:]
+
     def _report(
         self, event: events.Event, model: values.Model, strategy: values.Strategy, how: str, plan: Plan
     ) -> Report:
@@ -142,6 +154,7 @@ class ModelOutsideScope(Rule):
         return Report(
             place,
             f"the model is created outside `strategy.scope()` and {how}",
+            instead=_MOVE if self._is_earlier(model, strategy) else "",
             why=_UNUSED if event.where.context.is_outside else _WHY.get(how, ""),
             confidence=confidence(event.where, model.where, strategy.where),
             related=(*related, *chain(model.where, place)),
@@ -150,6 +163,8 @@ class ModelOutsideScope(Rule):
             ).one_at_a_time("scope"),
         )
 
+
+_MOVE = "create the strategy before the model, and the model inside `with strategy.scope():`"
 
 _UNUSED = "training runs on one GPU, and all others idle: the strategy has no effect"
 

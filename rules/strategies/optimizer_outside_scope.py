@@ -80,7 +80,7 @@ class OptimizerOutsideScope(Rule):
     raises = True
     any_of_names = STRATEGY_WORDS
     why = "Keras raises RuntimeError: the optimizer and the model belong to different strategies"
-    instead = "create the optimizer, or call `compile`, inside `with strategy.scope():`"
+    instead = "create it inside `with strategy.scope():`"
 
     def __init__(self) -> None:
         self._applied: list[tuple[events.GradientsApplied, values.Optimizer, values.Strategy]] = []
@@ -123,7 +123,8 @@ class OptimizerOutsideScope(Rule):
             if compiled.model in trained or compiled.where.caller.function:
                 yield Report(
                     compiled.site,
-                    "`compile` creates the optimizer outside the scope that the model was created in",
+                    "`compile` creates the optimizer outside the model's strategy scope",
+                    instead="call `compile` inside `with strategy.scope():`",
                     confidence=confidence(compiled.where, compiled.model.where),
                     related=((compiled.model.site, "the model is created under the strategy here"),),
                     fix=_in_scope(compiled.site, compiled.model.where.context.strategy),
@@ -146,7 +147,7 @@ class OptimizerOutsideScope(Rule):
             place = blamed(optimizer, strategy)
             yield Report(
                 place,
-                "the optimizer is created outside the scope that the model was created in",
+                "the optimizer is created outside the model's strategy scope",
                 why=""
                 if optimizer.has_slots
                 else "every replica increments its only step counter, so learning-rate schedules run N times too fast",

@@ -131,7 +131,7 @@ class StrategyRunOutsideFunction(Rule):
                     related=((event.strategy.site, "the strategy is created here"), *chain(event.where)),
                     instead=_help(event.where, unbuilt),
                     fix=unsafe(
-                        "Run it in a `tf.function`: Python code of the step then runs only while tracing",
+                        "Run it in a `tf.function`: Python code of the step runs only while it is traced",
                         _compiled,
                         event.site,
                         event.strategy.site,

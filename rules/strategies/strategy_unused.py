@@ -108,7 +108,7 @@ class StrategyUnused(Rule):
                 confidence=confidence(event.where),
                 related=((event.strategy.site, "the strategy is created here"),),
                 fix=unsafe(
-                    "Enter it for the code that follows: models then train on every replica",
+                    "Wrap the code that follows in it: models are trained on every replica",
                     scopes.with_entered,
                     event.site,
                     making,

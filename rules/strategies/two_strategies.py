@@ -21,7 +21,7 @@ class TwoStrategies(Rule):
 
     ## Why is this bad
     Variables belong to one strategy: TensorFlow raises ("Mixing different tf.distribute.Strategy objects",
-    TensorFlow 2.16 to 2.21). Compiling passes, and the `fit` or `evaluate` that follows raises.
+    TensorFlow 2.16 to 2.21). Compiling passes, and the `fit` or `evaluate` that follows fails.
 
     ## Example
     ```python
@@ -59,8 +59,8 @@ class TwoStrategies(Rule):
     severity = Severity.ERROR
     raises = True
     any_of_names = STRATEGY_WORDS
-    why = "TensorFlow raises RuntimeError: variables belong to the strategy that they were created under"
-    instead = "create one strategy and use it everywhere"
+    why = "TensorFlow raises RuntimeError: variables belong to the strategy they were created under"
+    instead = "create it under the strategy that uses it, or use one strategy for everything"
 
     def __init__(self) -> None:
         self._trained: dict[Replica, list[values.Model]] = defaultdict(list)

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from gpulint.estimate import answers, result
 from gpulint.estimate.cards import by_numbers
 from gpulint.estimate.estimating import estimated
-from gpulint.estimate.graph import Tensor
-from gpulint.estimate.memory.liveness import play
+from gpulint.estimate.graph import StepGraph, Tensor
+from gpulint.estimate.memory.figures import steady
+from gpulint.estimate.memory.liveness import Order, Run, play
+from gpulint.estimate.time.bounds import Steps, steps_of
 from gpulint.estimate.tracing import Traced
 from tests.estimate.made import Graph
 
@@ -48,3 +51,30 @@ def test_a_step_without_a_batch_has_no_largest_one() -> None:
     found = estimated(Traced(graph.step(batch=None), None), [by_numbers(["memory=1GiB"])], ())
     assert found.cards[0].memory is not None
     assert (found.cards[0].memory.fits, found.cards[0].memory.largest_batch) == ("yes", None)
+
+
+def test_what_no_card_changes_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    plays: list[int | None] = []
+    works: list[int | None] = []
+
+    def playing(step: StepGraph, order: Order) -> Run:
+        plays.append(step.batch)
+        return steady(step, order)
+
+    def working(step: StepGraph) -> Steps:
+        works.append(step.batch)
+        return steps_of(step)
+
+    monkeypatch.setattr(answers, "steady", playing)
+    monkeypatch.setattr(result, "steps_of", working)
+    steps = []
+    for batch in (64, 128):
+        graph = Graph()
+        graph.argument(Tensor("float32", (batch, 512, 512)))
+        steps.append(graph.step(batch=batch))
+    card = by_numbers(["memory=1GiB"])
+    found = estimated(Traced(steps[0], steps[1]), [card, card, card], (2, 4))
+    assert all(one.memory is not None and one.memory.largest_batch for one in found.cards)
+    assert works == [64, 128]
+    assert sorted(one or 0 for one in plays if one != 64) == sorted({one or 0 for one in plays if one != 64})
+    assert plays.count(64) == 1  # in 16 bits: the step itself was played for its figures

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from gpulint.estimate.graph import Edge, StepGraph, Tensor
+from gpulint.estimate.graph import Edge, Operation, StepGraph, Tensor
 from gpulint.estimate.memory.bfc import Bfc, Exhausted
 from gpulint.estimate.memory.liveness import Order, Run, play, play_steps
 from tests.estimate.made import UNIT, Graph
@@ -183,6 +185,35 @@ def test_a_called_function_needs_its_own_peak() -> None:
     graph = Graph()
     graph.functions["f"] = inner.step().body
     assert peak(graph.step(graph.add("PartitionedCall", calls={"f": "f"}))) == 4
+
+
+def test_a_function_that_is_called_often_is_played_once() -> None:
+    graph = Graph()
+    depth = 40  # of functions that call the next one twice: 2 ** 40 calls
+    for number in range(depth):
+        inner = Graph()
+        for _ in range(2):
+            inner.add("PartitionedCall", calls={"f": f"f{number + 1}"})
+        graph.functions[f"f{number}"] = replace(inner.step().body, name=f"f{number}")
+    last = Graph()
+    last.add("Concat", *(last.add("RandomUniform") for _ in range(3)))
+    graph.functions[f"f{depth}"] = replace(last.step().body, name=f"f{depth}")
+    call = graph.add("PartitionedCall", calls={"f": "f0"})
+    assert 4 * KiB < play(graph.step(call), allocator=_exact()).peak < 100 * KiB
+
+
+def test_the_buffers_at_the_peak_are_those_of_that_time() -> None:
+    graph = Graph()
+    first = graph.add("RandomUniform")
+    second = graph.add("Transpose", first)
+    peak = graph.add("Concat", first, second)
+    graph.add("Transpose", graph.add("Exp", graph.add("Sum", peak)))
+    held = play(graph.step(), allocator=_exact()).held
+    assert [one.owner.name for one in held if isinstance(one.owner, Operation)] == [
+        "RandomUniform_0",
+        "Transpose_1",
+        "Concat_2",
+    ]
 
 
 def test_holders_at_the_peak_add_up_to_it() -> None:

@@ -30,6 +30,7 @@ from tests.claims.runner import Stage
         ("keras.layers.Dense", "tensorflow.keras.layers.Dense"),
         ("tf_keras.layers.Dense", "tensorflow.keras.layers.Dense"),
         ("tensorflow.python.keras.layers.core.Dense", "tensorflow.keras.layers.Dense"),
+        ("tensorflow.python.data.Dataset.from_tensors", "tensorflow.data.Dataset.from_tensors"),
         ("keras.src.layers.core.dense.Dense", "tensorflow.keras.layers.Dense"),
         ("tensorflow.compat.v2.keras.models.Model", "tensorflow.keras.Model"),
         ("tensorflow.keras.models.Sequential", "tensorflow.keras.Sequential"),

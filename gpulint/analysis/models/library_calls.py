@@ -557,8 +557,8 @@ def _is_tensor(machine: Machine, arguments: Arguments, site: Site) -> Value:
     return _unknown(machine, "tensorflow.is_tensor", arguments, site)
 
 
-def _transformation(method: str) -> Handler:
-    return lambda machine, arguments, site: Transformation(method, arguments)
+def _transformation(name: str) -> Handler:
+    return lambda machine, arguments, site: Transformation(tf_data.calls_of_transformation(name, arguments))
 
 
 def _import_module(machine: Machine, arguments: Arguments, site: Site) -> Value:
@@ -713,7 +713,7 @@ SPECIAL: dict[str, Handler] = {
     "builtins.__import__": _import_function,
     "gc.collect": _collect,
     "importlib.import_module": _import_module,
-    **{f"tensorflow.data.experimental.{name}": _transformation(to) for name, to in tf_data.TRANSFORMATIONS.items()},
+    **{f"tensorflow.data.experimental.{name}": _transformation(name) for name in tf_data.TRANSFORMATIONS},
     **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _passed_on),
     **dict.fromkeys(("tqdm.autonotebook.tqdm", "rich.progress.track", "alive_progress.alive_it"), _passed_on),
     "itertools.islice": _sliced,

@@ -24,7 +24,7 @@ from gpulint.analysis.domain.values.objects import (
     Tape,
     Variable,
 )
-from gpulint.analysis.domain.values.tensors import PerReplica, Reduced, Tensor
+from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
 from gpulint.analysis.engine import builtins, context_managers
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.python import loggers, threads
@@ -137,7 +137,7 @@ def _metric(machine: Machine, receiver: Metric, name: str, arguments: Arguments,
         objects.state_updated(machine, receiver, name, site)
         return NONE
     if name == "result":
-        return Tensor(site, reduced=Reduced("mean", site, is_number=True))
+        return objects.result_of_metric(site)
     if name in ("add_weight", "add_variable"):
         dtype = tensors.named_dtype(arguments.get("dtype"))
         return objects.make_variable(machine, "tensorflow.keras.Variable", dtype, arguments, site)

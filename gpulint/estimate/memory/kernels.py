@@ -43,6 +43,9 @@ ADDS_TO_LIST = frozenset({"TensorListPushBack", "TensorListSetItem"})
 CONSTANTS = frozenset({"Const", "HostConst"})
 """Operations whose output lives as long as their kernel."""
 
+TUNED = frozenset({"Conv2D", "_FusedConv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"})
+"""Operations of which TensorFlow tries algorithms in the first step."""
+
 _SMALLEST_TRANSFORM, _LARGEST_TRANSFORM = 16, 256
 """Sides of the Fourier transforms that cuDNN uses, in elements."""
 
@@ -101,7 +104,7 @@ def tuning_memory(operation: Operation, inputs: Sequence[Tensor]) -> tuple[int, 
     the input, the output and twice the filter, of which those of a filter of one element are needed once; at most 4 GiB
     (`TF_CUDNN_WORKSPACE_LIMIT_IN_MB`). The result is written beside the operation's output.
     """
-    convolution = _convolution(operation, inputs)
+    convolution = _convolution(operation, inputs) if operation.type in TUNED else None
     if convolution is None:
         return ()
     output = operation.outputs[0].bytes or 0

@@ -19,6 +19,7 @@ from gpulint.estimate.memory.copies import copied
 from gpulint.estimate.memory.kernels import (
     ADDS_TO_LIST,
     CONSTANTS,
+    TUNED,
     opaque_size,
     own_memory,
     takes_over,
@@ -119,12 +120,24 @@ def play_steps(
         if one.parameter is not None
     }
     runs: list[Run] = []
+    calls = _Calls(any(one.type in TUNED for called in graph.functions.values() for one in called.operations))
     for number in range(steps):
         is_first = not number
-        player = _Player(graph, graph.body, device, allocator, variables, arguments, is_first, order)
+        player = _Player(graph, graph.body, device, allocator, variables, arguments, is_first, order, calls)
         runs.append(player.run())
         variables = player.variables
     return runs
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Calls of functions: one that is called often is played once."""
+
+    tunes: bool
+    """Whether algorithms are tried for operations in some function."""
+    played: dict[tuple[str, tuple[str, ...], bool], tuple[int, tuple[Operation, ...]]] = field(default_factory=dict)
+    """Type of a calling operation, the functions that it names, and whether algorithms are tried → the bytes that they
+    need and their operations of unknown size."""
 
 
 class _Player:
@@ -140,17 +153,23 @@ class _Player:
         arguments: Mapping[int, Buffer],
         is_first: bool,
         order: Order,
+        calls: _Calls,
     ) -> None:
         self._graph, self._function, self._device, self._allocator = graph, function, device, allocator
-        self._is_first, self._order = is_first, order
+        self._is_first, self._order, self._calls = is_first, order, calls
         self.variables = dict(variables)
         """Operation that yields a variable's handle → the variable's buffer."""
         self._buffers: dict[Edge, Buffer] = {}
         self._parts: set[Edge] = set()
         """Outputs that are a part of their buffer, which none may take over."""
-        self._live = {buffer: buffer.owner for buffer in (*variables.values(), *arguments.values())}
-        """Buffers in use, each with what it is for at the time."""
-        self._at_peak: Mapping[Buffer, Operation | Variable | None] = {}
+        self._before = {buffer: buffer.owner for buffer in (*variables.values(), *arguments.values())}
+        """Buffers in use before the call, each with what it is for."""
+        self._live = set(self._before)
+        self._changes: list[tuple[Buffer, Operation | Variable | None, bool]] = []
+        """Buffers in the order in which they are allocated, given to another owner and freed, with what they are for
+        from then on, and whether they are in use."""
+        self._until_peak = 0
+        """Changes before the peak."""
         self._result = Run()
         operations = function.operations
         self._readers = [[0] * len(one.outputs) for one in operations]
@@ -175,16 +194,20 @@ class _Player:
 
     def _allocate(self, size: int, owner: Operation | Variable | None, users: int) -> Buffer:
         buffer = Buffer(self._allocator.allocate(size), owner, users)
-        self._live[buffer] = owner
+        self._live.add(buffer)
+        self._changes.append((buffer, owner, True))
         return buffer
 
     def _give(self, buffer: Buffer, owner: Operation | Variable | None) -> None:
-        buffer.owner = self._live[buffer] = owner
+        buffer.owner = owner
+        self._live.add(buffer)
+        self._changes.append((buffer, owner, True))
 
     def _release(self, buffer: Buffer) -> None:
         buffer.users -= 1
         if buffer.users <= 0 and buffer in self._live:
-            del self._live[buffer]
+            self._live.remove(buffer)
+            self._changes.append((buffer, None, False))
             self._allocator.free(buffer.chunk)
 
     # --------------------------------------------------------------------------- run
@@ -208,8 +231,18 @@ class _Player:
         for index, one in enumerate(operations):
             if one.type in CONSTANTS and (buffer := self._buffers.get(Edge(index, 0))) is not None:
                 self._release(buffer)
-        self._result.held = tuple(Held(owner, one.size, one.is_own) for one, owner in self._at_peak.items())
+        self._result.held = self._held()
         return self._result
+
+    def _held(self) -> tuple[Held, ...]:
+        """The buffers in use at the peak."""
+        live = dict(self._before)
+        for buffer, owner, is_live in self._changes[: self._until_peak]:
+            if is_live:
+                live[buffer] = owner
+            else:
+                del live[buffer]
+        return tuple(Held(owner, one.size, one.is_own) for one, owner in live.items())
 
     def _launch(self, one: Operation, index: int) -> None:
         inputs = [self._buffers.get(edge) for edge in one.inputs]
@@ -350,17 +383,25 @@ class _Player:
         result.asked = max(result.asked, self._allocator.asked)
         if now > result.peak:
             result.peak, result.at = now, len(result.curve) - 1
-            self._at_peak = self._live.copy()
+            self._until_peak = len(self._changes)
 
     def _call(self, one: Operation) -> int:
         """Bytes that the functions which an operation calls need beyond their arguments and results."""
-        needed = 0
-        for function in self._graph.called(one):
-            if function.operations:
-                inner = _Player(self._graph, function, self._device, Bfc(), {}, {}, self._is_first, self._order)
-                result = inner.run()
-                needed = max(needed, result.peak)
-                self._result.unknown += result.unknown
+        if not one.calls:
+            return 0
+        device, order, calls = self._device, self._order, self._calls
+        is_first = self._is_first and calls.tunes
+        key = one.type, tuple(one.calls.values()), is_first
+        if key not in calls.played:
+            results = [
+                _Player(self._graph, function, device, Bfc(), {}, {}, is_first, order, calls).run()
+                for function in self._graph.called(one)
+                if function.operations
+            ]
+            unknown = tuple(operation for result in results for operation in result.unknown)
+            calls.played[key] = max((result.peak for result in results), default=0), unknown
+        needed, found = calls.played[key]
+        self._result.unknown += found
         return needed
 
 

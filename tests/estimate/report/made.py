@@ -6,8 +6,8 @@ import os
 from dataclasses import replace
 
 from gpulint.estimate import cards
-from gpulint.estimate.result import Estimate, Holder, Memory, Moment, on_card
-from gpulint.estimate.time.bounds import LAUNCH, steps_of
+from gpulint.estimate.result import Estimate, Holder, Memory, Moment, Timing
+from gpulint.estimate.time.bounds import LAUNCH
 from gpulint.probe.capture.records import Where
 from tests.estimate.time.made import dense, op, tensor
 
@@ -42,9 +42,7 @@ def estimate(names: str = "H200,memory=8GiB", with_memory: bool = True) -> Estim
     operations = (*graph.body.operations, fft)
     step = replace(graph, body=replace(graph.body, operations=operations, must_run=(5,)), unknown=("x[1]",))
     doubled = dense(128, 16384, 16384, layers=2)
-    chosen = [
-        on_card(step, doubled, card, [8], LAUNCH, memory(card.limit) if with_memory else None)
-        for card in cards.cards(names)
-    ]
+    timing = Timing(step, doubled)
+    chosen = [timing.on(card, [8], LAUNCH, memory(card.limit) if with_memory else None) for card in cards.cards(names)]
     others = (("train_generator", Where(os.path.abspath("train.py"), 30)),)
-    return Estimate(step, steps_of(step), chosen, True, LAUNCH, ("Memory: liveness.",), others)
+    return Estimate(step, timing.steps, chosen, True, LAUNCH, ("Memory: liveness.",), others)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpulint.estimate import cards
-from gpulint.estimate.result import on_card
+from gpulint.estimate.result import Timing
 from gpulint.estimate.time.bounds import CACHE_SPEED, CALL, LAUNCH, Line, bounds, lines_of, steps_of
 from gpulint.estimate.time.scaling import free_batch, mixed_precision, scaling
 from gpulint.estimate.time.statements import active, missing, more_gpus, unused
@@ -186,7 +186,7 @@ def test_replicas_have_their_own_gradients_and_input() -> None:
 
 def test_the_exchange_of_a_mirrored_program_is_part_of_its_step() -> None:
     graph = replace(dense(64, 4096, 4096), replicas=8)
-    made = on_card(graph, None, H200, [8], LAUNCH)
+    made = Timing(graph, None).on(H200, [8], LAUNCH)
     found = made.bounds
     assert found.collective == pytest.approx(2 * 7 / 8 * (4096 * 4096 * 4) / 450e9)
     assert found.seconds == found.alone + found.collective

@@ -115,13 +115,12 @@ class Batch(NamedTuple):
 
 
 class Transformation(Value):
-    """Result of a `tf.data.experimental` function for `Dataset.apply`: a method of datasets and its arguments."""
+    """Result of a `tf.data.experimental` function for `Dataset.apply`: methods of datasets and their arguments."""
 
-    __slots__ = ("arguments", "method")
+    __slots__ = ("calls",)
 
-    def __init__(self, method: str, arguments: Arguments) -> None:
-        self.method = method
-        self.arguments = arguments
+    def __init__(self, calls: tuple[tuple[str, Arguments], ...]) -> None:
+        self.calls = calls
 
 
 EVALUATES = frozenset({"test", "eval", "evaluate", "evaluation", "val", "valid", "validate", "validation", "dev"})

@@ -109,7 +109,7 @@ def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: 
         for value in arguments.all():
             tensors.read_at(machine, value, "metric", site)
         objects.state_updated(machine, receiver, "__call__", site)
-        return Tensor(site)
+        return objects.result_of_metric(site)
     for value in arguments.all():
         escape(machine, value, "passed", site)
     return Unknown(("call", receiver.symbol, tuple(symbol_of(value) for value in arguments.all())))

@@ -12,7 +12,7 @@ from gpulint.analysis.domain.values.functions import Bound, Function, UserClass
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Layer, Loss, Metric, Model, Optimizer, Tape, Variable
-from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
+from gpulint.analysis.domain.values.tensors import PerReplica, Reduced, Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.python import threads
 from gpulint.analysis.models.tensorflow import api_removals, device_runtime
@@ -143,6 +143,11 @@ def make_metric(machine: Machine, site: Site, library: str, cls: UserClass | Non
     else:
         device_runtime.may_initialise(machine, known, site)
     return _announced(machine, Metric(site, machine.where(), library, cls), events.MetricBuilt)
+
+
+def result_of_metric(site: Site) -> Tensor:
+    """What `result` of a metric returns, and a call of the metric."""
+    return Tensor(site, reduced=Reduced("mean", site, is_number=True))
 
 
 def make_variable(machine: Machine, name: str, dtype: str | None, arguments: Arguments, site: Site) -> Variable:

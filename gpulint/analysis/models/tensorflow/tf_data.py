@@ -70,12 +70,42 @@ _BATCHES = {
     "bucket_by_sequence_length": "bucket_batch_sizes",
 }
 
-TRANSFORMATIONS: dict[str, str] = {
-    "bucket_by_sequence_length": "bucket_by_sequence_length",
-    "dense_to_ragged_batch": "ragged_batch",
-    "unbatch": "unbatch",
+_PARAMETERS = {
+    "map_and_batch": ("map_func", "batch_size", "num_parallel_batches", "drop_remainder", "num_parallel_calls"),
+    "shuffle_and_repeat": ("buffer_size", "count", "seed"),
 }
-"""Functions of `tf.data.experimental` whose result is passed to `apply` → the method that does the same."""
+
+TRANSFORMATIONS: dict[str, tuple[tuple[str, dict[str, str]], ...]] = {
+    "bucket_by_sequence_length": (("bucket_by_sequence_length", {}),),
+    "dense_to_ragged_batch": (("ragged_batch", {}),),
+    "map_and_batch": (
+        ("map", {"map_func": "map_func", "num_parallel_calls": "batch_size"}),
+        ("batch", {"batch_size": "batch_size", "drop_remainder": "drop_remainder"}),
+    ),
+    "shuffle_and_repeat": (
+        ("shuffle", {"buffer_size": "buffer_size", "seed": "seed"}),
+        ("repeat", {"count": "count"}),
+    ),
+    "unbatch": (("unbatch", {}),),
+}
+"""Functions of `tf.data.experimental` whose result is passed to `apply` → the methods that do the same, with their
+parameters and those of the function that they get; all arguments where there are none."""
+
+
+def calls_of_transformation(name: str, arguments: Arguments) -> tuple[tuple[str, Arguments], ...]:
+    """Methods of datasets that do what a function of `tf.data.experimental` does, with their arguments."""
+    return tuple((method, _passed(arguments, name, given)) for method, given in TRANSFORMATIONS[name])
+
+
+def _passed(arguments: Arguments, name: str, given: dict[str, str]) -> Arguments:
+    """The arguments of a method, from those of the function `name`: parameter → that of the function."""
+    if not given:
+        return arguments
+    params = _PARAMETERS[name]
+    values = {to: value for to, of in given.items() if (value := arguments.of(of, params)) is not None}
+    places = {to: arguments.sites.get(of, arguments.sites.get(params.index(of))) for to, of in given.items()}
+    sites: dict[str | int, Site] = {to: place for to, place in places.items() if place is not None}
+    return Arguments((), values, arguments.open, sites)
 
 
 def source(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
@@ -212,7 +242,10 @@ def _applied(machine: Machine, receiver: Dataset, arguments: Arguments, site: Si
     if isinstance(function, (Function, Partial)):
         return machine.call(function, Arguments((receiver,)), site)
     if isinstance(function, Transformation):
-        return dataset_method(machine, receiver, function.method, function.arguments, site)
+        value: Value = receiver
+        for method, given in function.calls:
+            value = dataset_method(machine, value, method, given, site) if isinstance(value, Dataset) else value
+        return value
     return receiver.but(steps=(*receiver.steps, Step("apply", site, arguments)))
 
 
