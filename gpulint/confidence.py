@@ -8,7 +8,8 @@ from enum import Enum
 class Confidence(str, Enum):
     """How the analysis came to know.
 
-    `HIGH`: read off one function. `INFERRED`: followed through a call, a join of paths or another file.
+    `HIGH`: all places are in one function, or all at module level, under no undecided condition. `INFERRED`: followed
+    from one function or file to another, or into one of several branches.
     """
 
     HIGH = "high"

@@ -403,6 +403,16 @@ def test_a_model_outside_the_scope_fails_or_leaves_gpus_idle(
     assert why in reason
 
 
+def test_a_loaded_model_is_loaded_once(tmp_path: Path) -> None:
+    program = (
+        "import tensorflow as tf\n\n\ndef score(path):\n    model = tf.keras.models.load_model(path)\n"
+        "    return model.predict(tf.zeros((640, 4)))\n\n\nfor _ in range(1000):\n    score('a.keras')\n"
+    )
+    message, _, instead = _only("GPU305", program, tmp_path)
+    assert message == "a model is loaded and used in each iteration of a loop"
+    assert instead.startswith("load it once, before the loop, and pass the model")
+
+
 @pytest.mark.parametrize(
     ("first", "cure"),
     [("model", "create the strategy before the model"), ("strategy", "create it inside")],

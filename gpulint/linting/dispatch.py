@@ -27,11 +27,16 @@ class Raised(NamedTuple):
     entry: Site | None = None
 
     @property
-    def sites(self) -> Iterator[Site]:
-        """Every site whose position or comments it needs."""
+    def shown(self) -> Iterator[Site]:
+        """Every place that its finding shows."""
         yield self.report.site
         for site, _ in self.report.related:
             yield site
+
+    @property
+    def sites(self) -> Iterator[Site]:
+        """Every site whose position or comments it needs."""
+        yield from self.shown
         if self.report.unless is not None:
             yield from self.report.unless.sites
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from gpulint.confidence import Confidence
 from gpulint.linting.dispatch import Raised
 from gpulint.linting.examined import Candidate, Examined
 from gpulint.linting.finding import Finding, Related
@@ -32,6 +33,9 @@ class Placing:
         selection = self._selections.of(source.file)
         off = selection.ignored_in(source.file)
         contexts = self._workspace.contexts(source.path, [one.report.site.node for _, one in reports])
+        functions = self._workspace.functions(
+            source.path, [site.node for _, one in reports for site in one.shown if site.path == source.path]
+        )
         spans = self._workspace.spans([site for _, one in reports for site in one.sites])
         in_cells = {site: self._workspace.files.in_cell(span) for site, span in spans.items()}
         writer = Writer(source)
@@ -42,7 +46,7 @@ class Placing:
             if one.rule.code in off or report.site not in spans:
                 continue
             justified = (self._prose.reason(said, spans) or "") if said is not None else ""
-            finding = _finding(one, in_cells, contexts, selection)
+            finding = _finding(one, in_cells, contexts, _confidence(one, functions), selection)
             offer: Fix | None = None
             fault: tuple[str, str] | None = None
             if report.fix is not None and one.rule.code in selection.fixable:
@@ -66,7 +70,25 @@ class Placing:
             )
 
 
-def _finding(raised: Raised, spans: Mapping[Site, Span], contexts: Mapping[int, str], selection: Selection) -> Finding:
+def _confidence(raised: Raised, functions: Mapping[int, frozenset[int]]) -> Confidence:
+    """That of the report, but `INFERRED` if a finding shows places in several functions or files."""
+    places = [*raised.shown]
+    path = raised.report.site.path
+    if any(site.path != path for site in places):
+        return Confidence.INFERRED
+    around = [functions[site.node] for site in places if site.node in functions]
+    if around and not frozenset.intersection(*around):
+        return Confidence.INFERRED
+    return raised.report.confidence
+
+
+def _finding(
+    raised: Raised,
+    spans: Mapping[Site, Span],
+    contexts: Mapping[int, str],
+    confidence: Confidence,
+    selection: Selection,
+) -> Finding:
     rule, report = raised.rule, raised.report
     related = tuple(Related(spans[site], message) for site, message in dict.fromkeys(report.related) if site in spans)
     span = spans[report.site]
@@ -78,7 +100,7 @@ def _finding(raised: Raised, spans: Mapping[Site, Span], contexts: Mapping[int, 
         report.message,
         report.why or rule.why,
         report.instead or rule.instead,
-        report.confidence,
+        confidence,
         related,
         contexts.get(report.site.node, ""),
         noqa_row=span.row,

@@ -78,11 +78,11 @@ class Report:
     """A place and what is wrong there.
 
     `why`, `instead`, `severity` and `cost` default to the rule's own; a `severity` that the user set for the rule wins.
-    `related` are (site, message) pairs. `supersedes` are further sites that this report explains: rules that list
-    this one in `yields_to` stay silent there. `is_all` drops all other reports about its file. `retracts` retracts
-    what the rule reports at the place for other programs; it is never shown. `unless` is a comment that suppresses
-    the report. `happens_at` is the site of the event that a report of `on_end` is about, if that is not `site` (a
-    pipeline that is consumed elsewhere).
+    `related` are (site, message) pairs; a finding that shows places in several functions is inferred, whatever its
+    `confidence`. `supersedes` are further sites that this report explains: rules that list this one in `yields_to` stay
+    silent there. `is_all` drops all other reports about its file. `retracts` retracts what the rule reports at the
+    place for other programs; it is never shown. `unless` is a comment that suppresses the report. `happens_at` is the
+    site of the event that a report of `on_end` is about, if that is not `site` (a pipeline that is consumed elsewhere).
     """
 
     site: Site
@@ -122,7 +122,7 @@ class Rule:
     instead: ClassVar[str]
     """What to write instead, in one line."""
     cost: ClassVar[str] = ""
-    """How much it costs, in a few words, where that was measured: "5 to 37 × slower"."""
+    """How much it costs, in a few words, where that was measured: "5 to 37 × slower for small models"."""
     since: ClassVar[str] = "0.1"
     api_version: ClassVar[int] = 1
     """The `gpulint.plugin.VERSION` that it needs. A rule that needs a later one is not loaded."""

@@ -16,7 +16,7 @@ from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.source import Source
 from gpulint.sources.suppressions import Comments, comments_in
 from gpulint.syntax import ir
-from gpulint.syntax.enclosing import contexts
+from gpulint.syntax.enclosing import contexts, functions
 
 Roots = tuple[str, ...]
 
@@ -74,6 +74,11 @@ class Workspace:
         """Dotted name of the function or class around each node of a program."""
         syntax = self.syntax(path)
         return contexts(syntax, nodes) if syntax is not None else {}
+
+    def functions(self, path: str, nodes: list[int]) -> dict[int, frozenset[int]]:
+        """Numbers of the functions that each node of a program is in, as `gpulint.syntax.enclosing.functions` says."""
+        syntax = self.syntax(path)
+        return functions(syntax, nodes) if syntax is not None else {}
 
     def spans(self, sites: Iterable[Site]) -> dict[Site, Span]:
         """Where sites are in the text of their programs; those of files that cannot be read are missing."""

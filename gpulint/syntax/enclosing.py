@@ -28,6 +28,15 @@ def enclosing(module: ir.Module, numbers: Collection[int]) -> dict[int, Definiti
     return {number: around.of(number) for number in numbers}
 
 
+def functions(module: ir.Module, numbers: Collection[int]) -> dict[int, frozenset[int]]:
+    """The number of the innermost function around each node, -1 at module level or in a class.
+
+    Decorators, defaults and annotations of a function belong both to it and to the function around it.
+    """
+    around = Enclosing(module)
+    return {number: around.functions_of(number) for number in numbers}
+
+
 class Enclosing:
     """The functions and classes of a module, indexed for repeated queries."""
 
@@ -40,6 +49,22 @@ class Enclosing:
         """The functions and classes around a node, outermost first."""
         index = bisect_right(self._starts, number) - 1
         return self._around[index] if index >= 0 else ()
+
+    def functions_of(self, number: int) -> frozenset[int]:
+        """The number of the function around a node, -1 if there is none, and that of the function whose decorators,
+        defaults or annotations it is in."""
+        around = self.of(number)
+        found = {_function(around)}
+        behind = bisect_right(self._starts, number)
+        if 0 < behind < len(self._starts):
+            inside = self._around[behind][len(around) :]
+            if inside and inside[0].number == self._starts[behind - 1]:
+                found.add(_function(self._around[behind]))
+        return frozenset(found)
+
+
+def _function(around: Definitions) -> int:
+    return next((one.number for one in reversed(around) if isinstance(one, ir.FunctionDef)), -1)
 
 
 def _entries(body: Sequence[ir.Statement]) -> Iterator[tuple[int, Definitions]]:

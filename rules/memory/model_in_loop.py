@@ -16,7 +16,7 @@ from gpulint.plugin import (
     events,
     possible,
 )
-from gpulint.plugin.facts import CLEARS_SESSION, MAKES_GRAPH, RUNS_EAGERLY
+from gpulint.plugin.facts import CLEARS_SESSION, LOADS_MODEL, MAKES_GRAPH, RUNS_EAGERLY
 from gpulint.plugin.queries import are_few, callers, in_every_iteration, is_sought, known, switched, symbol_of
 from gpulint.plugin.symbols import Symbol, words
 from gpulint.plugin.words import MODEL_WORDS
@@ -122,14 +122,19 @@ class ModelInLoop(Rule):
             told |= {loop.site, place}
             is_search = any(caller.site == loop.site for caller in callers(event.where.caller))
             is_trained = id(event.model) in fitted or is_in_function
+            is_loaded = event.model.library == LOADS_MODEL
+            made = "loaded" if is_loaded else "created"
             around, turn = ("the search", "trial of a search") if is_search else ("the loop", "iteration of a loop")
             yield Report(
                 place,
-                f"a model is created and used in each {turn}",
+                f"a model is {made} and used in each {turn}",
                 why="" if is_trained else _KEPT,
-                instead=_IN_PROCESSES if is_search else "" if is_trained else _CLEAR,
+                instead=_IN_PROCESSES if is_search else "" if is_trained else _LOAD if is_loaded else _CLEAR,
                 confidence=confidence(event.where),
-                related=((loop.site, around), (event.site, "the model is created here")),
+                related=(
+                    (loop.site, around),
+                    (event.site, f"the model is {made} here"),
+                ),
             )
 
     def _called(self) -> set[int]:
@@ -205,6 +210,11 @@ _MEMBERS = frozenset({"ensemble", "estimator", "estimators", "member", "members"
 _KEPT = "memory grows with every model until the process runs out: the graphs of `predict` stay"
 
 _CLEAR = "call `tf.keras.backend.clear_session()` in each iteration, or create one model before the loop"
+
+_LOAD = (
+    "load it once, before the loop, and pass the model; "
+    "if the iterations load different ones, call `tf.keras.backend.clear_session()` in each"
+)
 
 _IN_PROCESSES = "run each trial in a process of its own"
 

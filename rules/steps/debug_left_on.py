@@ -85,7 +85,7 @@ class DebugLeftOn(Rule):
     )
     why = "nothing is compiled: Python dispatches every operation one by one, and the GPU waits for it"
     instead = "remove it, or put it behind a debug flag"
-    cost = "4 to 10 × slower"
+    cost = "4 to 10 × slower for small models"
 
     def _settings(self) -> tuple[list[_Setting], dict[int, int]]:
         """All settings of eager mode, and for each model, by serial number, how many precede its last `fit`."""

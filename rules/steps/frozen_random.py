@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
-from gpulint.plugin.queries import callers, chain, is_run_by_program
+from gpulint.plugin.queries import callers, chain
 from gpulint.plugin.symbols import words
 from gpulint.plugin.words import HOST_RANDOM_WORDS
 
@@ -48,7 +48,7 @@ class FrozenRandom(Rule):
 
     ## What is not reported
     Functions that `tf.py_function` or `tf.numpy_function` calls; functions that build or initialise something; a
-    `tf.function` that the program calls outside loops only; seeds.
+    `tf.function` that is only called outside loops; seeds.
 
     ## At run time
     The number of times that the line runs.
@@ -65,20 +65,30 @@ class FrozenRandom(Rule):
         frozenset({"function", ".filter", ".flat_map", ".interleave", ".map"}),
     )
     why = "NumPy or Python draws the number once, while the function is traced: every call uses the same one"
-    instead = "draw it with `tf.random`, or pass it to the function as a tensor"
+    instead = (
+        "draw it with `tf.random` or pass it to the function as a tensor; "
+        "`tf.numpy_function` runs what has to stay Python in every call"
+    )
 
-    def on_host_random_drawn(self, event: events.HostRandomDrawn, plan: Plan) -> Iterator[Report]:
-        context = event.where.context
-        repeats = context.mapped is not None or context.loops or not is_run_by_program(event.where)
-        if not repeats or any(words(caller.function) & _ONCE for caller in callers(event.where.caller)):
-            return
-        traced = context.mapped or context.traced
-        yield Report(
-            event.site,
-            f"`{event.name.replace('numpy.', 'np.', 1)}` is called in a traced function",
-            confidence=confidence(event.where),
-            related=(*(((traced, "the function is traced here"),) if traced is not None else ()), *chain(event.where)),
-        )
+    def on_end(self, plan: Plan) -> Iterator[Report]:
+        calls = {event.site for event in self.all(events.TracedCalled)}
+        for event in self.all(events.HostRandomDrawn):
+            context, around = event.where.context, [*callers(event.where.caller)]
+            is_called_once = not context.loops and any(caller.site in calls for caller in around)
+            if is_called_once and context.mapped is None:
+                continue
+            if any(words(caller.function) & _ONCE for caller in around):
+                continue
+            traced = context.mapped or context.traced
+            yield Report(
+                event.site,
+                f"`{event.name.replace('numpy.', 'np.', 1)}` is called in a traced function",
+                confidence=confidence(event.where),
+                related=(
+                    *(((traced, "the function is traced here"),) if traced is not None else ()),
+                    *chain(event.where),
+                ),
+            )
 
 
 _ONCE = frozenset({"build", "create", "init", "initialise", "initialize", "make", "reset", "setup"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.syntax import ir
-from gpulint.syntax.enclosing import contexts
+from gpulint.syntax.enclosing import contexts, functions
 from tests.syntax.texts import lowered, nodes
 
 PROGRAM = """
@@ -72,3 +72,17 @@ def test_a_definition_stands_in_what_is_around_it() -> None:
     module = lowered("class A:\n  def f(self): pass\n")
     definitions = [node for node in nodes(module) if isinstance(node, ir.ClassDef | ir.FunctionDef)]
     assert list(contexts(module, [node.number for node in definitions]).values()) == ["", "A"]
+
+
+def test_decorators_and_defaults_are_in_a_function_and_in_the_one_around_it() -> None:
+    module = lowered(PROGRAM)
+    names = {node.id: node.number for node in nodes(module) if isinstance(node, ir.Name)}
+    found = functions(module, [*names.values()])
+    of = {name: found[number] for name, number in names.items()}
+    outside, f = of["at_module"], of["in_f"]
+    assert len(outside) == len(f) == 1 and outside != f
+    assert of["decorator"] == of["base"] == of["in_class"] == of["last_in_class"] == of["condition"] == outside
+    assert of["default"] == of["result"] == outside | f
+    assert of["in_handler"] == of["in_case"] == of["in_lambda"] == of["after_g"] == f
+    assert of["in_g"].isdisjoint(f)
+    assert of["at_end"] == of["other_condition"] == outside
