@@ -490,10 +490,20 @@ def _is_seldom(where: Where, loop: Loop) -> bool:
     return (
         mentions(inside, "%")
         or mentions(where.path, "tensorflow.__version__")
-        or any(
-            one.condition.operator == "==" and one.holds and not _is_settled(one.condition.subject) for one in inside
-        )
+        or any(_is_for_few(one) for one in inside)
     )
+
+
+def _is_for_few(literal: Literal) -> bool:
+    """Whether a literal states that something which changes has a certain value, one of a few that are spelled out, or
+    a whole one: `step in (1, 10, 100)`, `np.log10(step).is_integer()`."""
+    operator, subject, operand = literal.condition
+    if not literal.holds or _is_settled(subject):
+        return False
+    if operator == "truth":
+        return "is_integer" in words_of(frozenset({literal}))
+    is_spelled_out = isinstance(operand, Symbol) and operand.parts[0] in ("list", "set", "tuple")
+    return operator == "==" or (operator == "in" and is_spelled_out)
 
 
 def _is_settled(name: object) -> bool:
