@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -100,6 +101,8 @@ class ModuleFinder:
         if here not in self._packages:
             self._packages[here] = package_root(here)
         for base in (*bases, here, self._packages[here], *self._roots, *self.around(here)):
+            if parts[0] in sys.stdlib_module_names and "__init__.py" in self._names_in(base):
+                continue  # a program that is started in a package is rare: `random` is Python's
             if _is_project(base, here, parts[0]) and (found := self._at(base, parts)):
                 return found
         if len(parts) > 1:

@@ -40,6 +40,20 @@ def test_packages_of_one_project_are_beside_each_other(tmp_path: Path) -> None:
     assert ModuleFinder([str(tmp_path)]).find("helper", program) == helper
 
 
+def test_a_module_of_a_package_does_not_hide_that_of_python(tmp_path: Path) -> None:
+    agents = tmp_path / "agents"
+    own = _written(agents / "random.py")
+    helper = _written(agents / "helper.py")
+    importer = _written(agents / "ppo.py")
+    finder = ModuleFinder([str(tmp_path)])
+    assert finder.find("random", importer) == own  # the folder of a script comes first on `sys.path`
+    _written(agents / "__init__.py")
+    finder = ModuleFinder([str(tmp_path)])
+    assert finder.find("random", importer) is None
+    assert finder.find_relative("random", 1, importer) == own
+    assert finder.find("helper", importer) == helper  # old code imports so
+
+
 def test_a_project_below_the_root_is_started_from_its_own_directory(tmp_path: Path) -> None:
     server = tmp_path / "server"
     helper = _written(server / "models" / "helper.py")
