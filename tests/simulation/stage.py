@@ -21,6 +21,7 @@ def rehearse(job: dict[str, Any]) -> None:
     """Run a program to its end; an exception of the program ends the process."""
     import tensorflow
 
+    os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # of the process that forks: here only the program may set it
     _take_away(job["without"])
     session = Session(Options(job["capture"], no_jit=job["no_jit"], simulate_gpus=job["gpus"]))
     assert not session.refused()
