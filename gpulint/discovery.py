@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from gpulint.settings import Settings, SettingsError, SettingsFinder
@@ -163,7 +164,6 @@ class _Search:
         self._patterns: dict[tuple[tuple[str, ...], ...], Globs] = {}
         self._folders: dict[str, _Folder] = {}
         self._links: list[str] = []
-        self._usually_excluded = Globs(Settings().exclude)
         self.left_out: list[str] = []
         """The first path that patterns of the project exclude, if any."""
 
@@ -223,6 +223,10 @@ class _Search:
             return True
         folder = self._folder(directory) if settings.respect_gitignore else _Folder()
         return folder.is_ignored or (not is_directory and folder.ignores(name))
+
+    @cached_property
+    def _usually_excluded(self) -> Globs:
+        return Globs(Settings().exclude)
 
     def _excluded(self, settings: Settings) -> Globs:
         return self._globs(settings, "exclude", settings.exclude, settings.extend_exclude)

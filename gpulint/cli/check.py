@@ -198,10 +198,10 @@ def command(
             click.echo(shown(finder.of_file(files[0]) if files else settings))
             options.say_each(finder.notes)
             sys.exit(failed)
-        if why_not is not None:
-            click.echo(_why_not(check, why_not, files, Gates.of(choices, settings)))
-            sys.exit(failed)
         gates = Gates.of(choices, settings)
+        if why_not is not None:
+            click.echo(_why_not(check, why_not, files, gates))
+            sys.exit(failed)
         if given and gates.reason is not None:
             raise UserError("--add-ignore: comments cannot be written to standard input")
         project = Project.of(finder, paths, () if given else files)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from gpulint.plugin import (
@@ -226,6 +227,7 @@ def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: 
     return None
 
 
+@lru_cache(maxsize=8192)
 def _at_least(size: Symbol) -> int | None:
     """A number, or the least that a product with the number of replicas can be; None if it is unknown."""
     if size.parts[:2] == ("constant", "int"):
