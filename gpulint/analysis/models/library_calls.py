@@ -47,6 +47,7 @@ from gpulint.analysis.models.tensorflow import (
     generator_sources,
     host_sync,
     keras_loaders,
+    minimizers,
     model_parts,
     objects,
     stateful_ops,
@@ -134,6 +135,7 @@ def _unknown(machine: Machine, name: str, arguments: Arguments, site: Site) -> V
     elif not is_logger:
         host_sync.pass_host_values(machine, name.rpartition(".")[2], arguments, site)
         tuners.run_trials(machine, name, arguments, site, result.symbol)
+        minimizers.run_step(machine, name, arguments, site)
     return result
 
 
