@@ -93,7 +93,9 @@ class EagerInference(Rule):
     any_of_names = MODEL_WORDS | {"Callback", "from_pretrained"}
     all_of_name_sets = (
         MODEL_WORDS,
-        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES | _READS,
+        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend", "np", "cv2"})
+        | _CREATES
+        | _READS,
     )
     yields_to = ("GPU508",)
     why = "Python dispatches the operations of each layer one by one, and the GPU waits for it"
