@@ -315,3 +315,47 @@ model.fit(np.zeros((64, 6, 8), "float32"), np.zeros(64, "int32"), batch_size=16,
     kinds = {one.type: one for one in result.step.body.operations if one.type.startswith("Cudnn")}
     assert set(kinds) == {"CudnnRNNV3", "CudnnRNNBackpropV3"}
     assert kinds["CudnnRNNV3"].layer == "sequential_1/gru"
+
+
+def test_a_terminal_shows_what_is_done_now(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(WAITS, encoding="utf-8")
+    done = warm.python().run([sys.executable, "-c", SHOWN], cwd=tmp_path)
+    assert done.stdout.endswith("True Traced\n"), (done.stdout, done.stderr)
+
+
+WAITS = """
+import os
+import time
+import tensorflow as tf
+weight = tf.Variable(1.0)
+@tf.function
+def train_step(x):
+    while not os.path.exists("seen"):
+        time.sleep(0.05)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(weight * x)
+    weight.assign_sub(tape.gradient(loss, weight))
+train_step(tf.ones(8))
+"""
+
+SHOWN = """
+import os
+import pty
+import threading
+from gpulint.estimate.tracing import trace
+from gpulint.probe.launch.command import Target
+
+os.environ["TERM"] = "xterm"
+outer, inner = pty.openpty()
+shown = b""
+
+def look():
+    global shown
+    while b", tracing train_step" not in shown:
+        shown += os.read(outer, 4096)
+    open("seen", "w").close()
+
+threading.Thread(target=look, daemon=True).start()
+found = trace(Target("train.py"), terminal=inner, timeout=300)
+print(b"gpulint: 0:" in shown, type(found).__name__)
+"""

@@ -40,10 +40,12 @@ _GENERATED = "__autograph_generated_file"
 
 @dataclass(frozen=True)
 class Settings:
-    """Options from the parent: `output`, the file to write; `batch`, a batch size per replica in place of the
-    program's; `shapes`, dimensions that the program leaves open; `gpus`, the number of GPUs."""
+    """Options from the parent: `output`, the file to write; `stages`, one to which what is done now is appended;
+    `batch`, a batch size per replica in place of the program's; `shapes`, dimensions that the program leaves open;
+    `gpus`, the number of GPUs."""
 
     output: str
+    stages: str
     batch: int | None = None
     shapes: Shapes | None = None
     gpus: int = 1
@@ -112,6 +114,11 @@ class StepWatch:
         """The program's short name, as `GPU:0`, of a device of the runtime."""
         return self._seen(device).rpartition("device:")[2]
 
+    def _begin(self, stage: str) -> None:
+        """Tell the parent what is done from now on."""
+        with suppress(OSError), open(self.settings.stages, "a", encoding="utf-8") as file:
+            file.write(f"{stage}\n")
+
     # ------------------------------------------------------------------ finding the step
 
     def _look(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Exception | None:
@@ -120,6 +127,8 @@ class StepWatch:
         try:
             with self._tracing(), self.layers.noted(), self._unobserved():
                 may_train = mentions(function.python_function, _TAPES)
+                if may_train:
+                    self._begin(f"tracing {_name(function)}")
                 try:
                     trace = self._traced(function, arguments, keywords, may_train)
                 except Exception as error:
@@ -183,6 +192,7 @@ class StepWatch:
         try:
             with self._tracing(), self.layers.noted(), self._unobserved():
                 for step in steps_around(frame, self.places.is_foreign):
+                    self._begin(f"tracing {step.name}")
                     try:
                         function = self._tensorflow.function(step.python, autograph=step.can_convert)
                         trace = self._traced(function, step.arguments, step.keywords, may_train=True)
@@ -208,6 +218,7 @@ class StepWatch:
         keywords: Mapping[str, Any],
         is_eager: bool = False,
     ) -> NoReturn:
+        self._begin(f"optimizing the graph of {name}")
         try:
             graphs = self._graphs(name, place, function, trace, arguments, keywords)
         except Unknown as error:
