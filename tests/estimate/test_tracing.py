@@ -95,11 +95,14 @@ def step(x, y):
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
     return loss
 
+other = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
+other_optimizer = keras.optimizers.Adam()
+
 @tf.function
 def other_step(x):
     with tf.GradientTape() as tape:
-        loss = tf.reduce_mean(model(x, training=True))
-    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        loss = tf.reduce_mean(other(x, training=True))
+    other_optimizer.apply_gradients(zip(tape.gradient(loss, other.trainable_variables), other.trainable_variables))
 
 for x, y in tf.data.Dataset.from_tensor_slices((np.zeros((64, 8), "float32"), np.zeros(64))).batch(32):
     step(x, y)
@@ -112,7 +115,9 @@ open(os.environ["TRAINED"], "w").close()
     assert (result.step.name, result.step.row, result.step.batch) == ("step", 11, 32)
     assert {one.tensor.shape for one in result.step.arguments} == {(32, 8), (32,)}
     assert result.step.is_compiled
-    assert [(name, where.row) for name, where in result.others] == [("other_step", 18)]
+    assert [(name, where.row) for name, where in result.others] == [("other_step", 21)]
+    slots = [one.tensor.shape for one in result.step.variables if one.group == "slots"]
+    assert (slots.count((8, 4)), slots.count((8, 3))) == (1, 2)  # those of the other step's optimizer, too
 
 
 def test_one_of_several_steps_of_a_call_for_a_batch_that_is_set(tmp_path: Path) -> None:
