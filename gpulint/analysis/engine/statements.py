@@ -349,6 +349,15 @@ def _is_met(machine: Machine, test: ir.Expr, *, is_read: bool) -> bool:
     return True
 
 
+def _continue_on(continuations: list[tuple[int, Path]], iteration: int, test: Path) -> None:
+    """Add the test that a further iteration passes to the paths on which the one before it ends."""
+    continuations[:] = [
+        (number, end | test if number == iteration else end)
+        for number, end in continuations
+        if number != iteration or compatible(end, test)
+    ]
+
+
 def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, starts: list[Callable[[], bool]]) -> int:
     """Run the body once per iteration, then the `else` part, then join the exits."""
     before, base = machine.context, machine.path
@@ -378,6 +387,8 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, starts: list[Ca
         try:
             if start():
                 present = loop._replace(start=machine.path, iteration=iteration)
+                if isinstance(node, ir.While):
+                    _continue_on(continuations, iteration - 1, machine.path - base)
                 machine.context = before._replace(loops=(*before.loops, present), guards=())
                 completion = machine.execute(node.body)
                 machine.join_diverged()
