@@ -363,7 +363,7 @@ class _Player:
             handle = self._handle(edge)
             if handle is not None and self.variables[handle].users > 1:
                 old = self.variables[handle]
-                self.variables[handle] = self._allocate(old.size, old.owner, users=1)
+                self.variables[handle] = self._allocate(old.chunk.asked, old.owner, users=1)
                 self._release(old)
 
     def _is_here(self, one: Operation) -> bool:
