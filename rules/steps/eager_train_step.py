@@ -200,8 +200,10 @@ class EagerTrainStep(Rule):
                 and not in_every_iteration(event, nearest, applied)
             ):
                 continue
+            is_minimized = event.site == of_step[-1].site
             if _is_compiled(taken) and not self._calls_model(taken):
-                yield from self._half_compiled(event, taken, of_step[-1])
+                if not is_minimized:
+                    yield from self._half_compiled(event, taken, of_step[-1])
                 continue
             losses = possible(taken.loss, taken.where)
             if not self._calls_model(taken) and any(self._may_be_compiled(loss, taken) for loss in losses):
@@ -216,7 +218,6 @@ class EagerTrainStep(Rule):
             if step in told and place == taken.tape.site:
                 continue
             told.add(step)
-            is_minimized = event.site == of_step[-1].site
             updates_inside = any(caller.definition == place for caller in callers(event.where.caller))
             report = Report(
                 place,
