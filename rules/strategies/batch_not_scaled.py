@@ -202,11 +202,16 @@ def _scaled(
         given = calls.passed(call, size, named)
     else:
         call = calls.call_around(draft, batched)
-        given = calls.argument(draft, call, "batch_size", 0 if call is draft.node(batched) else None)
+        is_batch = call is draft.node(batched) and draft.source(call.function).rpartition(".")[2] in FIRST
+        given = calls.argument(draft, call, "batch_size", 0 if is_batch else None) or calls.passed(call, size, named)
     if given is None:
         raise Refused("the size is not an argument of the call")
     name = names.variable(draft, strategy, call)
     return [draft.rewrite(given.value, f"{calls.factor(draft, given.value)} * {name}.num_replicas_in_sync")]
+
+
+FIRST = frozenset({"batch", "padded_batch", "ragged_batch", "dense_to_ragged_batch", "rebatch"})
+"""Methods and functions whose first argument is the size."""
 
 
 def _says_enough(name: str) -> bool:
