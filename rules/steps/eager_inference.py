@@ -6,14 +6,26 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, values
+from gpulint.plugin import (
+    Loop,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    Where,
+    confidence,
+    events,
+    possible,
+    together,
+    values,
+)
 from gpulint.plugin.queries import (
     are_few,
     callers,
     chain,
     fitting_loops,
     goes_over_data,
-    has_compiled_way,
     has_other_backend,
     in_every_iteration,
     is_rare,
@@ -21,7 +33,7 @@ from gpulint.plugin.queries import (
     leaves,
     updates,
 )
-from gpulint.plugin.symbols import is_array, is_drawn, is_observed, is_of_batch, words
+from gpulint.plugin.symbols import Path, is_array, is_drawn, is_observed, is_of_batch, words
 from gpulint.plugin.words import MODEL_WORDS
 
 _E = TypeVar("_E", bound=events.Event)
@@ -78,9 +90,9 @@ class EagerInference(Rule):
     Calls in a `tf.function`, in a method that Keras calls, in a training step or beside one in its loop (GPU508; an
     agent that acts is reported), under a condition that only some iterations meet, in loops of at most ten
     iterations, and in loops over epochs, trials and the like; models that are created in the loop or that it
-    iterates over; models whose `call` is a `tf.function`; calls while a model is built; inputs that are constants,
-    or of which it is unknown whether they are data, unless the loop reads a tensor or calls a `tf.function`;
-    programs that choose another backend of Keras (`KERAS_BACKEND`).
+    iterates over; models whose `call` is a `tf.function`; calls while a model is built; calls that another setting of
+    the program compiles; inputs that are constants, or of which it is unknown whether they are data, unless the loop
+    reads a tensor or calls a `tf.function`; programs that choose another backend of Keras (`KERAS_BACKEND`).
 
     ## At run time
     The log of eager operations.
@@ -93,7 +105,9 @@ class EagerInference(Rule):
     any_of_names = MODEL_WORDS | {"Callback", "from_pretrained"}
     all_of_name_sets = (
         MODEL_WORDS,
-        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES | _READS,
+        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend", "np", "cv2"})
+        | _CREATES
+        | _READS,
     )
     yields_to = ("GPU508",)
     why = "Python dispatches the operations of each layer one by one, and the GPU waits for it"
@@ -122,6 +136,13 @@ class EagerInference(Rule):
             for taken in self.all(events.GradientTaken)
             if taken.tape is not None and taken.where.context.traced is None
         }
+        otherwise: dict[Site, dict[Path, Where]] = defaultdict(dict)
+        """Moments of compiled calls of a model, one for each path, by the site of the call and of the loops around
+        it."""
+        for event in self.all(events.ModelCalled):
+            if event.where.context.traced is not None:
+                for place in (event.site, *(loop.site for loop in event.where.context.loops)):
+                    otherwise[place][event.where.path] = event.where
         reading = {
             loop.site
             for event in self.all(events.TensorRead, events.StateUpdated)
@@ -157,7 +178,10 @@ class EagerInference(Rule):
                 continue
             if is_rare(event.where, loop) or not in_every_iteration(event, loop, called):
                 continue
-            if _is_of_loop(event.model, loop) or has_compiled_way(event.where, plan):
+            if _is_of_loop(event.model, loop):
+                continue
+            elsewhere = (*otherwise[event.site].values(), *otherwise[loop.site].values())
+            if not all(together(one, event.where) for one in elsewhere):
                 continue
             given = _leaves(event)
             if any(isinstance(one, values.Tensor) and one.symbolic for one in given):

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpulint.analysis.domain import symbolic
 from gpulint.analysis.domain.completion import NORMAL, PathEnds
-from gpulint.analysis.domain.context import Loop
+from gpulint.analysis.domain.context import Flag, Loop
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.store import MISSING, alternatives, join
 from gpulint.analysis.domain.symbolic import Symbol
@@ -321,7 +321,8 @@ def eval_boolean(machine: Machine, node: ir.Boolean) -> Value:
 
     is_evaluated = all(holds == (node.operator == "and") for _, holds in ways)
     if is_evaluated and transient_tests.is_option(machine, node):
-        machine.context = machine.context._replace(flags=(*flags, machine.site(node)))
+        flag = Flag(machine.site(node), transient_tests.is_setting(node.left))
+        machine.context = machine.context._replace(flags=(*flags, flag))
     value = _short_circuit(machine, left, ways, node.operator, right)
     machine.context = machine.context._replace(flags=flags)
     return value

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
-from gpulint.analysis.domain.context import Loop, Object
+from gpulint.analysis.domain.context import Flag, Loop, Object
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path, compatible, literal_of
 from gpulint.analysis.domain.store import Outcome, make_exclusive
 from gpulint.analysis.domain.traversal import rebuilt, snapshot
@@ -176,7 +176,8 @@ def exec_if(machine: Machine, node: ir.If) -> int:
         if not block or not (is_option or _changes(block, node.test)):
             return machine.execute(block)
         flags = machine.context.flags
-        machine.context = machine.context._replace(flags=(*flags, machine.site(node)))
+        flag = Flag(machine.site(node), transient_tests.is_setting(node.test))
+        machine.context = machine.context._replace(flags=(*flags, flag))
         completion = machine.execute(block)
         machine.context = machine.context._replace(flags=flags)
         return completion
