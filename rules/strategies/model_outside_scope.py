@@ -193,8 +193,8 @@ _WHY = {
     "compiled under the strategy": "its variables do not belong to the strategy, so `fit` raises ValueError",
     "fitted under the strategy": "its variables do not belong to the strategy, so `fit` raises RuntimeError",
     "used in a model that trains under the strategy": (
-        "its variables do not belong to the strategy: `fit` raises ValueError or AssertionError, or copies them to every "
-        "GPU in each step if they are frozen"
+        "its variables do not belong to the strategy: `fit` raises ValueError or AssertionError; if they are frozen, "
+        "each step copies them to every GPU"
     ),
     "used by every replica under the strategy": (
         "its variables live on one GPU: training fails with an error, and predictions copy them to every GPU"
