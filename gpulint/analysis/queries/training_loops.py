@@ -481,8 +481,8 @@ _RANKS = frozenset({"rank", "chief", "leader", "is_master", "is_main"})
 
 def is_rare(where: Where, loop: Loop) -> bool:
     """Whether a condition inside the loop admits only some iterations (every n-th, or a single one), or only some
-    releases of TensorFlow."""
-    return len(where.context.flags) > loop.flags or _is_seldom(where, loop)
+    releases of TensorFlow. A setting that the program has switched on admits all."""
+    return not all(flag.is_setting for flag in where.context.flags[loop.flags :]) or _is_seldom(where, loop)
 
 
 def _is_seldom(where: Where, loop: Loop) -> bool:
