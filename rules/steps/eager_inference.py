@@ -143,7 +143,12 @@ class EagerInference(Rule):
             if event.where.context.traced is not None:
                 for place in (event.site, *(loop.site for loop in event.where.context.loops)):
                     otherwise[place][event.where.path] = event.where
-        reading = {loop.site for read in self.all(events.TensorRead) for loop in read.where.context.loops}
+        reading = {
+            loop.site
+            for event in self.all(events.TensorRead, events.StateUpdated)
+            if isinstance(event, events.TensorRead) or isinstance(event.target, values.Metric)
+            for loop in event.where.context.loops
+        }
         compiled = {loop.site for step in self.all(events.TracedCalled) for loop in step.where.context.loops[-1:]}
         much = fitting_loops(plan) | self._loops_of_steps(plan)
         data = self._data()

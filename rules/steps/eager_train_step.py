@@ -29,10 +29,10 @@ class EagerTrainStep(Rule):
     """Training step that is not compiled
 
     ## What it does
-    Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop runs and that no
-    `tf.function` compiles, also one that assigns the weights itself, and `apply_gradients` outside the `tf.function`
-    that takes the gradients: one finding for each training loop. Also weights that Python assigns after each compiled
-    step (a moving average, a target network).
+    Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop or a minimizer of
+    SciPy or TensorFlow Probability (L-BFGS) runs and that no `tf.function` compiles, also one that assigns the weights
+    itself, and `apply_gradients` outside the `tf.function` that takes the gradients: one finding for each training
+    loop. Also weights that Python assigns after each compiled step (a moving average, a target network).
 
     ## Why is this bad
     Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
@@ -200,8 +200,10 @@ class EagerTrainStep(Rule):
                 and not in_every_iteration(event, nearest, applied)
             ):
                 continue
+            is_minimized = event.site == of_step[-1].site
             if _is_compiled(taken) and not self._calls_model(taken):
-                yield from self._half_compiled(event, taken, of_step[-1])
+                if not is_minimized:
+                    yield from self._half_compiled(event, taken, of_step[-1])
                 continue
             losses = possible(taken.loss, taken.where)
             if not self._calls_model(taken) and any(self._may_be_compiled(loss, taken) for loss in losses):
@@ -221,13 +223,16 @@ class EagerTrainStep(Rule):
                 place,
                 "the training step runs eagerly",
                 confidence=confidence(event.where),
-                related=((of_step[-1].site, "in this loop"), *chain(event.where)),
+                related=(
+                    (of_step[-1].site, "called here in every step" if is_minimized else "in this loop"),
+                    *chain(event.where),
+                ),
                 fix=unsafe(
                     "Decorate it with `@tf.function`: its Python code runs only while it is traced",
                     loops.compiled,
                     place,
                 )
-                if place != taken.tape.site and updates_inside
+                if place != taken.tape.site and updates_inside and not is_minimized
                 else None,
                 happens_at=event.site,
             )

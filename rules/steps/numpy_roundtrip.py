@@ -161,6 +161,7 @@ class NumpyRoundtrip(Rule):
 
     def _of_weights(self, plan: Plan, loops: frozenset[Site], given: list[events.WeightsUsed]) -> Iterator[Report]:
         steps = updates(plan) if loops else []
+        loops -= {step.site for step in steps}  # of minimizers, which compute on the host
         for event in given:
             loop = every_step(event, loops, steps, given)
             if loop is None or is_rare(event.where, loop):

@@ -121,6 +121,18 @@ def test_a_variable_that_is_still_read_is_copied() -> None:
     assert peak(graph.step()) == 3
 
 
+def test_a_copied_variable_does_not_grow_with_the_piece_that_it_had() -> None:
+    graph = Graph()
+    size = Tensor("float32", (10 << 18,))
+    v = graph.variable(size)
+    read = graph.add("ReadVariableOp", v, outputs=(size,))
+    update = graph.add("AssignAddVariableOp", v, read, outputs=(), after=(read,))
+    graph.add("Transpose", read, outputs=(size,), after=(update,))
+    allocator = Bfc()
+    play_steps(graph.step(), allocator=allocator)
+    assert allocator.in_use > allocator.asked == 10 << 20
+
+
 def test_an_assigned_variable_takes_the_buffer_of_the_value() -> None:
     graph = Graph()
     v = graph.variable()

@@ -364,3 +364,23 @@ threading.Thread(target=look, daemon=True).start()
 found = trace(Target("train.py"), terminal=inner, timeout=300)
 print(b"gpulint: 0:" in shown, type(found).__name__)
 """
+
+
+def test_a_loop_takes_its_sizes_from_a_list(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        f"""{MODEL}
+inputs = keras.Input((4, 16, 16, 1))
+outputs = keras.layers.ConvLSTM2D(8, 3, padding="same")(inputs)
+model = keras.Model(inputs, outputs)
+model.compile("sgd", "mse", jit_compile=False)
+model.fit(np.zeros((8, 4, 16, 16, 1), "float32"), np.zeros((8, 16, 16, 8), "float32"), batch_size=4)
+""",
+    )
+    assert isinstance(result, Traced)
+    assert result.doubled is not None
+    for step, batch in ((result.step, 4), (result.doubled, 8)):
+        assert not play(step).unknown
+        inside = [one for function in step.functions.values() for one in function.operations]
+        gradients = [one.outputs[0].shape for one in inside if one.type == "Conv2DBackpropInput"]
+        assert gradients and all(shape is not None and shape[0] == batch for shape in gradients)

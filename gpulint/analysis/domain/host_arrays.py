@@ -137,10 +137,21 @@ def _of_call(name: Symbol) -> HostArray | None:
         return _of_shape(given, own)
     if (called.startswith("numpy.") or own in _OF_KERAS) and own in _KEEPING and given:
         first = symbol(given[0])
+        if (parts := _elements(first)) is not None:
+            return _joined(parts)
         if _head(first) == "list":
             return next(filter(None, (images_in(one) for one in first.parts[1:] if isinstance(one, Symbol))), None)
         return host_array(first)
     return None
+
+
+def _joined(parts: tuple[Any, ...]) -> HostArray | None:
+    """Array of several arrays that are spelled out: `np.concatenate((x, more))`."""
+    arrays = [array for one in parts if (array := host_array(symbol(one))) is not None]
+    sizes = [array.size for array in arrays if array.size is not None]
+    if len(sizes) < len(arrays):
+        return next(array for array in arrays if array.size is None)
+    return HostArray(sum(sizes), "numbers") if sizes else None
 
 
 def _is_small(shape: tuple[Any, ...]) -> bool:

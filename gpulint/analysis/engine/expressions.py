@@ -169,7 +169,7 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
             able = [one for one in several if not isinstance(one, Constant) or isinstance(one.value, str)]
             items = able[0].items if len(able) == 1 and isinstance(able[0], Items) else None
             if items is None or len(positional) + len(items) > sequences.MAX_ITEMS:
-                rows = [one for one in able if isinstance(one, Items) and one.items != ()]
+                rows = [one for one in able if type(one) is Unknown or (isinstance(one, Items) and one.items != ())]
                 is_open, spread = True, rows[0] if len(rows) == len(nodes) == 1 else None
             else:
                 positional += items

@@ -6,7 +6,7 @@ from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, symbol_of
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.python import loggers, threads
-from gpulint.analysis.models.tensorflow import escape, host_sync, tensors, tuners
+from gpulint.analysis.models.tensorflow import escape, host_sync, minimizers, tensors, tuners
 from gpulint.places import Site
 
 
@@ -27,6 +27,7 @@ def call_unmodelled(machine: Machine, name: str, arguments: Arguments, site: Sit
     elif not is_logger:
         host_sync.pass_host_values(machine, name.rpartition(".")[2], arguments, site)
         tuners.run_trials(machine, name, arguments, site, result.symbol)
+        minimizers.run_step(machine, name, arguments, site)
     return result
 
 
