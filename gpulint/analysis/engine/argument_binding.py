@@ -68,7 +68,8 @@ def bind(names: dict[str, Value], function: Function, arguments: Arguments, symb
             value = Items("tuple", None, None, (symbol, name)) if arguments.open else Items("tuple", tuple(positional))
             positional = []
         elif parameter.kind == "**":
-            value = Mapping(dict(rest), not arguments.open, (symbol, name))
+            is_complete = not (arguments.open or function.opaque or function.injected)
+            value = Mapping(dict(rest), is_complete, (symbol, name))
             value.given = {key: (rest[key], site) for key, site in arguments.written.items() if key in rest}
             rest = {}
         elif name in rest:
