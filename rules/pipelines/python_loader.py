@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst.matchers as m
 
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
-from gpulint.plugin.queries import callers, iterated_sources, known, symbol_of
+from gpulint.plugin.queries import callers, known, pipelines
 
 
 class PythonLoader(Rule):
@@ -88,14 +88,14 @@ class PythonLoader(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         reads = self.all(events.SampleRead)
-        flows = {event.site: event for event in self.all(events.LibraryCalled) if _is_flow(event)}
+        flows = {site: event for site, event in pipelines.flows(plan).items() if _is_slow(event)}
         if (not reads and not flows) or "workers" in plan.referenced or "use_multiprocessing" in plan.referenced:
             return
         for fitted in self.all(events.ModelFitted):
             if fitted.arguments.open:
                 continue
             for data in possible(fitted.data, fitted.where):
-                if (flow := _flow(data, flows)) is not None:
+                if (flow := pipelines.flow_of(data, flows)) is not None:
                     yield _report(flow.site, _GENERATOR, "", fitted)
                 elif isinstance(data, values.Instance) and not _is_parallel(data):
                     if (read := _called_in(reads, fitted.site, "__getitem__")) is not None:
@@ -168,10 +168,10 @@ def _is_parallel(loader: values.Instance) -> bool:
     )
 
 
-def _is_flow(event: events.LibraryCalled) -> bool:
+def _is_slow(event: events.LibraryCalled) -> bool:
     """Whether `ImageDataGenerator` creates batches that take long: from files, or transformed pixel by pixel."""
-    owner, _, method = event.name.rpartition(".")
-    if not owner.endswith(".ImageDataGenerator") or event.receiver is None:
+    method = event.name.rpartition(".")[2]
+    if event.receiver is None:
         return False
     if method in ("flow_from_directory", "flow_from_dataframe"):
         return True
@@ -190,12 +190,3 @@ _SLOW = frozenset(
     {"brightness_range", "height_shift_range", "rotation_range", "shear_range", "width_shift_range", "zoom_range"}
 )
 """Arguments of `ImageDataGenerator` that make it transform every image in SciPy or PIL."""
-
-
-def _flow(data: values.Value, flows: dict[Site, events.LibraryCalled]) -> events.LibraryCalled | None:
-    """Call that created the batches, if `ImageDataGenerator` did. With a `zip`, the first of several."""
-    for one in iterated_sources(data):
-        last = symbol_of(one).parts[-1]
-        if isinstance(last, Site) and last in flows:
-            return flows[last]
-    return None

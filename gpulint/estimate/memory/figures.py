@@ -16,10 +16,9 @@ CONTEXT, LIBRARIES = 590 << 20, 80 << 20
 used. Measured on an H200 with TensorFlow 2.21: 590 MiB beside transformers and Dense networks, whose regions are played
 exactly; 20 to 100 MiB more with cuDNN, by the algorithms it chose."""
 
-_TUNED = ("Conv", "_FusedConv")
-_CUDNN = (*_TUNED, "Cudnn", "FusedBatchNorm")
+_CUDNN = ("Conv", "_FusedConv", "Cudnn", "FusedBatchNorm")
 
-_STEPS = 3
+_STEPS = 4
 """Steps that are played. Of those after the first the one with the highest peak counts: optimizers that replace the
 buffers of their slots find others in every second step."""
 
@@ -80,8 +79,7 @@ def _orders(graph: StepGraph) -> list[Order]:
     """The orders that the runtime may take, the most likely first."""
     if graph.is_compiled:
         return [LIKELY]
-    tunes = (True, False) if _uses(graph, _TUNED) else (True,)
-    return [Order(is_latest_first, tuned) for tuned in tunes for is_latest_first in (True, False)]
+    return [Order(is_latest_first) for is_latest_first in (True, False)]
 
 
 def _play(graph: StepGraph, device: str, order: Order, allocator: Bfc) -> list[Run]:

@@ -87,8 +87,6 @@ class Order:
     is_latest_first: bool = True
     """Whether, of the operations that one makes ready, the one that was created last starts first. A Dense network
     on an H200, whose peak depends on it, ran as if it did."""
-    tunes: bool = True
-    """Whether the first step tries algorithms of convolutions."""
 
 
 LIKELY = Order()
@@ -259,7 +257,7 @@ class _Player:
             for output in range(len(one.outputs)):
                 self._put(one, index, output)
         own = copied(self._function, one) if self._is_here(one) else 0
-        if self._is_first and self._order.tunes and self._is_here(one):
+        if self._is_first and self._is_here(one):
             self._tune(one, *tuning_memory(one, tensors))
         called = self._call(one)
         self._scratch(one, own + called)

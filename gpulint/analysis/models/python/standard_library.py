@@ -172,7 +172,14 @@ HANDLERS: dict[str, Handler] = {
         ("dataclasses.field", "attr.ib", "attr.field", "attrs.field", "pydantic.Field"), dataclass_fields.field
     ),
     **dict.fromkeys(("attr.Factory", "attrs.Factory"), dataclass_fields.factory),
-    **dict.fromkeys(("types.SimpleNamespace", "argparse.Namespace", "easydict.EasyDict"), dataclass_fields.namespace),
+    **dict.fromkeys(
+        (
+            *("types.SimpleNamespace", "argparse.Namespace", "addict.Dict", "attrdict.AttrDict", "box.Box"),
+            *("dotmap.DotMap", "easydict.EasyDict", "ml_collections.ConfigDict", "munch.Munch"),
+            "ml_collections.config_dict.ConfigDict",
+        ),
+        dataclass_fields.namespace,
+    ),
     "builtins.__import__": _import_function,
     "gc.collect": _collect,
     "importlib.import_module": _import_module,
