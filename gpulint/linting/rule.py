@@ -232,11 +232,12 @@ class Rule:
         """
         return self._program.node(site)
 
-    def source(self, site: Site) -> str:
-        """The code at a site, as it is written there; "" if LibCST cannot parse the file. As costly as `node`."""
+    def source(self, place: Site | libcst.CSTNode) -> str:
+        """The code at a site, or of a node, as it is written there; "" if LibCST cannot parse the file. As costly as
+        `node`."""
         import libcst
 
-        node = self.node(site)
+        node = self.node(place) if isinstance(place, Site) else place
         return libcst.Module([]).code_for_node(node).strip() if node is not None else ""
 
     def on_end(self, plan: Plan) -> Iterable[Report] | None:

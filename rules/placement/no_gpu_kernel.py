@@ -82,7 +82,7 @@ class NoGpuKernel(Rule):
         node = self.node(event.site)
         if not isinstance(node, cst.Call) or not m.matches(node.func, m.Attribute() | m.Name()):
             return name
-        written = cst.Module([]).code_for_node(node.func)
+        written = self.source(node.func)
         return written if written.rpartition(".")[2] == name.rpartition(".")[2] else name
 
 

@@ -180,9 +180,9 @@ class HostSyncInLoop(Rule):
         for added in m.findall(body, m.AugAssign(operator=m.AddAssign())):
             assert isinstance(added, cst.AugAssign)
             if any(one is node for one in m.findall(added.value, m.OneOf(m.Call(), m.Attribute()))):
-                total, code = cst.Module([]).code_for_node(added.target), cst.Module([]).code_for_node
-                tensor = _tensor(node) if added.value is node else None
-                sums = f" (`{total} += {code(tensor)}`)" if tensor is not None and len(code(tensor)) <= SHORT else ""
+                total, tensor = self.source(added.target), _tensor(node) if added.value is node else None
+                code = self.source(tensor) if tensor is not None else ""
+                sums = f" (`{total} += {code}`)" if 0 < len(code) <= SHORT else ""
                 return f"add up tensors{sums}, and convert `{total}` once, after the loop"
         return ""
 

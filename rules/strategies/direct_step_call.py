@@ -154,7 +154,7 @@ class DirectStepCall(Rule):
         if call is None or not m.matches(call, m.Call(args=[m.ZeroOrMore(m.Arg(keyword=None, star=""))])):
             return ""
         node = cst.ensure_type(call, cst.Call)
-        function, *given = (_code(one) for one in (node.func, *(one.value for one in node.args)))
+        function, *given = (self.source(one) for one in (node.func, *(one.value for one in node.args)))
         arguments = f", args=({', '.join(given)}{',' if len(given) == 1 else ''})" if given else ""
         text = f"call it as `strategy.run({function}{arguments})`, with batches of a distributed dataset"
         return text if len(text) <= SHORT else ""
@@ -166,10 +166,6 @@ class DirectStepCall(Rule):
         models = [model for where in (event.where, *taken) for model in self._trained.get(id(where.caller), ())]
         strategies = {model.where.context.strategy for model in models}
         return models[0].where if optimizer.context.is_outside and len(strategies) == 1 else optimizer
-
-
-def _code(node: cst.CSTNode) -> str:
-    return cst.Module([]).code_for_node(node)
 
 
 _FIX = "Call it through `strategy.run`: every replica takes a step, and the gradients are summed"
