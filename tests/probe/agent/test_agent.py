@@ -260,3 +260,39 @@ def test_every_line_of_a_capture_is_one_record(tmp_path: Path) -> None:
     probed(tmp_path, FIT)
     kinds = {json.loads(line)["kind"] for line in (tmp_path / "run.jsonl").read_text().splitlines()}
     assert {"process", "tensorflow", "devices", "ops", "nodes", "variable", "steps", "function", "exit"} <= kinds
+
+
+def test_a_line_of_generated_code_is_looked_up_once(tmp_path: Path) -> None:
+    """TensorFlow's own stack takes as long as several operations that are traced."""
+    text = """
+import tensorflow as tf
+from gpulint.probe.agent.places import Places
+
+looked_up = []
+original = Places._original
+
+
+def counted(places, path, row):
+    extract, places.extract_stack = places.extract_stack, lambda: (looked_up.append(row), extract())[1]
+    try:
+        return original(places, path, row)
+    finally:
+        places.extract_stack = extract
+
+
+Places._original = counted
+
+
+@tf.function
+def step(x):
+    for _ in range(50):
+        x = tf.matmul(x, x)
+    return x
+
+
+step(tf.ones((4, 4)))
+print(len(looked_up), len(set(looked_up)))
+"""
+    done, _ = probed(tmp_path, text)
+    looks, rows = map(int, done.stdout.split())
+    assert 0 < looks == rows
