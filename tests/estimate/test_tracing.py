@@ -273,9 +273,13 @@ epoch(tf.data.Dataset.from_tensor_slices((np.zeros((64, 8), "float32"), np.zeros
     )
     assert isinstance(result, Traced)
     assert (result.step.name, result.step.batch) == ("epoch", 32)
-    inside = [one for function in result.step.functions.values() for one in function.operations]
-    shapes = {one.outputs[0].shape for one in inside if one.type == "MatMul"}
-    assert shapes == {(32, 4), (32, 2), (8, 4), (4, 2)} or shapes == {(32, 4), (32, 2), (8, 4), (4, 2), (32, 8)}
+    assert result.doubled is not None
+    assert result.step.is_in_loop
+    for step, batch in ((result.step, 32), (result.doubled, 64)):
+        products = [one for one in step.body.operations if one.type == "MatMul"]
+        assert {one.outputs[0].shape for one in products} == {(batch, 4), (batch, 2), (8, 4), (4, 2)}
+        assert {one.row for one in products if not one.is_gradient} == {16}
+        assert not any(one.type == "ScanDataset" for one in step.body.operations)
     assert not result.step.has_unknown
 
 

@@ -357,7 +357,11 @@ class _Reading:
         )
         self._inputs = [tensor for tensor in concrete.graph.inputs if tensor.op.name not in captured]
         self._kept = [inner for outer, inner in concrete.graph.captures if inner.op.name not in self._captured]
-        self.is_open = any(_open(tensor) for tensor in self._inputs) or _has_open_elements(concrete)
+        self.is_open = (
+            any(_open(tensor) for tensor in self._inputs)
+            or _has_open_elements(concrete)
+            or self._reader.has_open_elements
+        )
         """Whether the batch was left open."""
 
     def graph(self, batch: int | None) -> StepGraph:
