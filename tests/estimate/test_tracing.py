@@ -93,10 +93,12 @@ def step(x, y):
     with tf.GradientTape() as tape:
         loss = loss_of(y, model(x, training=True))
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    average.assign(0.9 * average + 0.1 * model.trainable_variables[0])
     return loss
 
 other = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
 other_optimizer = keras.optimizers.Adam()
+average = tf.Variable(tf.zeros((8, 4)))
 
 @tf.function
 def other_step(x):
@@ -115,9 +117,11 @@ open(os.environ["TRAINED"], "w").close()
     assert (result.step.name, result.step.row, result.step.batch) == ("step", 11, 32)
     assert {one.tensor.shape for one in result.step.arguments} == {(32, 8), (32,)}
     assert result.step.is_compiled
-    assert [(name, where.row) for name, where in result.others] == [("other_step", 21)]
+    assert [(name, where.row) for name, where in result.others] == [("other_step", 23)]
     slots = [one.tensor.shape for one in result.step.variables if one.group == "slots"]
     assert (slots.count((8, 4)), slots.count((8, 3))) == (1, 2)  # those of the other step's optimizer, too
+    trained = [one.tensor.shape for one in result.step.variables if one.is_trainable]
+    assert trained == [(8, 4), (4,), (4, 2), (2,)]  # not what is averaged, nor what the other step trains
 
 
 def test_one_of_several_steps_of_a_call_for_a_batch_that_is_set(tmp_path: Path) -> None:
