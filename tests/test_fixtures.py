@@ -1,4 +1,5 @@
-"""gpulint reports exactly what each fixture program expects, under every spelling of its imports.
+"""gpulint reports exactly what each fixture program expects, under every spelling of its imports: as written and under
+two others in every run of the tests, under the rest with `-m long`.
 
 All programs are laid out in one directory, each spelling of each in a place of its own, and checked by the
 command itself, once for every set of rules that a program asks for.
@@ -10,6 +11,7 @@ import json
 import pickle
 import subprocess
 import sys
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -20,10 +22,27 @@ from filelock import FileLock
 
 from gpulint.settings import NEWEST_TENSORFLOW
 from tests.programs import Expectation, Program, programs
-from tests.spelling import Spelled, spellings
+from tests.spelling import SPELLINGS, Spelled, spellings
 
 CASES = [(program, spelled) for program in programs() for spelled in spellings(program)]
 NAMES = [f"{program.name}-{spelled.spelling}" for program, spelled in CASES]
+
+OTHERS = 2
+"""Spellings beside the written one that each program has in every run; they differ from program to program."""
+
+
+def is_long(program: Program, spelled: Spelled) -> bool:
+    """Whether the program in this spelling is left to `-m long`."""
+    written, *others = spellings(program)
+    start = zlib.crc32(program.name.encode())
+    often = [others[(start + number) % len(others)] for number in range(OTHERS if others else 0)]
+    return spelled not in (written, *often)
+
+
+PARAMETERS = [
+    pytest.param(*case, id=name, marks=[pytest.mark.long] if is_long(*case) else [])
+    for case, name in zip(CASES, NAMES, strict=True)
+]
 
 
 class Reported(NamedTuple):
@@ -107,13 +126,19 @@ def found_in(selected: set[str], tmp_path_factory: pytest.TempPathFactory) -> di
     return found
 
 
-@pytest.mark.parametrize(("program", "spelled"), CASES, ids=NAMES)
+@pytest.mark.parametrize(("program", "spelled"), PARAMETERS)
 def test_gpulint_reports_exactly_what_the_program_expects(
     program: Program, spelled: Spelled, findings: dict[str, list[Reported]], request: pytest.FixtureRequest
 ) -> None:
     reported = findings[request.node.callspec.id]
     wrong = difference(program.expectations, reported, dict(spelled.modules))
     assert not wrong, f"{program.name}, {spelled.spelling}\n" + "\n".join(wrong)
+
+
+def test_every_run_has_each_program_and_each_spelling() -> None:
+    often = [spelled.spelling for program, spelled in CASES if not is_long(program, spelled)]
+    assert set(often) == {"as written", *(spelling.__name__ for spelling in SPELLINGS)}
+    assert often.count("as written") == len(programs()) and len(often) >= 2.9 * len(programs())
 
 
 PROGRAM_TEXT = {"train.py": "import tensorflow as tf\nwith tf.device('/gpu:0'):\n    pass\n"}

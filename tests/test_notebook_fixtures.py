@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.notebooks import NOTEBOOKS
 from tests.programs import EXPECT
 
@@ -31,7 +31,7 @@ def expected(path: Path) -> set[tuple[int, int, str]]:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_gpulint_reports_exactly_what_the_notebook_expects(path: Path) -> None:
     command = [sys.executable, "-m", "gpulint", "check", "--isolated", "--output-format", "json", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = warm.gpulint().run(command, cwd=path.parent)
     assert done.stderr == ""
     reported = {(one["cell"], one["location"]["row"], one["code"]) for one in json.loads(done.stdout)}
     assert reported == expected(path)

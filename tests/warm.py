@@ -17,6 +17,7 @@ import importlib
 import io
 import json
 import os
+import pkgutil
 import runpy
 import signal
 import socket
@@ -34,11 +35,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+if sys.platform != "win32":
+    import resource
+
 SECONDS = 600
 """Seconds after which a program counts as hung."""
 
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
 """Environment without GPUs and without TensorFlow's messages. TensorFlow reads the level when it is imported."""
+
+
+Limits = Sequence[tuple[int, int]]
+"""Resources, such as `resource.RLIMIT_AS`, with the most that each process of a program may use."""
 
 
 class Running:
@@ -82,19 +90,31 @@ class Python:
         self._process.wait()
 
     def start(
-        self, command: Sequence[str], files: Sequence[int], *, cwd: Path, env: Mapping[str, str] = QUIET
+        self,
+        command: Sequence[str],
+        files: Sequence[int],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] = QUIET,
+        limits: Limits = (),
     ) -> Running:
         """Start the command line of a Python program with three open files as its standard streams: `sys.executable`,
         perhaps `-u`, then a script, `-m` and a module or `-c` and code, then arguments. `env` is added to the
         environment."""
         assert command[0] == sys.executable
-        job = {"command": list(command[1:]), "cwd": str(cwd), "env": {**os.environ, **env}}
+        job = {"command": list(command[1:]), "cwd": str(cwd), "env": {**os.environ, **env}, "limits": list(limits)}
         socket.send_fds(self._jobs, [b"\n"], files)
         self._jobs.sendall(json.dumps(job).encode() + b"\n")
         return Running(int(self._answers.readline()), self._answers)
 
     def run(
-        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] = QUIET, given: str = ""
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] = QUIET,
+        given: str = "",
+        limits: Limits = (),
     ) -> subprocess.CompletedProcess[str]:
         """Run a program to its end; `given` is its standard input."""
         with contextlib.ExitStack() as stack:
@@ -103,7 +123,7 @@ class Python:
             ]
             files[0].write(given)
             files[0].seek(0)
-            status = self.start(command, [file.fileno() for file in files], cwd=cwd, env=env).wait()
+            status = self.start(command, [file.fileno() for file in files], cwd=cwd, env=env, limits=limits).wait()
             for file in files:
                 file.seek(0)
             _, stdout, stderr = (file.read() for file in files)
@@ -114,12 +134,25 @@ class Fresh:
     """Runs each program in a process of its own, which imports everything itself."""
 
     def run(
-        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] = QUIET, given: str = ""
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] = QUIET,
+        given: str = "",
+        limits: Limits = (),
     ) -> subprocess.CompletedProcess[str]:
         """Run a command line as `Python.run` does."""
-        environment = {**os.environ, **env}
         return subprocess.run(
-            command, cwd=cwd, env=environment, input=given, capture_output=True, text=True, check=False
+            command,
+            cwd=cwd,
+            env={**os.environ, **env},
+            input=given,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            preexec_fn=(lambda: _limit(limits)) if limits else None,
         )
 
 
@@ -129,7 +162,17 @@ def with_tensorflow(**variables: str) -> Python | Fresh:
     if sys.platform != "linux":
         return Fresh()
     agents = ("gpulint.cli.estimate", "gpulint.cli.probe", "gpulint.probe.agent.running")
-    return Python("tensorflow", "gpulint.cli.main", *agents, **variables)
+    return Python("tensorflow", "gpulint.cli.main", *agents, *_of_a_check(), **variables)
+
+
+def _of_a_check() -> list[str]:
+    """What every check imports: the shipped rules and the form of the report."""
+    rules = find_spec("gpulint.rules")
+    assert rules is not None
+    found = pkgutil.walk_packages(rules.submodule_search_locations, "gpulint.rules.")
+    return ["gpulint.cli.check", "gpulint.linting.engine", "gpulint.linting.workers", "gpulint.output.formats.text"] + [
+        module.name for module in found
+    ]
 
 
 @cache
@@ -145,7 +188,7 @@ def gpulint() -> Python | Fresh:
     if sys.platform != "linux":
         return Fresh()
     server = ("gpulint.cli.server", "gpulint.server.handlers") if find_spec("pygls") is not None else ()
-    return Python("gpulint.cli.check", "gpulint.linting.engine", *server)
+    return Python("gpulint.cli.main", *_of_a_check(), *server)
 
 
 class _Imported(MetaPathFinder, Loader):
@@ -178,6 +221,7 @@ class _Imported(MetaPathFinder, Loader):
 def _run(job: dict[str, Any], files: Sequence[int]) -> NoReturn:
     """Run a program in this process, with the directory and environment of a job and these standard streams."""
     signal.alarm(SECONDS)
+    _limit(job["limits"])
     os.chdir(job["cwd"])
     os.environ.clear()
     os.environ.update(job["env"])
@@ -188,6 +232,11 @@ def _run(job: dict[str, Any], files: Sequence[int]) -> NoReturn:
     if launcher := sys.modules.get("gpulint.probe.launch.program"):
         launcher.subprocess = types.SimpleNamespace(Popen=_Forked)  # type: ignore[attr-defined]
     _execute(job["command"])
+
+
+def _limit(limits: Limits) -> None:
+    for limited, most in limits:
+        resource.setrlimit(limited, (most, most))
 
 
 def _open_streams() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
+
+from tests import warm
 
 NETS = """
 import tensorflow as tf
@@ -42,12 +43,8 @@ def test_a_module_added_to_a_package_is_found(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(IMPORTED.replace("IMPORT", 'import_module("nets." + kind)'))
     counts = []
     for _ in range(2):
-        found = subprocess.run(
-            [sys.executable, "-m", "gpulint", "check", "--output-format", "json", "."],
-            cwd=tmp_path,
-            capture_output=True,
-            check=False,
-        )
+        command = [sys.executable, "-m", "gpulint", "check", "--output-format", "json", "."]
+        found = warm.gpulint().run(command, cwd=tmp_path)
         counts.append([finding["code"] for finding in json.loads(found.stdout)])
         (tmp_path / "nets/plain.py").write_text(NETS)
     assert counts == [[], ["GPU503"]]

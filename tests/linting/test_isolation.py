@@ -14,6 +14,7 @@ from gpulint.linting.examined import Examined
 from gpulint.linting.pack import load
 from gpulint.linting.selection import Catalogue
 from gpulint.settings import SettingsFinder
+from tests import warm
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked, and limited, on Linux")
 
@@ -88,9 +89,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def check(*arguments: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
+def check(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "gpulint", "check", "--output-format", "concise", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, input=given, check=False)
+    return warm.gpulint().run(command, cwd=Path.cwd(), given=given)
 
 
 def only_lost(result: subprocess.CompletedProcess[str], name: str, names: list[str] = NAMES) -> str:

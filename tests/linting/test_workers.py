@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpulint.linting.portions import portions
+from tests import warm
 
 DEADLY = '''
 import os
@@ -60,7 +61,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def check(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The command in a separate process, so that its forks have no threads of the tests."""
     command = [sys.executable, "-m", "gpulint", "check", "--output-format", "concise", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return warm.gpulint().run(command, cwd=Path.cwd())
 
 
 def test_any_number_of_processes_gives_the_same_bytes(project: Path) -> None:

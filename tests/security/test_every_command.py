@@ -16,6 +16,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("the traps are shell scripts, pipes and links", allow_module_level=True)
 
+from tests import warm
 from tests.security.fuzzing import contents
 from tests.security.test_git import git, make_repository
 from tests.server.editor import Editor, edit
@@ -120,7 +121,6 @@ COMMANDS = {
     "fix": ["check", "--fix", "--unsafe-fixes", "--add-ignore=x"],
     "since": ["check", "--since", "HEAD", "-n"],
     "plan": ["plan", "train.py"],
-    "watch": ["check", "--watch"],
 }
 
 
@@ -155,18 +155,30 @@ def test_a_command(repository: Path, hostile: Hostile, command: str) -> None:
     marked = arm(hostile, repository)
     before = contents(repository.parent / "home")
     cwd = repository / "data" if hostile is bare_repository and command == "since" else repository
-    line = [sys.executable, "-I", "-m", "gpulint", *COMMANDS[command]]
+    if hostile is modules:  # only a new process imports
+        done = warm.Fresh().run([sys.executable, "-I", "-m", "gpulint", *COMMANDS[command]], cwd=cwd)
+    else:
+        done = warm.gpulint().run([sys.executable, "-m", "gpulint", *COMMANDS[command]], cwd=cwd)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode in (0, 1, 2)
+    assert not marked.exists(), "code of the repository ran"
+    assert contents(repository.parent / "home") == before
+
+
+@pytest.mark.parametrize("hostile", REPOSITORIES, ids=lambda one: one.__name__)
+def test_watching(repository: Path, hostile: Hostile) -> None:
+    marked = arm(hostile, repository)
+    before = contents(repository.parent / "home")
+    line = [sys.executable, "-I", "-m", "gpulint", "check", "--watch"]
     with subprocess.Popen(
-        line, cwd=cwd, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        line, cwd=repository, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         try:
-            if command == "watch":
-                _wait_until_watching(process)
+            _wait_until_watching(process)
             _, errors = process.communicate(timeout=SECONDS)
         finally:
             process.kill()
     assert "Traceback" not in errors, errors
-    assert command == "watch" or process.returncode in (0, 1, 2)
     assert not marked.exists(), "code of the repository ran"
     assert contents(repository.parent / "home") == before
 
@@ -193,7 +205,7 @@ def test_the_server(repository: Path, hostile: Hostile) -> None:
         else:
             await editor.diagnostics(uri)
 
-    edit(test, repository, is_fresh=True)
+    edit(test, repository, is_fresh=hostile is modules)
     assert not marked.exists(), "code of the repository ran"
     assert contents(repository.parent / "home") == before
 

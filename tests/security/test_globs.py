@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import run_within
+from tests.processes import gpulint_within
 
 LONG_NAME = "a" * 250 + ".py"
 PATTERNS = [
@@ -41,8 +41,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def check(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gpulint", "check", *arguments]
-    return run_within(30, command, cwd=project, capture_output=True, text=True)
+    return gpulint_within(30, "check", *arguments, cwd=project)
 
 
 def files(done: subprocess.CompletedProcess[str]) -> list[str]:

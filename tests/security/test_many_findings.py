@@ -19,7 +19,7 @@ from tests.checking import findings_of
 from tests.fixing.fixing import CATALOGUE
 from tests.fixing.test_rounds import Play, becomes, played
 from tests.notebooks import notebook
-from tests.processes import run_within
+from tests.processes import gpulint_within, run_within
 
 HANG = 75
 """Limit of processor time in seconds: a check with linear cost takes a few, any other more than this."""
@@ -67,9 +67,8 @@ FILES = {
 
 def check(directory: Path, name: str, *options: str) -> subprocess.CompletedProcess[str]:
     (directory / name).write_text(FILES[name][0], encoding="utf-8")
-    command = [sys.executable, "-m", "gpulint", "check", "--isolated", "--no-cache", "--select", "ALL"]
-    command += ["--extension", "md", *options, name]
-    return run_within(HANG, command, cwd=directory, capture_output=True, text=True)
+    command = ["check", "--isolated", "--no-cache", "--select", "ALL", "--extension", "md", *options, name]
+    return gpulint_within(HANG, *command, cwd=directory)
 
 
 @pytest.mark.parametrize("name", ["models.py", "cell.ipynb", "function.ipynb", "block.md", "comments.md"])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import PATIENCE, run_within
+from tests.processes import PATIENCE, gpulint_within
 
 IMPORT = "import tensorflow as tf\n"
 FINDING = "with tf.device('/gpu:0'):\n    x = tf.ones(2)\n"
@@ -92,8 +92,7 @@ def test_hostile_texts_take_no_longer_than_others(name: str, tmp_path: Path) -> 
     files = {"main.py": IMPORT + FINDING, **ATTACKS[name]}
     for file, text in files.items():
         (project / file).write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "gpulint", "check", "--no-cache", "."]
-    run = run_within(60, command, capture_output=True, cwd=project, encoding="utf-8", errors="replace")
+    run = gpulint_within(60, "check", "--no-cache", ".", cwd=project)
     assert run.returncode == 1, run.stderr
     assert "main.py:2:6" in run.stdout
     assert len(run.stdout) < 2_000_000

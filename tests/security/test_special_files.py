@@ -17,6 +17,7 @@ if sys.platform == "win32":
 import resource
 
 from gpulint.sources.reading import read_file
+from tests import warm
 
 PROGRAM = 'import tensorflow as tf\nimport helper\n\nwith tf.device("/gpu:0"):\n    x = tf.zeros(4)\n'
 MEMORY = 4 << 30
@@ -67,11 +68,8 @@ DESCRIBING = [
 
 
 def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gpulint", *arguments],
-        cwd=project, capture_output=True, text=True, check=False, timeout=60,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
-    )  # fmt: skip
+    command = [sys.executable, "-m", "gpulint", *arguments]
+    return warm.gpulint().run(command, cwd=project, limits=[(resource.RLIMIT_AS, MEMORY)])
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests import warm
 
 pytestmark = pytest.mark.tensorflow
 
@@ -50,14 +50,8 @@ for number, x in enumerate(strategy.experimental_distribute_dataset(data)):
 def probe(directory: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     """The exit status and the report."""
     (directory / "train.py").write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, "-m", "gpulint", "probe", "--isolated", "--output-format", "json", "-o", "a.json", *arguments],
-        cwd=directory,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    options = ["--isolated", "--output-format", "json", "-o", "a.json"]
+    done = warm.python().run([sys.executable, "-m", "gpulint", "probe", *options, *arguments], cwd=directory)
     assert (directory / "a.json").exists(), done.stderr
     return done.returncode, json.loads((directory / "a.json").read_text())
 
