@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gpulint.estimate.agent.inference import LIST, Inference, Shape, results
+from gpulint.estimate.agent.inference import ITERATORS, LIST, Inference, Shape, results
 from gpulint.estimate.agent.inlining import LOOPS, Inlined
 from gpulint.estimate.agent.names import GRADIENT
 from gpulint.estimate.agent.pieces import Pieces
@@ -94,6 +94,16 @@ class Reader:
         self._handles = {one.placeholder for one in variables}
         self._bypass_loops()
         self._make_variables(variables)
+
+    @property
+    def has_open_elements(self) -> bool:
+        """Whether the trace left the batch of an iterator open."""
+        return any(
+            not shape.unknown_rank and shape.dim and shape.dim[0].size < 0
+            for node in self._definition.node
+            if node.op in ITERATORS
+            for shape in node.attr["output_shapes"].list.shape
+        )
 
     def _bypass_loops(self) -> None:
         """Handles that a loop passes on are taken from where they enter it."""

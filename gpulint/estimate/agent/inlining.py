@@ -13,6 +13,8 @@ from gpulint.estimate.agent.pieces import Pieces
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 LOOPS = frozenset({"While", "StatelessWhile"})
 CONDITIONS = frozenset({"If", "StatelessIf"})
+_DATASETS = frozenset({"ReduceDataset", "ScanDataset"})
+"""Loops over datasets (`for x, y in dataset` in a `tf.function`), whose function takes their state, then an element."""
 
 
 class Inlined:
@@ -50,9 +52,12 @@ class Inlined:
 
     def _enter(self, definition: Any) -> None:
         """Replace loops and conditions that train by a call of the function that trains."""
-        for node in definition.node:
+        for node in list(definition.node):
             if node.op in LOOPS and self._trains(node.attr["body"].func.name):
                 self._call(node, "body", "T", "T", skipped=0)
+                self.is_in_loop = True
+            elif node.op in _DATASETS and self._trains(_called(node)):
+                self._iterate(definition, node)
                 self.is_in_loop = True
             elif node.op in CONDITIONS:
                 branches = [one for one in ("then_branch", "else_branch") if self._trains(node.attr[one].func.name)]
@@ -66,6 +71,38 @@ class Inlined:
         made.attr["f"].func.CopyFrom(node.attr[role].func)
         made.attr["Tin"].CopyFrom(node.attr[taken])
         made.attr["Tout"].CopyFrom(node.attr[given])
+        node.CopyFrom(made)
+
+    def _iterate(self, definition: Any, node: Any) -> None:
+        """Turn a loop over a dataset into a call of its function for one element of an iterator."""
+        function = self._library[_called(node)]
+        dataset, *given = [name for name in node.input if not name.startswith("^")]
+        states = len(node.attr["Tstate"].list.type)
+        arguments = function.signature.input_arg
+        elements = range(states, len(arguments) - (len(given) - states))
+        shapes = [function.arg_attr[index].attr["_output_shapes"].list.shape for index in elements]
+        unknown = self._pieces.shapes.TensorShape(None).as_proto()
+        iterator = definition.node.add(name=f"{node.name}/_gpulint_iterator", op="IteratorV2", device=node.device)
+        iterator.attr["container"].s = iterator.attr["shared_name"].s = b""
+        element = definition.node.add(name=f"{node.name}/_gpulint_next", op="IteratorGetNext", device=node.device)
+        element.input.append(iterator.name)
+        for added in (iterator, element):
+            added.attr["output_types"].list.type.extend(arguments[index].type for index in elements)
+            added.attr["output_shapes"].list.shape.extend(shape[0] if shape else unknown for shape in shapes)
+        made = self._pieces.node_proto.NodeDef(name=node.name, op="StatefulPartitionedCall", device=node.device)
+        made.input.extend([*given[:states], *(f"{element.name}:{index}" for index in range(len(elements)))])
+        made.input.extend([*given[states:], *(name for name in node.input if name.startswith("^"))])
+        made.attr["f"].func.CopyFrom(node.attr["f"].func)
+        made.attr["Tin"].list.type.extend(one.type for one in arguments)
+        made.attr["Tout"].list.type.extend(one.type for one in function.signature.output_arg)
+        if node.op == "ScanDataset":  # is itself a dataset: those that read it read the other one, after the call
+            passed = definition.node.add(name=f"{node.name}/_gpulint_dataset", op="Identity", device=node.device)
+            passed.input.extend([dataset, f"^{node.name}"])
+            passed.attr["T"].type = self._pieces.dtypes.variant.as_datatype_enum
+            for reader in definition.node:
+                for index, name in enumerate(reader.input):
+                    if name.partition(":")[0] == node.name:
+                        reader.input[index] = passed.name
         node.CopyFrom(made)
 
     def _does_train(self, name: str) -> bool:

@@ -8,7 +8,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from types import CodeType
@@ -357,7 +357,11 @@ class _Reading:
         )
         self._inputs = [tensor for tensor in concrete.graph.inputs if tensor.op.name not in captured]
         self._kept = [inner for outer, inner in concrete.graph.captures if inner.op.name not in self._captured]
-        self.is_open = any(_open(tensor) for tensor in self._inputs) or _has_open_elements(concrete)
+        self.is_open = (
+            any(_open(tensor) for tensor in self._inputs)
+            or _has_open_elements(concrete)
+            or self._reader.has_open_elements
+        )
         """Whether the batch was left open."""
 
     def graph(self, batch: int | None) -> StepGraph:
@@ -368,7 +372,9 @@ class _Reading:
                 shapes[tensor.op.name] = _sized(tuple(tensor.shape.as_list()), batch)
         read = self._reader.read(shapes, lambda shape: _sized(shape, batch))
         parameters = {operation: index for index, operation in enumerate(read.body.parameters)}
-        self._build_optimizers(self._updates(read))
+        updated = self._updated(read)
+        trained = self._inventory.trained() & updated
+        self._build_optimizers(self._updates(read), updated)
         filename, row, *cell = self._place or ("", 0)
         return StepGraph(
             name=self._name,
@@ -377,7 +383,7 @@ class _Reading:
             cell=cell[0] if cell else None,
             body=read.body,
             functions=read.functions,
-            variables=(*self._variables(read, parameters), *self._tensors(read, parameters)),
+            variables=(*self._variables(read, parameters, trained), *self._tensors(read, parameters)),
             arguments=tuple(_arguments(read, parameters, shapes)),
             batch=batch,
             replicas=max((one.copies for one in self._captured.values()), default=1),
@@ -396,15 +402,21 @@ class _Reading:
             one.type.startswith(UPDATES) for function in read.functions.values() for one in function.operations
         )
 
-    def _build_optimizers(self, updates: bool) -> None:
+    def _updated(self, read: Read) -> set[int]:
+        """Identities of the handles of variables that the step's own operations update."""
+        operations = {one.inputs[0].operation for one in read.body.operations if one.type.startswith(UPDATES)}
+        return {id(one.variable.handle) for name, one in self._captured.items() if read.names.get(name) in operations}
+
+    def _build_optimizers(self, updates: bool, updated: Collection[int]) -> None:
         """Creates the slots of optimizers that the step leaves to the program: all of them if it does not update
         weights, such as while gradients are accumulated; else those of the only optimizer of another step, which is
-        taken to train what no optimizer trains yet."""
+        taken to train what no optimizer trains yet, and the step does not update."""
         optimizers = self._inventory.optimizers
         unbuilt = [one for one in optimizers if not getattr(one, "built", True)]
         weights = list(self._concrete.graph.trainable_variables)
         if updates:
-            weights = self._inventory.untrained() if len(unbuilt) == 1 and not self._is_alone else []
+            found = self._inventory.untrained() if len(unbuilt) == 1 and not self._is_alone else []
+            weights = [one for one in found if id(one.handle) not in updated]
         for optimizer in unbuilt if weights else ():
             optimizer.build(weights)
         self._inventory = Inventory()
@@ -417,7 +429,8 @@ class _Reading:
                 entered = parameters.get(read.names.get(tensor.op.name, -1))
                 yield Variable("", size, parameter=entered)
 
-    def _variables(self, read: Read, parameters: Mapping[int, int]) -> Iterator[Variable]:
+    def _variables(self, read: Read, parameters: Mapping[int, int], trained: Collection[int]) -> Iterator[Variable]:
+        """`trained`: identities of the handles of what the step trains; empty if its optimizer does not tell."""
         entered = {id(one.variable.handle): name for name, one in self._captured.items()}
         for identity, one in self._inventory.known.items():
             operation = read.names.get(entered.get(identity, ""))
@@ -427,7 +440,7 @@ class _Reading:
                 name=str(variable.name).partition(":")[0],
                 tensor=Tensor(variable.dtype.base_dtype.name, None if shape.rank is None else tuple(shape.as_list())),
                 group=one.group,
-                is_trainable=one.is_trainable,
+                is_trainable=one.is_trainable and (not trained or identity in trained),
                 parameter=None if operation is None else parameters.get(operation),
                 layer=one.layer,
                 device=self._device_of(str(variable.device)),

@@ -60,9 +60,13 @@ class Inventory:
             group, is_trainable, layer = owners.get(id(part.handle), default)
             self.known[id(part.handle)] = Owned(part, group, is_trainable, layer, copies.get(id(part.handle), 1))
 
+    def trained(self) -> set[int]:
+        """Identities of the handles of variables for which an optimizer has been built."""
+        return {id(part.handle) for one in self.optimizers for part in _parts(_list(one, "_trainable_variables"))}
+
     def untrained(self) -> list[Any]:
-        """The trainable variables that no optimizer has been built for, in the order in which they were created."""
-        trained = {id(part.handle) for one in self.optimizers for part in _parts(_list(one, "_trainable_variables"))}
+        """The trainable variables without an optimizer, in the order in which they were created."""
+        trained = self.trained()
         return [one.variable for identity, one in self.known.items() if one.is_trainable and identity not in trained]
 
 

@@ -53,11 +53,14 @@ def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | Non
 
 
 def more_gpus(one: Scaling, steps: Steps, card: Card) -> str:
-    """The gain of N GPUs."""
+    """The gain of N GPUs. For a step that XLA compiles only the exchange: its bounds are too loose for a share."""
     if not card.link:
         return f"{one.gpus} GPUs: unknown: the speed of the link is not given (link=… in GB/s)"
-    exchange = f"all-reduce of {in_words(steps.gradient_bytes)} over {card.link_kind} is {percent(one.exchange_share)}"
-    return f"{one.gpus} GPUs: at most {one.speedup_at_most:.1f} × as fast; {exchange} of the step"
+    exchange = f"all-reduce of {in_words(steps.gradient_bytes)} over {card.link_kind}"
+    if steps.is_compiled:
+        return f"{one.gpus} GPUs: {exchange} adds {duration(one.exchange_seconds)} to each step"
+    share = percent(one.exchange_share)
+    return f"{one.gpus} GPUs: at most {one.speedup_at_most:.1f} × as fast; {exchange} is {share} of the step"
 
 
 def method(launch: float) -> str:

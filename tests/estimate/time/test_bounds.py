@@ -154,6 +154,9 @@ def test_statements() -> None:
     assert more_gpus(scaling(steps, found, T4, 8), steps, T4) == (
         "8 GPUs: at most 7.8 × as fast; all-reduce of 64 MiB over PCIe 3 is 2.7 % of the step"
     )
+    assert more_gpus(scaling(steps, found, T4, 8), replace(steps, is_compiled=True), T4) == (
+        "8 GPUs: all-reduce of 64 MiB over PCIe 3 adds 7.4 ms to each step"
+    )
 
 
 def test_nothing_is_reported_of_what_the_bounds_do_not_decide() -> None:
