@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import click
@@ -150,13 +151,21 @@ def report(
     for path in filter(None, (output_file, html_path)):
         options.on_file(check_writable, path)
     gpus = wanted.gpus
-    traced = trace(target, gpus=gpus or 1, batch=wanted.batch, shapes=wanted.shapes, timeout=wanted.timeout or None)
+    traced = trace(
+        target,
+        gpus=gpus or 1,
+        batch=wanted.batch,
+        shapes=wanted.shapes,
+        timeout=wanted.timeout or None,
+        terminal=2 if sys.__stderr__ is not None else None,
+    )
     if isinstance(traced, NotTraced):
         options.say(why(traced, target))
         return _status(traced)
     numbers = (gpus,) if gpus is not None and gpus > 1 else MORE_GPUS
     chosen = wanted.cards or of_this_machine() or tuple(map(cards.by_name, cards.DEFAULTS))
-    found = estimated(traced, chosen, numbers)
+    with _status_line(f"gpulint: playing the step on {', '.join(card.name for card in chosen)}"):
+        found = estimated(traced, chosen, numbers)
     width = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
     text = render(output_format, found, not output_file and options.use_color(color), width=width)
     if output_file:
@@ -169,6 +178,15 @@ def report(
         options.on_file(write, html_path, page.render(found, shlex.join(target.words)))
     answers = {one.memory.fits if one.memory is not None else "unknown" for one in found.cards}
     return 0 if wanted.cards is None else 1 if "no" in answers else 3 if "unknown" in answers else 0
+
+
+def _status_line(text: str) -> AbstractContextManager[object]:
+    """A context in which a terminal shows what takes so long; nothing is written to anything else."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(text)
 
 
 def of_this_machine() -> tuple[Card, ...]:

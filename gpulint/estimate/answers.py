@@ -190,13 +190,26 @@ def _mixed(step: StepGraph, batches: Batches, now: Figures) -> Iterator[Change]:
 def halved(step: StepGraph) -> StepGraph:
     """The graph with layers' values in 16 bits. Layers that normalize compute in float32, as Keras's do; so do losses
     and optimizers; a weight that is read gets a copy in 16 bits."""
-    operations = step.body.operations
-    normalizing = {one.layer for one in operations if one.layer and one.type in ("Rsqrt", "RsqrtGrad")}
+    functions = step.body, *step.functions.values()
+    normalizing = {
+        one.layer
+        for function in functions
+        for one in function.operations
+        if one.layer and one.type in ("Rsqrt", "RsqrtGrad")
+    }
     weights = {
         step.body.parameters[one.parameter] for one in step.variables if one.is_trainable and one.parameter is not None
     }
-    changed = tuple(_halved(one, operations, weights, normalizing) for one in operations)
-    return replace(step, body=replace(step.body, operations=changed))
+
+    def changed(function: Function, read: set[int]) -> Function:
+        operations = function.operations
+        return replace(function, operations=tuple(_halved(one, operations, read, normalizing) for one in operations))
+
+    return replace(
+        step,
+        body=changed(step.body, weights),
+        functions={name: changed(function, set()) for name, function in step.functions.items()},
+    )
 
 
 def _halved(one: Operation, operations: tuple[Operation, ...], weights: set[int], normalizing: set[str]) -> Operation:

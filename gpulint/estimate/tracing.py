@@ -57,19 +57,21 @@ def trace(
     batch: int | None = None,
     shapes: Mapping[str, tuple[int | None, ...]] | None = None,
     timeout: float | None = None,
+    terminal: int | None = None,
 ) -> Traced | NotTraced:
     """Runs the program on simulated GPUs until its training step has been traced. What it prints is passed through.
 
     `batch` is a batch size per replica in place of the program's. `shapes` are dimensions that the program leaves open,
-    by the name of an argument or the position in a dataset's element; None in a shape leaves its dimension. Raises
-    OSError if the program cannot be started.
+    by the name of an argument or the position in a dataset's element; None in a shape leaves its dimension. What is
+    done now is shown on the descriptor `terminal`, if it is one. Raises OSError if the program cannot be started.
     """
     from gpulint.probe.launch.program import run  # POSIX only: needs pseudo-terminals
+    from gpulint.probe.launch.progress import ProgressLine, clock
 
     with tempfile.TemporaryDirectory(prefix="gpulint-estimate-") as directory:
-        output, capture = os.path.join(directory, "step"), os.path.join(directory, "capture")
+        output, capture, stages = (os.path.join(directory, name) for name in ("step", "capture", "stages"))
         simulated = Simulated(gpus)
-        settings = {"output": output, "gpus": gpus, "batch": batch, "shapes": dict(shapes or {})}
+        settings = {"output": output, "stages": stages, "gpus": gpus, "batch": batch, "shapes": dict(shapes or {})}
         command = command_line(
             target, capture, 0, 0, False, simulated, extension=EXTENSION, extension_settings=settings
         )
@@ -81,6 +83,7 @@ def trace(
             environment=environment,
             timeout=timeout,
             warn_after=None,
+            progress=ProgressLine.on(terminal, lambda _, seconds: f"{clock(seconds)}, {stage(stages)}"),
         )
         if os.path.exists(output):
             with open(output, encoding="utf-8") as file:
@@ -89,6 +92,15 @@ def trace(
             return _why(ended, read(capture))
         except (CaptureError, OSError):
             return NotTraced("died", status=ended.status)
+
+
+def stage(path: str) -> str:
+    """What is done now: the last line that the agent wrote to a file, in ASCII."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().splitlines()[-1]
+    except (OSError, ValueError, IndexError):
+        return "running the program until its training step"
 
 
 def _read(text: str) -> Traced | NotTraced:

@@ -123,7 +123,13 @@ OF_EVENTS: Mapping[str, frozenset[str]] = {
     "EagerModeSet": frozenset({"run_eagerly"}),
     "EnvironmentSet": ENVIRONMENT_WORDS,
     "FunctionTraced": frozenset({"function"}),
-    "GradientsApplied": frozenset({".apply_gradients", ".minimize", ".apply"}),
+    "GradientsApplied": frozenset(
+        {
+            *(".apply_gradients", ".apply", ".minimize"),
+            *("bfgs_minimize", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_ncg", "fmin_tnc", "lbfgs_minimize"),
+            *("least_squares", "minimize"),
+        }
+    ),
     "ModelCompiled": frozenset({".compile("}),
     "ModelFitted": frozenset({".fit(", ".fit_generator("}),
     "RuntimeConfigured": CONFIG_WORDS,

@@ -9,6 +9,7 @@ import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -113,7 +114,10 @@ class Snapshot:
         """The URI of a file, or of an open notebook's cell."""
         if (buffer := self.buffers.get(path)) is not None:
             return buffer.document(cell).uri
-        return from_fs_path(path) or path
+        try:
+            return from_fs_path(path) or path
+        except UnicodeEncodeError:  # the name is not UTF-8, which pygls does not escape
+            return Path(path).as_uri()
 
 
 def path_of(uri: str, directory: str, suffixes: tuple[str, ...] = PYTHON_SUFFIXES) -> str:
@@ -128,6 +132,7 @@ def path_of(uri: str, directory: str, suffixes: tuple[str, ...] = PYTHON_SUFFIXE
     elif suffixes == (SUFFIX,) and not path.endswith(SUFFIX):
         path += SUFFIX
     path = path.replace("\0", "\N{SYMBOL FOR NULL}")  # no file has such a name, but a document may
+    path = path.encode("utf-8", "replace").decode()  # a URI may have half a surrogate pair
     return with_usual_drive(os.path.abspath(os.path.join(directory, path)))
 
 

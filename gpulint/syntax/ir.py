@@ -605,6 +605,11 @@ class Module:
         self.words = words
 
 
+def size_of(module: Module) -> int:
+    """Number of syntax nodes of a module. They are numbered in order: the last is in the last statement."""
+    return 1 + max((node.number for node in below(tuple(module.body[-1:]))), default=-1)
+
+
 def below(node: object) -> Iterator[Node]:
     """Every descendant of a node, in no particular order."""
     stack = [node]

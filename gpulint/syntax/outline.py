@@ -186,8 +186,10 @@ def outline(source: Source) -> Outline | None:
             every[node.name].append(_definition(lines, node, (first, 0)))
         elif variables := _assigned(node):
             words = _words(_between(lines, (node.lineno, node.col_offset), _end(node)))
-            for name in variables:
-                every[name].append(Definition(words, is_variable=True))
+            leader, *others = variables
+            every[leader].append(Definition(words, is_variable=True))
+            for name in others:  # `a = b = f()`: they name the leader, so that thousands of targets take linear memory
+                every[name].append(Definition(frozenset((name, leader)), is_variable=True))
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest))
     definitions = {name: Definition.of_all(several) for name, several in every.items()}

@@ -94,16 +94,30 @@ class MissingLossScale(Rule):
                 if event.gradient is not None and event.gradient.gradient is not None:
                     summed[event.target.serial].add(event.gradient.gradient.site)
                 continue
-            scales = isinstance(event.optimizer, values.Optimizer) and event.optimizer.scales
-            if scales is None:
+            if (scales := _scales(event.optimizer)) is None:
                 continue
             gradients = {tensor.gradient.site for tensor in event.gradients if tensor.gradient is not None}
             for site in gradients.union(*(summed[variable.serial] for variable in event.accumulators)):
                 applied[site] = scales or applied.get(site, False)
         return applied
 
+    def _scaled_by_optimizer(self, plan: Plan) -> set[Site]:
+        """Calls of `minimize` that scale the loss themselves: of a `LossScaleOptimizer`, in which Keras 2 wraps the
+        optimizer of a compiled model, too. Keras 3 has no `minimize`."""
+        compiled = {
+            optimizer.site if isinstance(optimizer, values.Optimizer) else event.model.site
+            for event in self.all(events.ModelCompiled)
+            for optimizer in possible(event.arguments.get("optimizer", 0), event.where)
+        }
+        return {
+            event.site
+            for event in self.all(events.GradientsApplied)
+            if plan.runs_keras_3 or event.optimizer.site in compiled or _scales(event.optimizer)
+        }
+
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        taken = [event for event in self.all(events.GradientTaken) if event.tape is not None]
+        by_optimizer = self._scaled_by_optimizer(plan)
+        taken = [event for event in self.all(events.GradientTaken) if event.tape and event.site not in by_optimizer]
         if not taken:
             return
         applied = self._applied()
@@ -137,6 +151,11 @@ _SCALE_BY_KERAS_2 = (
     "use a `LossScaleOptimizer`: take the gradient of `optimizer.get_scaled_loss(loss)`, and apply "
     "`optimizer.get_unscaled_gradients(gradients)`"
 )
+
+
+def _scales(optimizer: values.Object) -> bool | None:
+    """Whether an optimizer scales the loss, None if it may."""
+    return isinstance(optimizer, values.Optimizer) and optimizer.scales
 
 
 def _is_scaled(event: events.GradientTaken) -> bool:

@@ -85,19 +85,22 @@ class ArrayInFit(Rule):
         if not fits or has_other_backend(plan):
             return
         made = {id(event.result): event for event in self.all(events.OpCalled)}
-        told: set[Symbol] = set()
+        given: dict[Symbol, list[tuple[events.ModelFitted, HostArray]]] = {}
         for fitted in fits:
             for data in (one for value in possible(fitted.data, fitted.where) for one in _arrays(value)):
-                array = _array(data, made)
-                if array is None or symbol_of(data) in told or (text := self._text(array)) is None:
-                    continue
-                told.add(symbol_of(data))
-                yield Report(
-                    fitted.site,
-                    text,
-                    confidence=confidence(fitted.where),
-                    severity=Severity.INFO if array.size is None else None,
-                )
+                if (array := _array(data, made)) is not None:
+                    given.setdefault(symbol_of(data), []).append((fitted, array))
+        for (first, array), *later in given.values():
+            if (text := self._text(array)) is None:
+                continue
+            again = dict.fromkeys(fitted.site for fitted, _ in later if fitted.site != first.site)
+            yield Report(
+                first.site,
+                text,
+                confidence=confidence(first.where),
+                severity=Severity.INFO if array.size is None else None,
+                related=tuple((site, "the same array is given to `fit` here") for site in again),
+            )
 
     def _text(self, array: HostArray) -> str | None:
         """What is wrong with an array, None if it is small or may well be."""

@@ -52,8 +52,8 @@ class ChangingShapes(Rule):
 
     ## What is not reported
     `compile(jit_compile=False)` and `run_eagerly=True`; models that Keras does not compile with XLA (with an LSTM or
-    GRU, text or random image layers, or under a strategy); batches padded to fixed lengths or to bucket boundaries; a
-    later map that pads or reshapes; Keras 2.
+    GRU, text or random image layers, or under a strategy); batches padded to fixed lengths or to bucket boundaries;
+    images that a map scales, padded without stating shapes; a later map that pads or reshapes; Keras 2.
 
     ## At run time
     Steps that take seconds.
@@ -76,6 +76,7 @@ class ChangingShapes(Rule):
         fixed = {
             event.where.context.mapped for event in self.all(events.OpCalled) if event.name.startswith(_GIVES_SHAPE)
         }
+        scaled = {event.where.context.mapped for event in self.all(events.OpCalled) if event.name in _GIVES_SIZE}
         for fitted in fits:
             strategy = fitted.model.where.context.strategy or fitted.where.context.strategy
             compiled = [
@@ -88,8 +89,13 @@ class ChangingShapes(Rule):
             for data in possible(fitted.data, fitted.where):
                 for one in datasets_in(data) if isinstance(data, values.Dataset) else ():
                     step = _ragged(one)
-                    later = one.steps[one.steps.index(step) + 1 :] if step is not None else ()
-                    if step is not None and not any(each.site in fixed for each in later):
+                    if step is None:
+                        continue
+                    place = one.steps.index(step)
+                    is_sized = step.arguments.get("padded_shapes", 1) is None and step.name == "padded_batch"
+                    if not any(each.site in fixed for each in one.steps[place + 1 :]) and not (
+                        is_sized and any(each.site in scaled for each in one.steps[:place])
+                    ):
                         yield Report(
                             step.site,
                             "the batches change in length, and XLA compiles the model",
@@ -122,6 +128,11 @@ _WITHOUT_JIT = frozenset(
     | {"TextVectorization"}
 )
 """Layers with `supports_jit = False` on a GPU (Keras 3.15). A model with one of them is not compiled with XLA."""
+
+_GIVES_SIZE = frozenset(
+    f"tensorflow.image.{name}" for name in ("random_crop", "resize", "resize_with_crop_or_pad", "resize_with_pad")
+)
+"""Ops whose results all have the same height and width."""
 
 _GIVES_SHAPE = ("tensorflow.ensure_shape", "tensorflow.image.", "tensorflow.pad", "tensorflow.reshape")
 

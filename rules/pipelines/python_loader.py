@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.plugin import Caller, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
-from gpulint.plugin.queries import callers, iterated_sources, known, symbol_of
+import libcst.matchers as m
+
+from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
+from gpulint.plugin.queries import callers, known, pipelines
 
 
 class PythonLoader(Rule):
@@ -86,24 +88,38 @@ class PythonLoader(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         reads = self.all(events.SampleRead)
-        flows = {event.site: event for event in self.all(events.LibraryCalled) if _is_flow(event)}
+        flows = {site: event for site, event in pipelines.flows(plan).items() if _is_slow(event)}
         if (not reads and not flows) or "workers" in plan.referenced or "use_multiprocessing" in plan.referenced:
             return
         for fitted in self.all(events.ModelFitted):
             if fitted.arguments.open:
                 continue
             for data in possible(fitted.data, fitted.where):
-                if (flow := _flow(data, flows)) is not None:
+                if (flow := pipelines.flow_of(data, flows)) is not None:
                     yield _report(flow.site, _GENERATOR, "", fitted)
                 elif isinstance(data, values.Instance) and not _is_parallel(data):
-                    if (read := _read_in(reads, fitted.site, "__getitem__")) is not None:
+                    if (read := _called_in(reads, fitted.site, "__getitem__")) is not None:
                         yield _report(data.site, *_of_loader(data, plan), fitted, read)
                 elif isinstance(data, values.Items) and data.kind == "generator":
                     called = data.symbol.parts[1]
-                    if (read := _read_in(reads, called)) is not None:
+                    if (read := self._sample_read_in(reads, called)) is not None:
                         yield _report(called, "a generator reads the samples for `fit` in one thread", "", fitted, read)
-                    elif (inner := _read_in(tuple(flows.values()), called)) is not None:
+                    elif (inner := _called_in(tuple(flows.values()), called)) is not None:
                         yield _report(inner.site, _GENERATOR, "", fitted)
+
+    def _sample_read_in(self, reads: tuple[events.SampleRead, ...], call: object) -> events.SampleRead | None:
+        """First read of one sample in the loops of a generator that was called at a site. A file that can have many
+        samples has one if a loop collects such files for each batch."""
+        for read in reads:
+            for caller in callers(read.where.caller):
+                loops = read.where.context.loops[caller.loops :] if caller.site == call else ()
+                if loops and not (read.name.startswith(_OF_MANY) and all(self._yields(loop) for loop in loops[1:])):
+                    return read
+        return None
+
+    def _yields(self, loop: Loop) -> bool:
+        node = self.node(loop.site)
+        return node is None or bool(m.findall(node, m.Yield()))
 
 
 _GENERATOR = "`ImageDataGenerator` prepares its batches in one thread"
@@ -131,20 +147,13 @@ def _report(
     )
 
 
-def _read_in(found: tuple[events.Event, ...], call: object, function: str = "") -> events.Event | None:
+def _called_in(found: tuple[events.Event, ...], call: object, function: str = "") -> events.Event | None:
     """First of the events in a function that was called at a site: the method `function`, or a generator."""
     for event in found:
         for caller in callers(event.where.caller):
-            if caller.site == call and (caller.function == function if function else _is_per_sample(event, caller)):
+            if caller.site == call and caller.function == (function or caller.function):
                 return event
     return None
-
-
-def _is_per_sample(event: events.Event, generator: Caller) -> bool:
-    """Whether a generator does this in its loops, and not for a file with many samples."""
-    if not isinstance(event, events.SampleRead):
-        return True
-    return len(event.where.context.loops) > generator.loops and not event.name.startswith(_OF_MANY)
 
 
 _OF_MANY = ("h5py.File", "numpy.load", "scipy.io.")
@@ -159,10 +168,10 @@ def _is_parallel(loader: values.Instance) -> bool:
     )
 
 
-def _is_flow(event: events.LibraryCalled) -> bool:
+def _is_slow(event: events.LibraryCalled) -> bool:
     """Whether `ImageDataGenerator` creates batches that take long: from files, or transformed pixel by pixel."""
-    owner, _, method = event.name.rpartition(".")
-    if not owner.endswith(".ImageDataGenerator") or event.receiver is None:
+    method = event.name.rpartition(".")[2]
+    if event.receiver is None:
         return False
     if method in ("flow_from_directory", "flow_from_dataframe"):
         return True
@@ -181,12 +190,3 @@ _SLOW = frozenset(
     {"brightness_range", "height_shift_range", "rotation_range", "shear_range", "width_shift_range", "zoom_range"}
 )
 """Arguments of `ImageDataGenerator` that make it transform every image in SciPy or PIL."""
-
-
-def _flow(data: values.Value, flows: dict[Site, events.LibraryCalled]) -> events.LibraryCalled | None:
-    """Call that created the batches, if `ImageDataGenerator` did. With a `zip`, the first of several."""
-    for one in iterated_sources(data):
-        last = symbol_of(one).parts[-1]
-        if isinstance(last, Site) and last in flows:
-            return flows[last]
-    return None

@@ -124,12 +124,18 @@ class ShuffleAfterDecode(Rule):
 
 
 class _Image(NamedTuple):
-    """Images that a step makes, or the source: their number of values, None if unknown, and how many in an element."""
+    """Images that a step makes, or the source: their number of values, None if unknown, and how many in an element.
+
+    `is_shape`: the step only states the shape of what other steps may have decoded. `is_float`: the values are numbers
+    of 32 bits, rather than bytes, which count as a quarter.
+    """
 
     site: Site
     numbers: int | None
     batch: int = 1
     is_step: bool = True
+    is_shape: bool = False
+    is_float: bool = False
 
 
 def _images(found: Iterable[events.OpCalled]) -> dict[Site, _Image]:
@@ -147,23 +153,32 @@ def _images(found: Iterable[events.OpCalled]) -> dict[Site, _Image]:
                 images[step] = before or _Image(step, None)
                 continue
             size = math.prod(numbers[:2]) * 3
-            images[step] = _Image(step, min(size, before.numbers) if before and before.numbers else size)
-        elif event.name in _STATES and before is not None and before.numbers is None:
+            smaller = min(size, before.numbers) if before and before.numbers else size
+            images[step] = _Image(step, smaller, is_float=True)
+        elif event.name in _STATES and (before is None or before.numbers is None):
             sizes = [one.value for one in event.inputs[1:] if isinstance(one, values.Constant)]
             numbers = [size for size in sizes if type(size) is int and size > 0]
             if len(numbers) == len(event.inputs) - 1 == 3:
-                is_wide = isinstance(event.inputs[0], values.Tensor) and event.inputs[0].dtype == "float32"
-                images[step] = _Image(step, math.prod(numbers) // (1 if is_wide else 4))
-        elif event.name.startswith(_DECODES) and before is None:
+                is_float = _is_float(event.inputs[0]) or (before is not None and before.is_float)
+                images[step] = _Image(step, math.prod(numbers), is_shape=before is None, is_float=is_float)
+        elif event.name.startswith(_DECODES) and (before is None or before.is_shape):
             images[step] = _Image(step, None)
+        elif before is not None and event.name in _CASTS and _is_float(event.result):
+            images[step] = before._replace(is_float=True)
     return images
 
+
+def _is_float(value: values.Value) -> bool:
+    return isinstance(value, values.Tensor) and value.dtype == "float32"
+
+
+_CASTS = frozenset({"tensorflow.cast", "tensorflow.image.convert_image_dtype"})
 
 _DECODES = tuple(
     f"tensorflow.{module}.decode_{kind}" for module in ("image", "io") for kind in ("bmp", "image", "jpeg", "png")
 )
 _STATES = frozenset({"tensorflow.ensure_shape", "tensorflow.reshape"})
-"""Ops whose last argument states the shape of the images. Decoded bytes count as a quarter of a number."""
+"""Ops whose last argument states the shape of the images."""
 
 _SCALES = frozenset(
     f"tensorflow.image.{name}" for name in ("random_crop", "resize", "resize_with_crop_or_pad", "resize_with_pad")
@@ -176,10 +191,12 @@ def _image_before(steps: tuple[values.Step, ...], source: values.Dataset, decode
     if any(step.name == "cache" for step in steps):
         return None
     found = [decoded[step.site] for step in steps if step.site in decoded]
+    first = next((one for one in found if not one.is_shape), None)
     batch = _batch_of(steps)
-    if found and batch is not None:
+    if first is not None and batch is not None:
         sizes = [one.numbers for one in found if one.numbers is not None]
-        return found[0]._replace(numbers=min(sizes) if sizes else None, batch=batch)
+        width = 1 if any(one.is_float for one in found) else 4
+        return first._replace(numbers=min(sizes) // width if sizes else None, batch=batch)
     if source.source.endswith(".image_dataset_from_directory") and not any(step.name == "unbatch" for step in steps):
         return _of_directory(source)
     return None

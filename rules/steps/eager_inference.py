@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
-from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, values
+from gpulint.plugin import (
+    Loop,
+    Plan,
+    Report,
+    Rule,
+    Severity,
+    Site,
+    Where,
+    confidence,
+    events,
+    possible,
+    together,
+    values,
+)
 from gpulint.plugin.queries import (
     are_few,
     callers,
     chain,
     fitting_loops,
     goes_over_data,
-    has_compiled_way,
     has_other_backend,
     in_every_iteration,
     is_rare,
@@ -19,8 +33,10 @@ from gpulint.plugin.queries import (
     leaves,
     updates,
 )
-from gpulint.plugin.symbols import is_array, is_drawn, is_observed, is_of_batch, words
+from gpulint.plugin.symbols import Path, is_array, is_drawn, is_observed, is_of_batch, words
 from gpulint.plugin.words import MODEL_WORDS
+
+_E = TypeVar("_E", bound=events.Event)
 
 _CREATES = frozenset({"constant", "convert_to_tensor"})
 """TensorFlow functions that create a tensor from a value of the host, which no symbolic tensor is."""
@@ -71,11 +87,12 @@ class EagerInference(Rule):
     ```
 
     ## What is not reported
-    Calls in a `tf.function`, in a method that Keras calls, in a training step (GPU508), under a condition that only
-    some iterations meet, in loops of at most ten iterations, and in loops over epochs, trials and the like; models that
-    are created in the loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is
-    built; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a tensor
-    or calls a `tf.function`; programs that choose another backend of Keras (`KERAS_BACKEND`).
+    Calls in a `tf.function`, in a method that Keras calls, in a training step or beside one in its loop (GPU508; an
+    agent that acts is reported), under a condition that only some iterations meet, in loops of at most ten
+    iterations, and in loops over epochs, trials and the like; models that are created in the loop or that it
+    iterates over; models whose `call` is a `tf.function`; calls while a model is built; calls that another setting of
+    the program compiles; inputs that are constants, or of which it is unknown whether they are data, unless the loop
+    reads a tensor or calls a `tf.function`; programs that choose another backend of Keras (`KERAS_BACKEND`).
 
     ## At run time
     The log of eager operations.
@@ -88,7 +105,9 @@ class EagerInference(Rule):
     any_of_names = MODEL_WORDS | {"Callback", "from_pretrained"}
     all_of_name_sets = (
         MODEL_WORDS,
-        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend"}) | _CREATES | _READS,
+        frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend", "np", "cv2"})
+        | _CREATES
+        | _READS,
     )
     yields_to = ("GPU508",)
     why = "Python dispatches the operations of each layer one by one, and the GPU waits for it"
@@ -103,19 +122,33 @@ class EagerInference(Rule):
         kept = {
             event.tensor.gradient.site for event in self.all(events.TensorKept) if event.tensor.gradient is not None
         }
-        learning = {
-            loops[-1].site
-            for taken in self.all(events.GradientTaken)
-            if taken.where.context.traced is None
-            and (loops := taken.where.context.loops)
-            and (taken.is_of_moved or taken.site in kept or not training.isdisjoint(loop.site for loop in loops))
-        }
+        learning: dict[Site, list[events.GradientTaken]] = defaultdict(list)
+        """Loops with an eager training step."""
+        for taken in self.all(events.GradientTaken):
+            loops = taken.where.context.loops
+            if taken.where.context.traced is None and loops:
+                trains = not training.isdisjoint(loop.site for loop in loops)
+                if taken.is_of_moved or taken.site in kept or trains:
+                    learning[loops[-1].site].append(taken)
+        observed = self._observed() if learning else set()
         steps = {
             (taken.tape.site, taken.site)
             for taken in self.all(events.GradientTaken)
             if taken.tape is not None and taken.where.context.traced is None
         }
-        reading = {loop.site for read in self.all(events.TensorRead) for loop in read.where.context.loops}
+        otherwise: dict[Site, dict[Path, Where]] = defaultdict(dict)
+        """Moments of compiled calls of a model, one for each path, by the site of the call and of the loops around
+        it."""
+        for event in self.all(events.ModelCalled):
+            if event.where.context.traced is not None:
+                for place in (event.site, *(loop.site for loop in event.where.context.loops)):
+                    otherwise[place][event.where.path] = event.where
+        reading = {
+            loop.site
+            for event in self.all(events.TensorRead, events.StateUpdated)
+            if isinstance(event, events.TensorRead) or isinstance(event.target, values.Metric)
+            for loop in event.where.context.loops
+        }
         compiled = {loop.site for step in self.all(events.TracedCalled) for loop in step.where.context.loops[-1:]}
         much = fitting_loops(plan) | self._loops_of_steps(plan)
         data = self._data()
@@ -133,7 +166,9 @@ class EagerInference(Rule):
         found: dict[Site, dict[Site, events.ModelCalled]] = {}
         for event in called:
             loop = _loop(event)
-            if loop is None or loop.site in learning or loop.site in much:
+            if loop is None or loop.site in much:
+                continue
+            if not all(_are_apart(event.where, taken.where, loop) for taken in learning[loop.site]):
                 continue
             if any(_is_between(loop.site, tape, taken) for tape, taken in steps):
                 continue
@@ -143,10 +178,15 @@ class EagerInference(Rule):
                 continue
             if is_rare(event.where, loop) or not in_every_iteration(event, loop, called):
                 continue
-            if _is_of_loop(event.model, loop) or has_compiled_way(event.where, plan):
+            if _is_of_loop(event.model, loop):
+                continue
+            elsewhere = (*otherwise[event.site].values(), *otherwise[loop.site].values())
+            if not all(together(one, event.where) for one in elsewhere):
                 continue
             given = _leaves(event)
             if any(isinstance(one, values.Tensor) and one.symbolic for one in given):
+                continue
+            if learning[loop.site] and not any(is_observed(one) or id(one) in observed for one in given):
                 continue
             is_data = any(
                 loop.site in data.get(id(one), ())
@@ -171,19 +211,29 @@ class EagerInference(Rule):
                 ),
             )
 
+    def _observed(self) -> set[int]:
+        """Tensors, by id, that operations compute from what an agent observes."""
+        found: set[int] = set()
+        for event in self.all(events.OpCalled):
+            if any(is_observed(leaf) or id(leaf) in found for one in event.inputs for leaf in leaves(one)):
+                found.add(id(event.result))
+        return found
+
     def _loops_of_steps(self, plan: Plan) -> set[Site]:
         """Loops around a loop of training steps or compiled calls, next to which one eager call costs little. A loop
         over batches is none if what it calls so often uses no model: the overlap of two boxes."""
-        found = {loop.site for step in updates(plan) for loop in step.where.context.loops[:-1]}
+        taken = updates(plan)
+        found = {loop.site for step in taken for loop in _much_more(step, taken)}
         working = {
             event.where.context.traced
             for event in self.all(events.ModelCalled, events.GradientTaken)
             if event.where.context.traced is not None
         }
-        for event in self.all(events.TracedCalled):
+        called = self.all(events.TracedCalled)
+        for event in called:
             is_small = event.wrapped_at not in working and isinstance(event.function, values.Function)
             found.update(
-                loop.site for loop in event.where.context.loops[:-1] if not (is_small and goes_over_data(loop.iterable))
+                loop.site for loop in _much_more(event, called) if not (is_small and goes_over_data(loop.iterable))
             )
         return found
 
@@ -211,6 +261,24 @@ class EagerInference(Rule):
             ):
                 found[id(event.result)] = frozenset(loop.site for loop in loops)
         return found
+
+
+def _much_more(event: _E, alike: Iterable[_E]) -> Iterator[Loop]:
+    """Loops that run an inner loop of such events, though not only after their last iteration, as an agent that learns
+    at the end of a game does."""
+    return (loop for loop in event.where.context.loops[:-1] if loop.unrolled or in_every_iteration(event, loop, alike))
+
+
+def _are_apart(where: Where, other: Where, loop: Loop) -> bool:
+    """Whether a loop reaches another moment by a call of a function, and neither function contains both moments."""
+    first, second = _functions(where, loop), _functions(other, loop)
+    return bool(second) and second[0] not in first and not (first and first[0] in second)
+
+
+def _functions(where: Where, loop: Loop) -> list[Site | None]:
+    """Functions that a loop calls to reach a moment, innermost first."""
+    depth = next((depth for depth, one in enumerate(where.context.loops, 1) if one.site == loop.site), 0)
+    return [caller.definition for caller in callers(where.caller) if caller.loops >= depth]
 
 
 def _leaves(event: events.ModelCalled) -> list[values.Value]:

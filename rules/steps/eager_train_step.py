@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, unsafe, values
@@ -22,17 +22,17 @@ from gpulint.plugin.queries import (
     symbol_of,
     updates,
 )
-from gpulint.plugin.symbols import Symbol
+from gpulint.plugin.symbols import Symbol, compatible
 
 
 class EagerTrainStep(Rule):
     """Training step that is not compiled
 
     ## What it does
-    Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop runs and that no
-    `tf.function` compiles, also one that assigns the weights itself, and `apply_gradients` outside the `tf.function`
-    that takes the gradients: one finding for each training loop. Also weights that Python assigns after each compiled
-    step (a moving average, a target network).
+    Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop or a minimizer of
+    SciPy or TensorFlow Probability (L-BFGS) runs and that no `tf.function` compiles, also one that assigns the weights
+    itself, and `apply_gradients` outside the `tf.function` that takes the gradients: one finding for each training
+    loop. Also weights that Python assigns after each compiled step (a moving average, a target network).
 
     ## Why is this bad
     Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
@@ -191,13 +191,19 @@ class EagerTrainStep(Rule):
             taken = self._taken(gradients)
             if event.site in self._traced or taken is None or taken.tape is None or has_compiled_way(event.where, plan):
                 continue
-            of_step = _loops_of_step(event, taken)
-            if not of_step or are_few(of_step) or of_step[-1].site in fitting:
+            nearest, of_step = _loops_of_step(event, taken, applied)
+            if nearest is None or are_few(of_step) or of_step[-1].site in fitting:
                 continue
-            if isinstance(event, events.GradientsApplied) and not in_every_iteration(event, of_step[-1], applied):
+            if (
+                isinstance(event, events.GradientsApplied)
+                and nearest is of_step[-1]
+                and not in_every_iteration(event, nearest, applied)
+            ):
                 continue
+            is_minimized = event.site == of_step[-1].site
             if _is_compiled(taken) and not self._calls_model(taken):
-                yield from self._half_compiled(event, taken, of_step[-1])
+                if not is_minimized:
+                    yield from self._half_compiled(event, taken, of_step[-1])
                 continue
             losses = possible(taken.loss, taken.where)
             if not self._calls_model(taken) and any(self._may_be_compiled(loss, taken) for loss in losses):
@@ -217,13 +223,16 @@ class EagerTrainStep(Rule):
                 place,
                 "the training step runs eagerly",
                 confidence=confidence(event.where),
-                related=((of_step[-1].site, "in this loop"), *chain(event.where)),
+                related=(
+                    (of_step[-1].site, "called here in every step" if is_minimized else "in this loop"),
+                    *chain(event.where),
+                ),
                 fix=unsafe(
                     "Decorate it with `@tf.function`: its Python code runs only while it is traced",
                     loops.compiled,
                     place,
                 )
-                if place != taken.tape.site and updates_inside
+                if place != taken.tape.site and updates_inside and not is_minimized
                 else None,
                 happens_at=event.site,
             )
@@ -353,10 +362,29 @@ def _calls_owner(loss: Symbol, variables: Symbol) -> bool:
     return False
 
 
-def _loops_of_step(applied: events.Event, taken: events.GradientTaken) -> tuple[Loop, ...]:
-    """Loops that run a whole step, without those inside it over variables and their gradients."""
+def _loops_of_step(
+    applied: events.Event, taken: events.GradientTaken, steps: Iterable[events.Event]
+) -> tuple[Loop | None, tuple[Loop, ...]]:
+    """The innermost of the loops around a step, and those that run several steps: not the loops that end with the step,
+    such as that over the moves of a game. Loops inside a step, over variables and their gradients, are neither."""
     around = {loop.site for loop in taken.where.context.loops}
-    return tuple(loop for loop in applied.where.context.loops if loop.site in around)
+    loops = [loop for loop in applied.where.context.loops if loop.site in around]
+    innermost = loops[-1] if loops else None
+    while len(loops) > 1 and _ends(loops[-1], applied, steps):
+        loops.pop()
+    return innermost, tuple(loops)
+
+
+def _ends(loop: Loop, applied: events.Event, steps: Iterable[events.Event]) -> bool:
+    """Whether no iteration of a loop follows one that takes a step."""
+    return loop.iterations > 1 and not any(
+        iteration == around.iteration and compatible(step.where.path, end)
+        for step in steps
+        if step.site == applied.site
+        for around in step.where.context.loops
+        if around.entry == loop.entry
+        for iteration, end in around.continuations
+    )
 
 
 def _called_in_loop(where: Where) -> Site | None:

@@ -26,7 +26,7 @@ class NumpyRoundtrip(Rule):
     ## What it does
     Finds tensors that a step, or an iteration of an evaluation, reads into NumPy, processes there and converts to a
     tensor again or passes to a model or `tf.function`, and weights that each step reads with `get_weights` and sets
-    with `set_weights`.
+    with `set_weights`. Several conversions of one array are one finding.
 
     ## Why is this bad
     The data goes from the GPU to the host and back: first the host waits for the GPU, then the GPU for the host.
@@ -116,18 +116,25 @@ class NumpyRoundtrip(Rule):
         for one in self.all(events.TensorRead):
             read_in[one.site].update(loop.site for loop in one.where.context.loops)
         around = loops | evaluation_loops(plan)
+        found: dict[tuple[Site, ...], dict[Site, events.Event]] = {}
         for event, reads in made:
             loop = loop_around(event.where, around)
             if loop is None or is_rare(event.where, loop) or not needed.isdisjoint(reads):
                 continue
             if any(loop.site in read_in[read] for read in reads):
-                yield Report(
-                    event.site,
-                    "a tensor is converted to NumPy and back",
-                    confidence=confidence(event.where),
-                    related=tuple((read, "it is converted to NumPy here") for read in reads),
-                    supersedes=reads,
-                )
+                found.setdefault(reads, {}).setdefault(event.site, event)
+        for reads, back in found.items():
+            first, *others = back.values()
+            yield Report(
+                first.site,
+                "a tensor is converted to NumPy and back",
+                confidence=confidence(first.where),
+                related=(
+                    *((read, "it is converted to NumPy here") for read in reads),
+                    *((other.site, "it is converted back here, too") for other in others),
+                ),
+                supersedes=reads,
+            )
 
     def _passed_to_calls(self) -> Iterator[tuple[events.Event, tuple[Site, ...]]]:
         """Eager calls of models and of compiled functions with arrays that NumPy computed from a tensor of the same
@@ -154,6 +161,7 @@ class NumpyRoundtrip(Rule):
 
     def _of_weights(self, plan: Plan, loops: frozenset[Site], given: list[events.WeightsUsed]) -> Iterator[Report]:
         steps = updates(plan) if loops else []
+        loops -= {step.site for step in steps}  # of minimizers, which compute on the host
         for event in given:
             loop = every_step(event, loops, steps, given)
             if loop is None or is_rare(event.where, loop):

@@ -258,9 +258,15 @@ def _loop(event: events.Event, steps: frozenset[Site] = frozenset()) -> Loop:
 
 
 def _is_in_one(event: events.ModelCalled) -> bool:
-    """Whether `batch_size` is omitted, or is the number of rows."""
+    """Whether `batch_size` is omitted, is the number of rows, or an attribute of this name, such as a loader's."""
     sizes = possible(event.arguments.get("batch_size"), event.where)
-    return all(isinstance(size, values.Tensor) and size.shape_of for size in sizes)
+    return all(
+        bool(size.shape_of) if isinstance(size, values.Tensor) else _is_attribute(symbol_of(size)) for size in sizes
+    )
+
+
+def _is_attribute(size: Symbol) -> bool:
+    return size.parts[:1] == ("attribute",) and size.parts[-1:] == ("batch_size",)
 
 
 def _is_one(value: values.Value) -> bool:

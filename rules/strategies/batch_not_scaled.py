@@ -23,6 +23,7 @@ from gpulint.plugin import (
     values,
 )
 from gpulint.plugin.fixes import calls, names
+from gpulint.plugin.queries import pipelines
 from gpulint.plugin.symbols import words
 from gpulint.plugin.words import STRATEGY_WORDS
 
@@ -41,8 +42,8 @@ class BatchNotScaled(Rule):
     """Batch size not scaled by the replicas
 
     ## What it does
-    Finds a batch size that is a plain constant in training under a multi-replica strategy: of a dataset, of `fit`, or
-    the `batch_size` that a `keras.utils.PyDataset` or `Sequence` of the program keeps.
+    Finds a batch size that is a plain constant in training under a multi-replica strategy: of a dataset, of `fit`, of
+    an `ImageDataGenerator`, or the `batch_size` that a `keras.utils.PyDataset` or `Sequence` of the program keeps.
 
     ## Why is this bad
     On a machine with several GPUs the batch is split: with eight replicas each GPU gets an eighth of it, too little to
@@ -101,7 +102,8 @@ class BatchNotScaled(Rule):
         "you may also need to raise the learning rate"
     )
 
-    def _batches(self) -> Iterator[_Batch]:
+    def _batches(self, plan: Plan) -> Iterator[_Batch]:
+        flows = pipelines.flows(plan)
         for event in self.all(events.ModelFitted, events.DatasetDistributed):
             if isinstance(event, events.DatasetDistributed):
                 if event.how == "experimental_distribute_dataset":
@@ -112,7 +114,10 @@ class BatchNotScaled(Rule):
                     yield _Batch(event, strategy, event.batch_size, place, place)
                 yield from _of_datasets(event, strategy, event.data)
                 for data in possible(event.data, event.where):
-                    if isinstance(data, values.Instance):
+                    if (flow := pipelines.flow_of(data, flows)) is not None:
+                        if (given := flow.arguments.get("batch_size")) is not None:
+                            yield _Batch(event, strategy, given, flow.site, flow.site)
+                    elif isinstance(data, values.Instance):
                         for size, written in _sizes_of_own(data):
                             yield _Batch(event, strategy, size, data.site, written)
 
@@ -125,7 +130,7 @@ class BatchNotScaled(Rule):
         ]
         treated = {name for size in known for name in size.named}
         sizes = {size.value for size in known}
-        for event, strategy, size, place, batched in self._batches():
+        for event, strategy, size, place, batched in self._batches(plan):
             if not strategy.is_multi_replica or strategy.kind == "tpu" or not together(event.where, strategy.where):
                 continue
             if strategy.alone:
@@ -197,11 +202,16 @@ def _scaled(
         given = calls.passed(call, size, named)
     else:
         call = calls.call_around(draft, batched)
-        given = calls.argument(draft, call, "batch_size", 0 if call is draft.node(batched) else None)
+        is_batch = call is draft.node(batched) and draft.source(call.function).rpartition(".")[2] in FIRST
+        given = calls.argument(draft, call, "batch_size", 0 if is_batch else None) or calls.passed(call, size, named)
     if given is None:
         raise Refused("the size is not an argument of the call")
     name = names.variable(draft, strategy, call)
     return [draft.rewrite(given.value, f"{calls.factor(draft, given.value)} * {name}.num_replicas_in_sync")]
+
+
+FIRST = frozenset({"batch", "padded_batch", "ragged_batch", "dense_to_ragged_batch", "rebatch"})
+"""Methods and functions whose first argument is the size."""
 
 
 def _says_enough(name: str) -> bool:

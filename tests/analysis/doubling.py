@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from textwrap import indent
@@ -70,12 +71,24 @@ def parts(name: str) -> tuple[str, ...]:
 
 def program(rng: random.Random, row: str, uses: list[str]) -> bytes:
     """A program in which `row` doubles a list of known elements, then some value, which `uses` read."""
-    doubled = [row.replace("{i}", str(number)) for number in range(ROWS)]
-    body = ["v = [1, 2]", *doubled, "model.fit(v)"]
-    body += [f"v = {rng.choice(parts('values'))}", *doubled]
+    body = ["v = [1, 2]", *_doubled(row), "model.fit(v)"]
+    body += [f"v = {rng.choice(parts('values'))}", *_doubled(row)]
     body += [rng.choice(AROUND), *(indent(use, "    ") for use in uses)]
+    return _in_main(body).encode()
+
+
+def program_asking(values: Iterable[str], row: str) -> str:
+    """A program in which `row` doubles each value, which `ask` receives."""
+    return _in_main([line for value in values for line in (f"v = {value}", *_doubled(row), "ask(v)")])
+
+
+def _doubled(row: str) -> list[str]:
+    return [row.replace("{i}", str(number)) for number in range(ROWS)]
+
+
+def _in_main(body: list[str]) -> str:
     main = indent("\n".join(body), "    ")
-    return f"{HEADER}def main(given, gpus=None):\n{main}\n\n\nmain(other.given())\n".encode()
+    return f"{HEADER}def main(given, gpus=None):\n{main}\n\n\nmain(other.given())\n"
 
 
 def any_program(rng: random.Random) -> bytes:

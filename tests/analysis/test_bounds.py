@@ -152,3 +152,39 @@ def test_a_call_that_is_cut_short_ends_alone() -> None:
     entered = "    with tf.device(name):\n        pass\n\n"
     plan, _ = plan_of(f"{LONG}def main():\n    name = '/gpu:1'\n{CALLS}{entered}main()\n")
     assert [known(event.argument) for event in plan.events if isinstance(event, DeviceEntered)] == ["/gpu:1"]
+
+
+def used_by_entries(nodes: int, number: int) -> list[int]:
+    """Steps that each of `number` entry points may take before calls are cut short, if all of them take all."""
+    steps = budget.Budget()
+    steps.begin_entries(nodes)
+    used = []
+    for _ in range(number):
+        steps.grant_entry()
+        used.append(steps.limit - steps.taken)
+        steps.taken = steps.limit
+    return used
+
+
+def test_the_entry_points_of_a_program_share_steps_by_its_size() -> None:
+    short, long = used_by_entries(100, 40), used_by_entries(5_000, 40)
+    assert sum(short) <= budget.MIN_STEPS_OF_ENTRIES + 100 * budget.STEPS_PER_NODE < sum(long)
+    assert sum(used_by_entries(10**9, 40)) <= budget.MAX_STEPS_OF_ENTRIES
+    assert short[0] > short[1] > short[2] > 0
+    assert max(long) == budget.MAX_ENTRY_STEPS
+
+
+def test_the_own_functions_of_a_file_are_run_before_those_that_it_inherits(tmp_path: Path) -> None:
+    """What it inherits is analysed in the other file, too: it must not take the steps of what is written here."""
+    (tmp_path / "base.py").write_text(
+        "import tensorflow as tf\n\n\nclass Base(tf.Module):\n"
+        "    def inherited(self):\n        self.place('/gpu:0')\n\n"
+        "    def place(self, device):\n        with tf.device(device):\n            pass\n"
+    )
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from base import Base\n\n\nclass First(Base):\n    pass\n\n\n"
+        "class Second(Base):\n    def own(self):\n        self.place('/gpu:1')\n"
+    )
+    plan = on_deep_stack(lambda: analyse(read(str(program)), Project([tmp_path], read), "2.21"))
+    assert next(known(event.argument) for event in plan.events if isinstance(event, DeviceEntered)) == "/gpu:1"

@@ -146,6 +146,14 @@ def test_16_bits_halve_layers_but_not_those_that_normalize() -> None:
     assert [one.outputs[0].dtype for one in found] == ["float32", "float16", "float32", "float32"]
 
 
+def test_16_bits_halve_layers_inside_loops() -> None:
+    inner, graph = Graph(), Graph()
+    inner.add("MatMul", outputs=(example(1),), layer="cell")
+    graph.functions["body"] = inner.step().body
+    found = halved(graph.step(graph.add("While", calls={"body": "body"}))).functions["body"].operations
+    assert [one.outputs[0].dtype for one in found] == ["float16"]
+
+
 def test_changes_give_back_what_they_say_the_most_first() -> None:
     small, large = step(16), step(32)
     found = changes(small, Batches(small, large), figures(small))

@@ -95,11 +95,14 @@ def step(x, y):
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
     return loss
 
+other = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
+other_optimizer = keras.optimizers.Adam()
+
 @tf.function
 def other_step(x):
     with tf.GradientTape() as tape:
-        loss = tf.reduce_mean(model(x, training=True))
-    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        loss = tf.reduce_mean(other(x, training=True))
+    other_optimizer.apply_gradients(zip(tape.gradient(loss, other.trainable_variables), other.trainable_variables))
 
 for x, y in tf.data.Dataset.from_tensor_slices((np.zeros((64, 8), "float32"), np.zeros(64))).batch(32):
     step(x, y)
@@ -112,7 +115,9 @@ open(os.environ["TRAINED"], "w").close()
     assert (result.step.name, result.step.row, result.step.batch) == ("step", 11, 32)
     assert {one.tensor.shape for one in result.step.arguments} == {(32, 8), (32,)}
     assert result.step.is_compiled
-    assert [(name, where.row) for name, where in result.others] == [("other_step", 18)]
+    assert [(name, where.row) for name, where in result.others] == [("other_step", 21)]
+    slots = [one.tensor.shape for one in result.step.variables if one.group == "slots"]
+    assert (slots.count((8, 4)), slots.count((8, 3))) == (1, 2)  # those of the other step's optimizer, too
 
 
 def test_one_of_several_steps_of_a_call_for_a_batch_that_is_set(tmp_path: Path) -> None:
@@ -315,3 +320,67 @@ model.fit(np.zeros((64, 6, 8), "float32"), np.zeros(64, "int32"), batch_size=16,
     kinds = {one.type: one for one in result.step.body.operations if one.type.startswith("Cudnn")}
     assert set(kinds) == {"CudnnRNNV3", "CudnnRNNBackpropV3"}
     assert kinds["CudnnRNNV3"].layer == "sequential_1/gru"
+
+
+def test_a_terminal_shows_what_is_done_now(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(WAITS, encoding="utf-8")
+    done = warm.python().run([sys.executable, "-c", SHOWN], cwd=tmp_path)
+    assert done.stdout.endswith("True Traced\n"), (done.stdout, done.stderr)
+
+
+WAITS = """
+import os
+import time
+import tensorflow as tf
+weight = tf.Variable(1.0)
+@tf.function
+def train_step(x):
+    while not os.path.exists("seen"):
+        time.sleep(0.05)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(weight * x)
+    weight.assign_sub(tape.gradient(loss, weight))
+train_step(tf.ones(8))
+"""
+
+SHOWN = """
+import os
+import pty
+import threading
+from gpulint.estimate.tracing import trace
+from gpulint.probe.launch.command import Target
+
+os.environ["TERM"] = "xterm"
+outer, inner = pty.openpty()
+shown = b""
+
+def look():
+    global shown
+    while b", tracing train_step" not in shown:
+        shown += os.read(outer, 4096)
+    open("seen", "w").close()
+
+threading.Thread(target=look, daemon=True).start()
+found = trace(Target("train.py"), terminal=inner, timeout=300)
+print(b"gpulint: 0:" in shown, type(found).__name__)
+"""
+
+
+def test_a_loop_takes_its_sizes_from_a_list(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        f"""{MODEL}
+inputs = keras.Input((4, 16, 16, 1))
+outputs = keras.layers.ConvLSTM2D(8, 3, padding="same")(inputs)
+model = keras.Model(inputs, outputs)
+model.compile("sgd", "mse", jit_compile=False)
+model.fit(np.zeros((8, 4, 16, 16, 1), "float32"), np.zeros((8, 16, 16, 8), "float32"), batch_size=4)
+""",
+    )
+    assert isinstance(result, Traced)
+    assert result.doubled is not None
+    for step, batch in ((result.step, 4), (result.doubled, 8)):
+        assert not play(step).unknown
+        inside = [one for function in step.functions.values() for one in function.operations]
+        gradients = [one.outputs[0].shape for one in inside if one.type == "Conv2DBackpropInput"]
+        assert gradients and all(shape is not None and shape[0] == batch for shape in gradients)

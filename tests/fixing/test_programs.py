@@ -89,6 +89,23 @@ def test_a_batch_size_passed_to_a_class_is_scaled(tmp_path: Path) -> None:
     assert '"float32"), SIZE * strategy.num_replicas_in_sync)' in fixed_text(ROWS, tmp_path, select=("GPU209",))
 
 
+TABLE = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+data = tf.data.experimental.make_csv_dataset("train.csv", 64, label_name="price")
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+model.fit(data, steps_per_epoch=100)
+"""
+
+
+def test_a_batch_size_that_is_not_the_first_argument_is_scaled(tmp_path: Path) -> None:
+    fixed = fixed_text(TABLE, tmp_path, select=("GPU209",))
+    assert fixed == TABLE.replace(", 64,", ", 64 * strategy.num_replicas_in_sync,")
+
+
 VARIABLES = """
 import tensorflow as tf
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -36,11 +38,12 @@ def test_an_unsaved_text_is_checked_as_it_is_typed(tmp_path: Path) -> None:
     edit(test, tmp_path)
 
 
-def test_a_name_that_no_file_can_have_keeps_no_other_document_from_its_findings(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["%00", "\ud800"])
+def test_a_name_that_no_file_can_have_keeps_no_other_document_from_its_findings(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, {"a.py": PINNED}) / "a.py"
 
     async def test(editor: Editor) -> None:
-        odd = editor.open("file:///%00.py", PINNED)
+        odd = editor.open(f"file:///{name}.py", PINNED)
         assert codes(await editor.diagnostics(editor.open(path))) == ["GPU101"]
         assert codes(await editor.diagnostics(odd)) == ["GPU101"]
 
@@ -236,6 +239,18 @@ def test_the_whole_workspace_is_checked_where_that_is_wanted(tmp_path: Path) -> 
         gone = types.FileEvent(b, types.FileChangeType.Deleted)
         editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([gone]))
         await editor.until_codes(b)
+
+    edit(test, tmp_path, options={"diagnosticMode": "workspace"})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every name is text")
+def test_a_file_whose_name_is_no_text_keeps_no_other_file_from_its_findings(tmp_path: Path) -> None:
+    odd = written(tmp_path, {"a.py": PINNED}) / os.fsdecode(b"\xff.py")
+    odd.write_text(PINNED)
+
+    async def test(editor: Editor) -> None:
+        await editor.until_codes((tmp_path / "a.py").as_uri(), "GPU101")
+        await editor.until_codes(odd.as_uri(), "GPU101")
 
     edit(test, tmp_path, options={"diagnosticMode": "workspace"})
 

@@ -57,6 +57,13 @@ def test_a_definition_has_the_words_of_its_code_and_decorators() -> None:
     assert (build.bases, build.registered_by) == (None, ("register",))
 
 
+def test_targets_of_one_assignment_do_not_each_have_the_words_of_all() -> None:
+    names = [f"a{number}" for number in range(50)]
+    definitions = look(" = ".join((*names, "tf.device(b)"))).definitions
+    assert {"tf", ".device(", "b", *names} <= definitions["a0"].words
+    assert [definitions[name].words for name in names[1:]] == [{"a0", name} for name in names[1:]]
+
+
 def test_a_class_has_its_bases_and_the_words_of_its_methods() -> None:
     trainer = look(PROGRAM).definitions["Trainer"]
     assert trainer.bases == ("Base", "nets.Base", "", "Generic")

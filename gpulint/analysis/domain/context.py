@@ -124,6 +124,14 @@ class Loop(NamedTuple):
     """Iterations that another one may follow, each with the path on which it ended."""
 
 
+class Flag(NamedTuple):
+    """A condition whose outcome is known. `is_setting`: it tests only names and attributes, so that all iterations in
+    which they keep their values have the outcome, rather than a remainder or what the first use creates."""
+
+    site: Site
+    is_setting: bool
+
+
 class Context(NamedTuple):
     """Scopes, loops and conditions around a statement, outermost first. Immutable: entering a scope creates a new
     context."""
@@ -148,9 +156,8 @@ class Context(NamedTuple):
     guards: tuple[Site, ...] = ()
     """Conditions (`if` statements, conditional expressions) around the statement and within `loops` whose outcome is
     unknown."""
-    flags: tuple[Site, ...] = ()
-    """Conditions around the statement whose outcome is known, but only for this iteration or this setting: a bare name,
-    a remainder."""
+    flags: tuple[Flag, ...] = ()
+    """Conditions around the statement whose outcome is known, but only for this iteration or this setting."""
     handlers: tuple[frozenset[str], ...] = ()
     """Names of the exceptions caught by each enclosing `try` statement after which the program continues."""
 

@@ -127,6 +127,8 @@ _KEPT = 0.5
 def _of_call(name: Symbol) -> HostArray | None:
     called, given = _called(name)
     own = called.rpartition(".")[2]
+    if own == "reshape" and _is_small(given if called.startswith(".") else given[1:]):
+        return None
     if called.startswith("."):
         return host_array(symbol(symbol(name.parts[1]).parts[1])) if own in _KEEPING else None
     if called == "numpy.load":
@@ -135,10 +137,28 @@ def _of_call(name: Symbol) -> HostArray | None:
         return _of_shape(given, own)
     if (called.startswith("numpy.") or own in _OF_KERAS) and own in _KEEPING and given:
         first = symbol(given[0])
+        if (parts := _elements(first)) is not None:
+            return _joined(parts)
         if _head(first) == "list":
             return next(filter(None, (images_in(one) for one in first.parts[1:] if isinstance(one, Symbol))), None)
         return host_array(first)
     return None
+
+
+def _joined(parts: tuple[Any, ...]) -> HostArray | None:
+    """Array of several arrays that are spelled out: `np.concatenate((x, more))`."""
+    arrays = [array for one in parts if (array := host_array(symbol(one))) is not None]
+    sizes = [array.size for array in arrays if array.size is not None]
+    if len(sizes) < len(arrays):
+        return next(array for array in arrays if array.size is None)
+    return HostArray(sum(sizes), "numbers") if sizes else None
+
+
+def _is_small(shape: tuple[Any, ...]) -> bool:
+    """Whether the arguments of `reshape` say that each row is a small image."""
+    sizes = (_elements(symbol(shape[0])) if len(shape) == 1 else None) or shape
+    known = [one.parts[2] for one in map(symbol, sizes[1:]) if one.parts[:2] == ("constant", "int")]
+    return len(known) == len(sizes) - 1 >= 2 and 0 < math.prod(known[:2]) <= SMALL_IMAGE
 
 
 def _of_shape(given: tuple[Any, ...], own: str) -> HostArray | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -113,14 +113,15 @@ def is_one_row(lower: Symbol, upper: Symbol, step: Symbol) -> bool:
 def distance(first: Symbol, second: Symbol) -> int | None:
     """Second number minus the first: 32 for `32 * i` and `32 * (i + 1)`. None if the difference depends on the
     unknown numbers in them."""
-    terms = _terms(second)
+    terms = dict(_terms(second))
     for name, times in _terms(first).items():
         terms[name] = terms.get(name, 0) - times
     constant = terms.pop(None, 0)
     return None if any(terms.values()) else constant
 
 
-def _terms(name: Symbol) -> dict[Symbol | None, int]:
+@lru_cache(maxsize=4096)
+def _terms(name: Symbol) -> Mapping[Symbol | None, int]:
     """A number as a linear combination of unknown ones, mapped to their coefficients. The key None stands for 1."""
     if name.parts[:2] == ("constant", "int"):
         return {None: name.parts[2]}
@@ -132,9 +133,7 @@ def _terms(name: Symbol) -> dict[Symbol | None, int]:
             left, right = right, left
         return {each: times * right[None] for each, times in left.items()} if right.keys() == {None} else {name: 1}
     sign = 1 if name.parts[1] == "+" else -1
-    for each, times in right.items():
-        left[each] = left.get(each, 0) + sign * times
-    return left
+    return {each: left.get(each, 0) + sign * right.get(each, 0) for each in (*left, *right)}
 
 
 def symbol(name: Any) -> Symbol:

@@ -301,7 +301,7 @@ def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
 
 
 def count_of(name: Symbol) -> int | None:
-    """Number of elements of `np.arange` with constant arguments, and of the folds of scikit-learn; None for anything
+    """Number of elements of `np.arange` with constant arguments, and of the folds of a validation; None for anything
     else."""
     if name.parts[0] != "call":
         return None
@@ -330,11 +330,9 @@ def _folds(name: Symbol) -> int | None:
     return int(min(numbers, default=5))
 
 
-_FOLDS = re.compile(
-    r"sklearn\.model_selection\.(Stratified|Group|StratifiedGroup)?KFold|sklearn\.model_selection\.TimeSeriesSplit"
-)
-"""Classes of scikit-learn that split data into folds. Their first argument is the number of folds; of others, such as a
-seed, the smaller number counts."""
+_FOLDS = re.compile(r"[\w.]+\.(?!Repeated)\w*KFold|sklearn\.model_selection\.TimeSeriesSplit")
+"""Classes that split data into folds: of scikit-learn, and others that are named like them. Their first argument is the
+number of folds; of others, such as a seed, the smaller number counts."""
 
 
 def are_next(lower: Symbol, upper: Symbol, step: Symbol) -> bool:

@@ -35,7 +35,8 @@ class Entry(NamedTuple):
 def entries(machine: Machine, scope: ModuleScope, relevant: Relevant | None) -> Iterator[tuple[Entry, bool]]:
     """Relevant entry points of the file, and whether others depend on the names that they assign.
 
-    Functions that no other one names come first: they are more likely to be callers than callees.
+    Functions that no other one names come first: they are more likely to be callers than callees. Of these, those that
+    a class inherits from another file come last.
     """
     candidates = [entry for name, value in scope.globals.items() if (entry := _entry(name, value, None)) is not None]
     candidates = [entry for entry in candidates if entry.own.module is scope]
@@ -52,7 +53,7 @@ def entries(machine: Machine, scope: ModuleScope, relevant: Relevant | None) -> 
         own = entry.own.name in named[id(entry.own.definition)][1]
         return mentions[entry.own.name] > own
 
-    candidates.sort(key=is_named)
+    candidates.sort(key=lambda one: (is_named(one), one.own.module is not scope))
     return assigners_first(machine, candidates, [id(one) in wanted for one in candidates])
 
 

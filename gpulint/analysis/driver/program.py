@@ -120,6 +120,7 @@ def _reset(machine: Machine) -> None:
 def _run_entries(machine: Machine, scope: ModuleScope, wanted: Relevant | None) -> None:
     """Run functions and methods that the program itself never calls, with unknown arguments. What some of them assign
     for others is kept for these."""
+    machine.budget.begin_entries(ir.size_of(scope.syntax))
     for entry, fills in entries(machine, scope, wanted):
         if id(entry.own.definition) in machine.entered:
             continue

@@ -27,6 +27,7 @@ from gpulint.analysis.plan.plan import MAX_REPEATS
 from gpulint.places import Site
 from gpulint.syntax import ir
 from gpulint.syntax.endless import is_endless
+from gpulint.syntax.placeholders import is_placeholder
 
 MAX_DEPTH = 12
 """Maximum call depth. A deeper call returns Unknown."""
@@ -64,7 +65,7 @@ def call_function(
     passed = _keys(arguments)
     unknown = Unknown(("call", (function.module.path, definition.number), passed))
     caller = machine.frame.caller
-    if machine.frame.module.graph_mode and caller.depth >= 1:
+    if is_placeholder(definition) or (machine.frame.module.graph_mode and caller.depth >= 1):
         return unknown
     if machine.budget.thrift is Thrift.NO_CALLS:
         return unknown

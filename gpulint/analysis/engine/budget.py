@@ -14,17 +14,24 @@ MAX_STEPS = 30_000
 MAX_ENTRY_STEPS = 20_000
 """The same number for one entry point, that is, a function without a caller in the program."""
 
-MAX_STEPS_OF_ALL = 120_000
-"""The same number for a program and all its entry points."""
+MIN_STEPS_OF_ENTRIES = 8_000
+"""The same number for all entry points of a program, with `STEPS_PER_NODE` more for each of its syntax nodes. What it
+imports is a program of its own: with as many steps for short programs as for long ones, a package of many short files
+that use a large one would take minutes."""
+
+STEPS_PER_NODE = 10
+
+MAX_STEPS_OF_ENTRIES = 100_000
+"""Upper limit of this number."""
 
 RESERVE = 10_000
 """Maximum number of further steps of a program, in which calls are cut short."""
 
 ENTRY_RESERVE = 5_000
-"""The same maximum for one entry point."""
+"""The same maximum for one entry point, but no more than it may take before."""
 
 LATE_RESERVE = 1_000
-"""The same maximum for an entry point that begins after `MAX_STEPS_OF_ALL`."""
+"""The same maximum for an entry point that begins after the steps of all are used up."""
 
 MAX_SHORT_STEPS = 2_000
 """Maximum number of steps of a call that is cut short."""
@@ -33,7 +40,8 @@ MAX_IRRELEVANT_STEPS = 300
 """The same maximum for a function that leads to nothing a rule asks about."""
 
 CLOSING_STEPS = 3_000
-"""Maximum number of steps after the reserve, in which no call is followed. Then a long call is abandoned."""
+"""Maximum number of steps after the reserve, and no more than it had, in which no call is followed. Then a long call is
+abandoned."""
 
 BODY_STEPS = 40_000
 """The same maximum for the program's own body, outside all calls."""
@@ -82,6 +90,7 @@ class Budget:
         "_is_speculating",
         "_last",
         "_last_of_call",
+        "_last_of_entries",
         "_reserve",
         "limit",
         "taken",
@@ -90,6 +99,7 @@ class Budget:
 
     def __init__(self) -> None:
         self.taken = 0
+        self._last_of_entries = 0
         self._calls = 0
         """Number of active calls."""
         self.grant(MAX_STEPS, RESERVE)
@@ -102,13 +112,19 @@ class Budget:
         self._extensions = MAX_EXTENSIONS
         self._limit(self.taken + steps, NEVER)
 
+    def begin_entries(self, nodes: int) -> None:
+        """Set the number of steps for all entry points of a program with this many syntax nodes."""
+        self._last_of_entries = self.taken + min(MIN_STEPS_OF_ENTRIES + STEPS_PER_NODE * nodes, MAX_STEPS_OF_ENTRIES)
+
     def grant_entry(self) -> None:
-        """Set these numbers for an entry point."""
-        left = MAX_STEPS_OF_ALL - self.taken
+        """Set these numbers for an entry point: at most half of what is left, so that there are some for the next."""
+        left = self._last_of_entries - self.taken
         if left > 0:
-            self.grant(min(MAX_ENTRY_STEPS, left), ENTRY_RESERVE)
+            steps = min(MAX_ENTRY_STEPS, (left + 1) // 2)
+            self.grant(steps, max(min(ENTRY_RESERVE, steps), LATE_RESERVE))
         else:
             self.grant(0, LATE_RESERVE)
+            self._extensions = 0
 
     def _limit(self, last: int, last_of_call: int) -> None:
         self._last, self._last_of_call = last, last_of_call
@@ -122,7 +138,7 @@ class Budget:
         if self.thrift is Thrift.NONE:
             self.thrift, more = Thrift.SHORT_CALLS, self._reserve
         else:
-            self.thrift, more = Thrift.NO_CALLS, CLOSING_STEPS if self._calls else BODY_STEPS
+            self.thrift, more = Thrift.NO_CALLS, min(CLOSING_STEPS, self._reserve) if self._calls else BODY_STEPS
         self._limit(self.taken + more, NEVER)
 
     def begin_call(self, is_relevant: bool) -> Limits:

@@ -184,12 +184,12 @@ def _zip(machine: Machine, values: list[Value], arguments: Arguments, site: Site
 
 
 def _transposed(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """Columns of a list of unknown length, from `zip(*rows)`."""
+    """Columns of something of unknown length, from `zip(*rows)`."""
     rows = arguments.spread
     if isinstance(rows, Items) and rows.items is not None:
         return _zip(machine, list(rows.items), Arguments(rows.items), site)
     if not isinstance(rows, Items) or not isinstance(rows.element, Items):
-        return _unknown("zip", arguments)
+        return Unknown(("call", "zip", (symbol_of(rows),))) if rows is not None else _unknown("zip", arguments)
     items, element = elements(machine, rows.element, site)
     if items is None:
         column = Items("tuple", None, element, ("zip", site, symbol_of(rows)))

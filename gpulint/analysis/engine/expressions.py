@@ -9,7 +9,7 @@ from typing import Any
 
 from gpulint.analysis.domain import symbolic
 from gpulint.analysis.domain.completion import NORMAL, PathEnds
-from gpulint.analysis.domain.context import Loop
+from gpulint.analysis.domain.context import Flag, Loop
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.store import MISSING, alternatives, join
 from gpulint.analysis.domain.symbolic import Symbol
@@ -169,7 +169,7 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
             able = [one for one in several if not isinstance(one, Constant) or isinstance(one.value, str)]
             items = able[0].items if len(able) == 1 and isinstance(able[0], Items) else None
             if items is None or len(positional) + len(items) > sequences.MAX_ITEMS:
-                rows = [one for one in able if isinstance(one, Items) and one.items != ()]
+                rows = [one for one in able if type(one) is Unknown or (isinstance(one, Items) and one.items != ())]
                 is_open, spread = True, rows[0] if len(rows) == len(nodes) == 1 else None
             else:
                 positional += items
@@ -321,7 +321,8 @@ def eval_boolean(machine: Machine, node: ir.Boolean) -> Value:
 
     is_evaluated = all(holds == (node.operator == "and") for _, holds in ways)
     if is_evaluated and transient_tests.is_option(machine, node):
-        machine.context = machine.context._replace(flags=(*flags, machine.site(node)))
+        flag = Flag(machine.site(node), transient_tests.is_setting(node.left))
+        machine.context = machine.context._replace(flags=(*flags, flag))
     value = _short_circuit(machine, left, ways, node.operator, right)
     machine.context = machine.context._replace(flags=flags)
     return value

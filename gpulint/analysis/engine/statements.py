@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from gpulint.analysis.domain.completion import ABRUPT, NORMAL, PathEnds
-from gpulint.analysis.domain.context import Loop, Object
+from gpulint.analysis.domain.context import Flag, Loop, Object
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path, compatible, literal_of
 from gpulint.analysis.domain.store import Outcome, make_exclusive
 from gpulint.analysis.domain.traversal import rebuilt, snapshot
@@ -176,7 +176,8 @@ def exec_if(machine: Machine, node: ir.If) -> int:
         if not block or not (is_option or _changes(block, node.test)):
             return machine.execute(block)
         flags = machine.context.flags
-        machine.context = machine.context._replace(flags=(*flags, machine.site(node)))
+        flag = Flag(machine.site(node), transient_tests.is_setting(node.test))
+        machine.context = machine.context._replace(flags=(*flags, flag))
         completion = machine.execute(block)
         machine.context = machine.context._replace(flags=flags)
         return completion
@@ -348,6 +349,15 @@ def _is_met(machine: Machine, test: ir.Expr, *, is_read: bool) -> bool:
     return True
 
 
+def _continue_on(continuations: list[tuple[int, Path]], iteration: int, test: Path) -> None:
+    """Add the test that a further iteration passes to the paths on which the one before it ends."""
+    continuations[:] = [
+        (number, end | test if number == iteration else end)
+        for number, end in continuations
+        if number != iteration or compatible(end, test)
+    ]
+
+
 def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, starts: list[Callable[[], bool]]) -> int:
     """Run the body once per iteration, then the `else` part, then join the exits."""
     before, base = machine.context, machine.path
@@ -377,6 +387,8 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, starts: list[Ca
         try:
             if start():
                 present = loop._replace(start=machine.path, iteration=iteration)
+                if isinstance(node, ir.While):
+                    _continue_on(continuations, iteration - 1, machine.path - base)
                 machine.context = before._replace(loops=(*before.loops, present), guards=())
                 completion = machine.execute(node.body)
                 machine.join_diverged()

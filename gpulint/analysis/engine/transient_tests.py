@@ -26,6 +26,15 @@ def is_of_moment(test: ir.Expr) -> bool:
     return isinstance(test, ir.Binary) and test.operator == "%"
 
 
+def is_setting(test: ir.Expr) -> bool:
+    """Whether a test reads only names and attributes: `if flip`, `if not self.quiet and verbose`."""
+    if isinstance(test, ir.Unary):
+        return is_setting(test.operand)
+    if isinstance(test, ir.Boolean):
+        return is_setting(test.left) and is_setting(test.right)
+    return isinstance(test, (ir.Name, ir.Attribute))
+
+
 def is_asked(machine: Machine, test: ir.Expr) -> bool:
     """Whether a test is on a parameter for which the call spells out a constant, in the loop that contains the call: it
     is an option of a function, and none of the loop."""

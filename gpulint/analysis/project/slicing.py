@@ -172,17 +172,17 @@ def _modules_of(project: Project, importer: str, imported: Imported) -> Iterator
 
 
 def texts(project: Project, source: Source) -> Iterator[str]:
-    """Texts of a file, of the packages around it, and of its direct and indirect imports."""
+    """Texts of a file, of the packages around it, and of the direct and indirect imports of all of these."""
     yield source.text
-    seen = {source.path}
+    seen = {source.path: None}
     for level in range(1, MAX_PACKAGES + 1):
         package = project.find_relative("", level, source.path)
         if package is not None and package not in seen:
-            seen.add(package)
+            seen[package] = None
             yield project.text_of(package)
-    fresh = [source.path]
+    fresh = [*seen]
     for _ in range(MAX_IMPORT_DEPTH):
         fresh = [path for one in fresh for path in imported_paths(project, one) if path not in seen]
         for path in dict.fromkeys(fresh):
-            seen.add(path)
+            seen[path] = None
             yield project.text_of(path)

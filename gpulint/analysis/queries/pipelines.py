@@ -3,17 +3,17 @@ automatically."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpulint.analysis.domain.context import callers
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import is_complete
-from gpulint.analysis.domain.traversal import datasets_in, leaves
-from gpulint.analysis.domain.values.base import Constant, Value, known
+from gpulint.analysis.domain.traversal import datasets_in, iterated_sources, leaves
+from gpulint.analysis.domain.values.base import Constant, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import EVALUATES, Dataset, Step
 from gpulint.analysis.domain.values.effects import Effect
-from gpulint.analysis.plan.events import DatasetConsumed, GradientTaken, ModelCalled, ModelFitted
+from gpulint.analysis.plan.events import DatasetConsumed, GradientTaken, LibraryCalled, ModelCalled, ModelFitted
 from gpulint.analysis.plan.plan import Plan
 from gpulint.analysis.queries.training_loops import is_rare, is_reached_with, training_loops, updates
 from gpulint.places import Site
@@ -48,6 +48,24 @@ def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
             or (event.how == "next" and not loops.isdisjoint(around) and not _is_beside(event, plan, loops))
         ) and not is_toy(event.dataset):
             yield event
+
+
+def flows(plan: Plan) -> dict[Site, LibraryCalled]:
+    """Calls of `flow`, `flow_from_directory` and `flow_from_dataframe` of an `ImageDataGenerator`."""
+    return {
+        event.site: event
+        for event in plan.events
+        if isinstance(event, LibraryCalled) and event.name.rpartition(".flow")[0].endswith(".ImageDataGenerator")
+    }
+
+
+def flow_of(data: Value, made: Mapping[Site, LibraryCalled]) -> LibraryCalled | None:
+    """The call in `made` that created the batches. With a `zip`, the first of several."""
+    for one in iterated_sources(data):
+        last = symbol_of(one).parts[-1]
+        if isinstance(last, Site) and last in made:
+            return made[last]
+    return None
 
 
 def made_for_training(plan: Plan) -> Iterator[DatasetConsumed]:

@@ -17,6 +17,7 @@ from gpulint.analysis.domain.values.functions import Function, Traced
 from gpulint.analysis.plan import events
 from gpulint.analysis.plan.plan import Plan
 from gpulint.analysis.queries.device_scopes import scopes_that_only_build
+from gpulint.analysis.queries.element_bytes import element_bytes, example_bytes
 from gpulint.places import Site
 
 MUST, MAY, UNKNOWN = "must", "may", "unknown"
@@ -278,11 +279,14 @@ def _fitted(event: events.ModelFitted) -> _Described:
     strategy = event.model.where.context.strategy
     text = f"trains {library_name(event.model)} ({{0}})"
     text += f" under {strategy_name(strategy)}" if strategy is not None else " on one device"
-    size = event.batch_size
-    if size is None and isinstance(event.data, Dataset) and event.data.batch is not None:
-        size = event.data.batch.size
+    size, example = event.batch_size, None
+    if isinstance(event.data, Dataset):
+        size = event.data.batch.size if size is None and event.data.batch is not None else size
+        example = element_bytes(event.data)
+    elif event.data is not None:
+        example = example_bytes(event.arguments)
     if size is not None:
-        text += f"; global batch {_size(size)}"
+        text += f"; global batch {_size(size)}{_bytes(size, example)}"
         if strategy is not None and strategy.is_multi_replica:
             text += f", per replica {_size(size)} / {strategy_name(strategy)} replicas"
     return "fit", text, event.model.site
@@ -305,7 +309,8 @@ def pipeline(dataset: Dataset) -> str:
 
 
 def _batched(event: events.DatasetBatched) -> _Described:
-    return "dataset", f"{pipeline(event.dataset)}; batches of {_size(event.size)}"
+    size = event.size
+    return "dataset", f"{pipeline(event.dataset)}; batches of {_size(size)}{_bytes(size, element_bytes(event.dataset))}"
 
 
 def _distributed(event: events.DatasetDistributed) -> _Described:
@@ -357,6 +362,14 @@ def _size(value: Value) -> str:
     """The size of a batch: a number, or the expression for it in backticks."""
     text = shown(value)
     return text if isinstance(value, Constant) or text == "…" else f"`{text}`"
+
+
+def _bytes(size: Value, example: int | None) -> str:
+    """The bytes of a batch in parentheses, where its size and those of an example are known."""
+    if example is None or not isinstance(size, Constant) or type(size.value) is not int:
+        return ""
+    total = size.value * example / 1024
+    return f" ({total:,.1f} KiB)" if total < 1000 else f" ({total / 1024:,.1f} MiB)"
 
 
 def shown(value: Value) -> str:

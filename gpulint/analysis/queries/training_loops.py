@@ -481,8 +481,8 @@ _RANKS = frozenset({"rank", "chief", "leader", "is_master", "is_main"})
 
 def is_rare(where: Where, loop: Loop) -> bool:
     """Whether a condition inside the loop admits only some iterations (every n-th, or a single one), or only some
-    releases of TensorFlow."""
-    return len(where.context.flags) > loop.flags or _is_seldom(where, loop)
+    releases of TensorFlow. A setting that the program has switched on admits all."""
+    return not all(flag.is_setting for flag in where.context.flags[loop.flags :]) or _is_seldom(where, loop)
 
 
 def _is_seldom(where: Where, loop: Loop) -> bool:
@@ -534,8 +534,8 @@ def has_compiled_way(where: Where, plan: Plan) -> bool:
     """Whether the program also trains compiled, on a path that excludes this one, so that the present path is a
     debugging mode.
 
-    Not if it trains compiled in the same loop on a compatible path. Training with other optimizers, other than by
-    `fit`, is training of something else.
+    Not if it trains compiled in the same loop on a compatible path, nor by a call that the present path reaches, too.
+    Training with other optimizers, other than by `fit`, is training of something else.
     """
     here = {loop.site for loop in where.context.loops}
     optimizers = {
@@ -546,7 +546,7 @@ def has_compiled_way(where: Where, plan: Plan) -> bool:
         and compatible(event.where.path, where.path)
     }
     compiled = [
-        event.where
+        event
         for event in plan.events
         if isinstance(event, (ModelFitted, UnknownFitted))
         or (
@@ -555,7 +555,7 @@ def has_compiled_way(where: Where, plan: Plan) -> bool:
             and not (isinstance(event, GradientsApplied) and optimizers and event.optimizer.site not in optimizers)
         )
     ]
-    return any(not compatible(one.path, where.path) for one in compiled) and not any(
-        compatible(one.path, where.path) and here.intersection(loop.site for loop in one.context.loops)
-        for one in compiled
+    reached = [event for event in compiled if compatible(event.where.path, where.path)]
+    return not {event.site for event in compiled} <= {event.site for event in reached} and not any(
+        here.intersection(loop.site for loop in event.where.context.loops) for event in reached
     )

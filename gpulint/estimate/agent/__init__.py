@@ -13,7 +13,7 @@ def extend(tensorflow: Any, places: Any, simulation: Any, settings: Mapping[str,
 
     shapes = {name: tuple(shape) for name, shape in settings.get("shapes", {}).items()}
     StepWatch(
-        Settings(settings["output"], settings.get("batch"), shapes, settings.get("gpus", 1)),
+        Settings(settings["output"], settings["stages"], settings.get("batch"), shapes, settings.get("gpus", 1)),
         places,
         simulation.seen,
         simulation.for_real_kernels,

@@ -20,6 +20,7 @@ from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Sources
 from gpulint.estimate.graph import Attribute, Edge, Function, Operation, Tensor
 from gpulint.estimate.memory.kernels import ADDS_TO_LIST
+from gpulint.estimate.sharing import constant
 from gpulint.probe.agent.simulation.kernels import Kernels
 
 HEAD = "/job:localhost/replica:0/task:0/device:"
@@ -163,9 +164,35 @@ class Reader:
 
     def _element(self, tensor: Any, functions: Mapping[str, Function]) -> Tensor | None:
         """The type of the tensors in a list that a loop has added to; None for other tensors."""
+        source = tensor.op
+        if source.type == "TensorListFromTensor" and source.inputs[0].shape.rank:
+            return _tensor_of(source.inputs[0].dtype, source.inputs[0].shape[1:])
+        added = self._added(tensor, functions)
+        if added is None:
+            return None
+        body, one = added
+        edge = one.inputs[-1]
+        element = body.operations[edge.operation].outputs[edge.output]
+        return element if element.bytes is not None else None
+
+    def _sizes(self, tensor: Any, functions: Mapping[str, Function]) -> Sequence[int] | None:
+        """The sizes that a loop adds to a list in each iteration, if they are the same; None for other tensors."""
+        added = self._added(tensor, functions)
+        if added is None:
+            return None
+        body, one = added
+        source = body.operations[one.inputs[-1].operation]
+        if source.outputs[0].shape is None or len(source.outputs[0].shape) != 1:
+            return None
+        if source.type == "Shape":
+            given = source.inputs[0]
+            shape = body.operations[given.operation].outputs[given.output].shape or (None,)
+            return None if None in shape else [size or 0 for size in shape]
+        return constant(body, one, len(one.inputs) - 1)
+
+    def _added(self, tensor: Any, functions: Mapping[str, Function]) -> tuple[Function, Operation] | None:
+        """The operation that adds to the list which a loop returns, and the loop's body; None for other tensors."""
         loop = tensor.op
-        if loop.type == "TensorListFromTensor" and loop.inputs[0].shape.rank:
-            return _tensor_of(loop.inputs[0].dtype, loop.inputs[0].shape[1:])
         if tensor.dtype != self._pieces.dtypes.variant or loop.type not in LOOPS:
             return None
         body = functions.get(loop.node_def.attr["body"].func.name)
@@ -176,9 +203,7 @@ class Reader:
             if one.type != "Identity" or not one.inputs:
                 return None
             one = body.operations[one.inputs[0].operation]
-        source, output = one.inputs[-1]
-        element = body.operations[source].outputs[output]
-        return element if element.bytes is not None else None
+        return body, one
 
     def _optimized(self, definition: Any) -> Any:
         """The graph after Grappler, None if that failed: then it is read as it was traced."""
@@ -281,9 +306,16 @@ class Reader:
             for argument, tensor in zip(reversed(arguments), reversed(given), strict=False)
             if (element := self._element(tensor, functions)) is not None
         }
+        listed = {
+            argument: sizes
+            for argument, tensor in zip(reversed(arguments), reversed(given), strict=False)
+            if (sizes := self._sizes(tensor, functions)) is not None
+        }
         try:
             body, tensors = inference.body(definition, given, caller.type, lists)
             graph = inference.imported(body, lists)
+            if inference.fold(body, graph, listed):
+                graph = inference.imported(body, lists)
         except ValueError:  # an iteration changes a shape
             body, tensors = inference.body(definition, given, caller.type)
             for node in body.node:

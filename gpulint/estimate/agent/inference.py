@@ -188,22 +188,17 @@ class Inference:
             return None
         return self._pieces.tensors.constant_value(tensor)
 
-    def fold(self, definition: Any, graph: Any) -> bool:
+    def fold(self, definition: Any, graph: Any, listed: Mapping[str, Sequence[int]] | None = None) -> bool:
         """Makes constants of shapes that are known, where shape inference does not do so and leaves others open.
-        Returns whether there are any."""
+        Returns whether there are any. `listed`: placeholders of lists of the same sizes, one for each iteration of a
+        loop."""
         if all(tensor.shape.is_fully_defined() for tensor in _made_on_device(graph)):
             return False
-        values: dict[str, list[int]] = {}
+        values: dict[str, Sequence[int]] = {}
         for one in graph.get_operations():
-            if one.type in ("Shape", "ShapeN"):
-                for given, tensor in zip(one.inputs, one.outputs, strict=True):
-                    if given.shape.is_fully_defined():
-                        values[tensor.name] = given.shape.as_list()
-            elif one.type == "DataFormatVecPermute" and one.inputs[0].name in values:
-                source, target = (one.get_attr(name).decode() for name in ("src_format", "dst_format"))
-                sizes = dict(zip(source, values[one.inputs[0].name], strict=False))
-                if sizes.keys() == set(target):
-                    values[one.outputs[0].name] = [sizes[axis] for axis in target]
+            sizes = _SIZES.get(one.type)
+            if sizes is not None:
+                values |= sizes(one, values, listed or {})
         made: dict[str, Any] = {}
         for node in definition.node:
             for index, name in enumerate(node.input):
@@ -228,6 +223,51 @@ class Inference:
         if not shape.unknown_rank:
             old = tuple(self._pieces.shapes.TensorShape(shape).as_list())
             shape.CopyFrom(self._pieces.shapes.TensorShape(self._elements(old)).as_proto())
+
+
+def _shapes_of(one: Any, values: Mapping[str, Sequence[int]], listed: object) -> dict[str, Sequence[int]]:
+    return {
+        tensor.name: given.shape.as_list()
+        for given, tensor in zip(one.inputs, one.outputs, strict=True)
+        if given.shape.is_fully_defined()
+    }
+
+
+def _permuted(one: Any, values: Mapping[str, Sequence[int]], listed: object) -> dict[str, Sequence[int]]:
+    source, target = (one.get_attr(name).decode() for name in ("src_format", "dst_format"))
+    sizes = dict(zip(source, values.get(one.inputs[0].name, ()), strict=False))
+    return {one.outputs[0].name: [sizes[axis] for axis in target]} if sizes.keys() == set(target) else {}
+
+
+def _taken(one: Any, values: object, listed: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
+    sizes = listed.get(one.inputs[0].op.name.removesuffix(LIST))
+    return {one.outputs[1].name: sizes} if sizes is not None else {}
+
+
+def _summed(one: Any, values: Mapping[str, Sequence[int]], listed: object) -> dict[str, Sequence[int]]:
+    """The dimensions over which the gradients of two operands are summed: those in which only the other one is larger
+    than 1."""
+    if not all(given.name in values for given in one.inputs):
+        return {}
+    shapes = [list(values[given.name]) for given in one.inputs]
+    rank = max(map(len, shapes))
+    first, second = ([1] * (rank - len(shape)) + shape for shape in shapes)
+    return {
+        tensor.name: [axis for axis in range(rank) if own[axis] == 1 != other[axis]]
+        for tensor, own, other in zip(one.outputs, (first, second), (second, first), strict=True)
+    }
+
+
+_SIZES: dict[
+    str, Callable[[Any, Mapping[str, Sequence[int]], Mapping[str, Sequence[int]]], dict[str, Sequence[int]]]
+] = {
+    "BroadcastGradientArgs": _summed,
+    "DataFormatVecPermute": _permuted,
+    "Shape": _shapes_of,
+    "ShapeN": _shapes_of,
+    "TensorListPopBack": _taken,
+}
+"""Operation whose outputs are sizes → those that are known by tensor, from others that are, and those in lists."""
 
 
 def results(function: Any, tensors: Mapping[str, str]) -> list[str]:

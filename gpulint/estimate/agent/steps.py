@@ -40,10 +40,12 @@ _GENERATED = "__autograph_generated_file"
 
 @dataclass(frozen=True)
 class Settings:
-    """Options from the parent: `output`, the file to write; `batch`, a batch size per replica in place of the
-    program's; `shapes`, dimensions that the program leaves open; `gpus`, the number of GPUs."""
+    """Options from the parent: `output`, the file to write; `stages`, one to which what is done now is appended;
+    `batch`, a batch size per replica in place of the program's; `shapes`, dimensions that the program leaves open;
+    `gpus`, the number of GPUs."""
 
     output: str
+    stages: str
     batch: int | None = None
     shapes: Shapes | None = None
     gpus: int = 1
@@ -112,6 +114,11 @@ class StepWatch:
         """The program's short name, as `GPU:0`, of a device of the runtime."""
         return self._seen(device).rpartition("device:")[2]
 
+    def _begin(self, stage: str) -> None:
+        """Tell the parent what is done from now on."""
+        with suppress(OSError), open(self.settings.stages, "a", encoding="utf-8") as file:
+            file.write(f"{stage}\n")
+
     # ------------------------------------------------------------------ finding the step
 
     def _look(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Exception | None:
@@ -120,6 +127,8 @@ class StepWatch:
         try:
             with self._tracing(), self.layers.noted(), self._unobserved():
                 may_train = mentions(function.python_function, _TAPES)
+                if may_train:
+                    self._begin(f"tracing {_name(function)}")
                 try:
                     trace = self._traced(function, arguments, keywords, may_train)
                 except Exception as error:
@@ -183,6 +192,7 @@ class StepWatch:
         try:
             with self._tracing(), self.layers.noted(), self._unobserved():
                 for step in steps_around(frame, self.places.is_foreign):
+                    self._begin(f"tracing {step.name}")
                     try:
                         function = self._tensorflow.function(step.python, autograph=step.can_convert)
                         trace = self._traced(function, step.arguments, step.keywords, may_train=True)
@@ -208,8 +218,10 @@ class StepWatch:
         keywords: Mapping[str, Any],
         is_eager: bool = False,
     ) -> NoReturn:
+        self._begin(f"optimizing the graph of {name}")
+        others = self._others(function)
         try:
-            graphs = self._graphs(name, place, function, trace, arguments, keywords)
+            graphs = self._graphs(name, place, function, trace, arguments, keywords, is_alone=not others)
         except Unknown as error:
             self._stop("dynamic", str(error), place)
         except Exception as error:
@@ -217,7 +229,7 @@ class StepWatch:
         head = {
             "outcome": "eager step" if is_eager else "step",
             "graphs": len(graphs),
-            "others": self._others(function),
+            "others": others,
         }
         self._finish([json.dumps(head), *(graph.dumps() for graph in graphs)])
 
@@ -243,6 +255,7 @@ class StepWatch:
         trace: Trace,
         arguments: Sequence[Any],
         keywords: Mapping[str, Any],
+        is_alone: bool,
     ) -> list[StepGraph]:
         """The step for its batch size, and for twice as many examples. It is traced once with the batch left open, and
         for each size only if it cannot be or if that leaves shapes open."""
@@ -256,7 +269,7 @@ class StepWatch:
             tensors = ", ".join(dict.fromkeys(known)) or "none by a name"
             self._stop("untraceable", f"--shape names {', '.join(strange)}, but its tensors are {tensors}", place)
         elements = next((list(tensors_in(one)) for _, one in within if is_iterator(one)), [])
-        reading = functools.partial(_Reading, self, name, place, bool(function._jit_compile), elements)
+        reading = functools.partial(_Reading, self, name, place, bool(function._jit_compile), is_alone, elements)
         if batch is None:  # such as a graph's nodes in tensors that the step captures
             whole = reading(trace.concrete).graph(None)
             if whole.has_unknown:
@@ -319,12 +332,14 @@ class _Reading:
         name: str,
         place: Place | None,
         is_compiled: bool,
+        is_alone: bool,
         elements: Sequence[str],
         concrete: Any,
     ) -> None:
-        """`is_compiled`: whether XLA compiles the whole function, which its graph does not say. `elements`: names of
-        the tensors in an element of the dataset that the function is given."""
-        self._elements = elements
+        """`is_compiled`: whether XLA compiles the whole function, which its graph does not say. `is_alone`: whether no
+        other function of the program takes gradients. `elements`: names of the tensors in an element of the dataset
+        that the function is given."""
+        self._elements, self._is_alone = elements, is_alone
         self._name, self._place, self._concrete = name, place, concrete
         self._is_compiled = is_compiled
         self._device_of = watch.device_of
@@ -353,8 +368,7 @@ class _Reading:
                 shapes[tensor.op.name] = _sized(tuple(tensor.shape.as_list()), batch)
         read = self._reader.read(shapes, lambda shape: _sized(shape, batch))
         parameters = {operation: index for index, operation in enumerate(read.body.parameters)}
-        if not self._updates(read):
-            self._build_optimizers()
+        self._build_optimizers(self._updates(read))
         filename, row, *cell = self._place or ("", 0)
         return StepGraph(
             name=self._name,
@@ -382,12 +396,17 @@ class _Reading:
             one.type.startswith(UPDATES) for function in read.functions.values() for one in function.operations
         )
 
-    def _build_optimizers(self) -> None:
-        """Creates the slots of optimizers that the step leaves to the program, such as after accumulating gradients."""
+    def _build_optimizers(self, updates: bool) -> None:
+        """Creates the slots of optimizers that the step leaves to the program: all of them if it does not update
+        weights, such as while gradients are accumulated; else those of the only optimizer of another step, which is
+        taken to train what no optimizer trains yet."""
+        optimizers = self._inventory.optimizers
+        unbuilt = [one for one in optimizers if not getattr(one, "built", True)]
         weights = list(self._concrete.graph.trainable_variables)
-        for optimizer in self._inventory.optimizers:
-            if weights and not getattr(optimizer, "built", True):
-                optimizer.build(weights)
+        if updates:
+            weights = self._inventory.untrained() if len(unbuilt) == 1 and not self._is_alone else []
+        for optimizer in unbuilt if weights else ():
+            optimizer.build(weights)
         self._inventory = Inventory()
 
     def _tensors(self, read: Read, parameters: Mapping[int, int]) -> Iterator[Variable]:

@@ -60,6 +60,11 @@ class Inventory:
             group, is_trainable, layer = owners.get(id(part.handle), default)
             self.known[id(part.handle)] = Owned(part, group, is_trainable, layer, copies.get(id(part.handle), 1))
 
+    def untrained(self) -> list[Any]:
+        """The trainable variables that no optimizer has been built for, in the order in which they were created."""
+        trained = {id(part.handle) for one in self.optimizers for part in _parts(_list(one, "_trainable_variables"))}
+        return [one.variable for identity, one in self.known.items() if one.is_trainable and identity not in trained]
+
 
 def _age(part: Any) -> int:
     """Variables are numbered as they are created; 0 if the number is unknown."""

@@ -11,15 +11,15 @@ import heapq
 from collections.abc import Sequence
 from contextlib import suppress
 
-from gpulint.estimate.graph import INPUTS, SMALL, Function, Operation, StepGraph, Tensor
-from gpulint.estimate.memory.bfc import Bfc, Chunk, Exhausted, rounded
+from gpulint.estimate.graph import INPUTS, SMALL, Function, Operation, StepGraph
+from gpulint.estimate.memory.beginning import initialized
+from gpulint.estimate.memory.bfc import Bfc, Exhausted, rounded
 from gpulint.estimate.memory.kernels import (
     BINARY,
     CHOICES,
     UNARY,
     named,
     opaque_size,
-    own_memory,
     tuning_memory,
 )
 from gpulint.estimate.memory.liveness import Held, Run
@@ -58,10 +58,8 @@ def play_compiled(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None
     """Runs some steps that XLA compiles, as `play_steps` does those of the executor. Raises Exhausted if the step does
     not fit into the allocator's limit."""
     allocator = allocator or Bfc()
-    kept = [
-        Held(one, _allocated(allocator, one.tensor), False) for one in graph.variables if one.device in ("", device)
-    ]
-    kept += [Held(None, _allocated(allocator, one.tensor), False) for one in graph.arguments]
+    kept = [Held(variable, chunk.size, False) for variable, chunk in initialized(graph, device, allocator)]
+    kept += [Held(None, allocator.allocate(one.tensor.bytes or 0).size, False) for one in graph.arguments]
     planned = _Plan(graph, graph.body, device).run()
     runs = []
     for number in range(steps):
@@ -85,19 +83,16 @@ def play_compiled(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None
     return runs
 
 
-def _allocated(allocator: Bfc, tensor: Tensor) -> int:
-    return allocator.allocate(tensor.bytes or 0).size
-
-
 def _tuning(graph: StepGraph, device: str, allocator: Bfc) -> int:
     """Bytes with which algorithms of convolutions are tried, one after another: measured beside the step's own."""
     most = 0
     for one in graph.body.operations:
         if one.device in ("", device):
             inputs = [graph.body.operations[source].outputs[output] for source, output in one.inputs]
-            for size in tuning_memory(one, inputs):
+            result, workspaces = tuning_memory(one, inputs)
+            for size in (0, *workspaces) if result else ():
                 with suppress(Exhausted):
-                    chunk: Chunk = allocator.allocate(size)
+                    chunk = allocator.allocate(result + size)
                     most = max(most, chunk.size)
                     allocator.free(chunk)
     return most
@@ -235,7 +230,6 @@ class _Plan:
         if one.device in ("", self._device):
             operations = self._function.operations
             inputs = [operations[source].outputs[output] for source, output in one.inputs]
-            needed += own_memory(one, inputs)
             if one.type.startswith(_POOLING_GRADIENTS) and inputs[-1].elements and inputs[-1].shape:
                 # The greatest element of each window with its indices, and the indices once more for the scatter
                 # (`SelectAndScatterExpander`).

@@ -72,51 +72,41 @@ def takes_over(operation: Operation, output: int) -> Sequence[int]:
 def opaque_size(operation: Operation, output: int) -> int | None:
     """Bytes of an output whose shape only the kernel knows; None if this is none of those.
 
-    cuDNN's reserve space keeps what the backward pass of a recurrent layer needs, at each time step: its gates, its
-    state and its output (6 times the output for an LSTM).
+    cuDNN's reserve space keeps what the backward pass of a recurrent layer needs, at each time step. For an LSTM that
+    was measured to be 10 times the output: its gates before and after their activation, its state and its output.
     """
     if operation.type in SMALL:
         return 0
     if operation.type in ("CudnnRNNV2", "CudnnRNNV3"):
         if output == 3:
             gates = _GATES.get(str(operation.attributes.get("rnn_mode", "lstm")), 4)
-            return (gates + 2) * (operation.outputs[0].bytes or 0) * _layers(operation)
+            return 2 * (gates + 1) * (operation.outputs[0].bytes or 0) * _layers(operation)
         if output == 4:
             return 0
     return None
 
 
-def own_memory(operation: Operation, inputs: Sequence[Tensor]) -> int:
-    """Bytes that a kernel allocates for itself while it runs."""
-    kind = operation.type
-    if not kind.startswith("CudnnRNN"):
-        return 0
-    gates = _GATES.get(str(operation.attributes.get("rnn_mode", "lstm")), 4)
-    if kind.startswith("CudnnRNNBackprop"):  # gradients of all gates, from which those of the weights follow
-        return gates * (inputs[5 if kind.endswith("V3") else 4].bytes or 0)
-    return gates * (operation.outputs[0].bytes or 0)  # products of inputs and weights of all gates
+def tuning_memory(operation: Operation, inputs: Sequence[Tensor]) -> tuple[int, tuple[int, ...]]:
+    """Bytes that a convolution allocates while TensorFlow times its algorithms, in the first step: for a result beside
+    the operation's output, and for one workspace after another.
 
-
-def tuning_memory(operation: Operation, inputs: Sequence[Tensor]) -> tuple[int, ...]:
-    """Bytes that a convolution allocates one after another while TensorFlow times its algorithms, in the first step.
-
-    Each algorithm has a workspace. The largest is that of the algorithm by Fourier transforms in float32: spectra of
-    the input, the output and twice the filter, of which those of a filter of one element are needed once; at most 4 GiB
-    (`TF_CUDNN_WORKSPACE_LIMIT_IN_MB`). The result is written beside the operation's output.
+    The largest workspace is that of the algorithm by Fourier transforms in float32: spectra of the input, the output
+    and twice the filter, of which those of a filter of one element are needed once; at most 4 GiB
+    (`TF_CUDNN_WORKSPACE_LIMIT_IN_MB`).
     """
     convolution = _convolution(operation, inputs) if operation.type in TUNED else None
     if convolution is None:
-        return ()
+        return 0, ()
     output = operation.outputs[0].bytes or 0
     batch, channels, filters, size, kernel, stride = convolution
     if operation.outputs[0].dtype != "float32" or stride > 1:
-        return (output,)
+        return output, ()
     side = max(_SMALLEST_TRANSFORM, 1 << (size + kernel - 2).bit_length())
     spectrum = 8 * side * (side // 2 + 1)
     workspace = spectrum * (batch * (channels + filters) + (2 if kernel > 1 else 1) * channels * filters)
     if side > _LARGEST_TRANSFORM or workspace > _WORKSPACE_LIMIT:
-        return (output,)
-    return tuple(output + (workspace >> shift) for shift in (8, 6, 4, 2, 0))
+        return output, ()
+    return output, tuple(workspace >> shift for shift in (8, 6, 4, 2, 0))
 
 
 def _convolution(operation: Operation, inputs: Sequence[Tensor]) -> tuple[int, int, int, int, int, int] | None:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from gpulint.estimate.graph import Edge, Function, Operation, StepGraph, Tensor, Variable
+from gpulint.estimate.memory.beginning import initialized
 from gpulint.estimate.memory.bfc import Bfc, Chunk, Exhausted, rounded
 from gpulint.estimate.memory.copies import copied
 from gpulint.estimate.memory.kernels import (
@@ -21,7 +22,6 @@ from gpulint.estimate.memory.kernels import (
     CONSTANTS,
     TUNED,
     opaque_size,
-    own_memory,
     takes_over,
     tuning_memory,
 )
@@ -31,6 +31,10 @@ from gpulint.estimate.trips import trips
 ASSIGN = "AssignVariableOp"
 UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply", "ResourceScatter", "ResourceSparseApply")
 """Beginnings of operations that change a variable in place, unless something still reads its old value."""
+
+
+_REDZONES = 16 << 20
+"""Bytes around whatever is allocated while algorithms are tried, to detect writes beyond it (`RedzoneAllocator`)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -83,8 +87,6 @@ class Order:
     is_latest_first: bool = True
     """Whether, of the operations that one makes ready, the one that was created last starts first. A Dense network
     on an H200, whose peak depends on it, ran as if it did."""
-    tunes: bool = True
-    """Whether the first step tries algorithms of convolutions."""
 
 
 LIKELY = Order()
@@ -106,19 +108,16 @@ def play_steps(
     algorithms are tried as far as the allocator's limit allows. Raises Exhausted if anything else does not fit."""
     allocator = allocator or Bfc()
     variables: dict[int, Buffer] = {}
-    for variable in graph.variables:
-        if variable.device in ("", device):
-            size = variable.tensor.bytes or 0
-            scratch = allocator.allocate(size)  # an initializer's last value but one
-            buffer = Buffer(allocator.allocate(size), variable, 1)
-            allocator.free(scratch)
-            entered = variable.parameter
-            variables[-1 - len(variables) if entered is None else graph.body.parameters[entered]] = buffer
+    for variable, chunk in initialized(graph, device, allocator):
+        entered = variable.parameter
+        key = -1 - len(variables) if entered is None else graph.body.parameters[entered]
+        variables[key] = Buffer(chunk, variable, 1)
     arguments = {
         graph.body.parameters[one.parameter]: Buffer(allocator.allocate(one.tensor.bytes or 0), None, 1)
         for one in graph.arguments
         if one.parameter is not None
     }
+    arguments |= _constants(graph.body, device, allocator)
     runs: list[Run] = []
     calls = _Calls(any(one.type in TUNED for called in graph.functions.values() for one in called.operations))
     for number in range(steps):
@@ -127,6 +126,15 @@ def play_steps(
         runs.append(player.run())
         variables = player.variables
     return runs
+
+
+def _constants(function: Function, device: str, allocator: Bfc) -> dict[int, Buffer]:
+    """Constants by their operation: kernels keep them from their creation on, also from one step to the next."""
+    return {
+        index: Buffer(allocator.allocate(one.outputs[0].bytes), one, 1)
+        for index, one in enumerate(function.operations)
+        if one.type in CONSTANTS and one.device in ("", device) and not one.host_outputs and one.outputs[0].bytes
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +222,6 @@ class _Player:
 
     def run(self) -> Run:
         operations = self._function.operations
-        for index, one in enumerate(operations):  # kernels keep constants from their creation on
-            if one.type in CONSTANTS:
-                self._put(one, index, 0, kept=1)
         ready = deque(index for index, count in enumerate(self._waiting) if count == 0)
         while ready:
             index = ready.popleft()
@@ -227,9 +232,6 @@ class _Player:
                     ready.append(user)
         for edge in self._function.results:
             if (buffer := self._buffers.get(edge)) is not None:
-                self._release(buffer)
-        for index, one in enumerate(operations):
-            if one.type in CONSTANTS and (buffer := self._buffers.get(Edge(index, 0))) is not None:
                 self._release(buffer)
         self._result.held = self._held()
         return self._result
@@ -254,11 +256,9 @@ class _Player:
         elif one.type not in CONSTANTS and one.type != "_Arg":
             for output in range(len(one.outputs)):
                 self._put(one, index, output)
-        own = own_memory(one, tensors) + copied(self._function, one) if self._is_here(one) else 0
-        if self._is_first and self._order.tunes and self._is_here(one):
-            for size in tuning_memory(one, tensors):
-                with suppress(Exhausted):  # an algorithm that does not fit is not tried
-                    self._scratch(one, size)
+        own = copied(self._function, one) if self._is_here(one) else 0
+        if self._is_first and self._is_here(one):
+            self._tune(one, *tuning_memory(one, tensors))
         called = self._call(one)
         self._scratch(one, own + called)
         for buffer in inputs:
@@ -269,10 +269,10 @@ class _Player:
             if buffer is not None and buffer.users <= 0:
                 self._release(buffer)
 
-    def _put(self, one: Operation, index: int, output: int, kept: int = 0) -> None:
+    def _put(self, one: Operation, index: int, output: int) -> None:
         """Allocate the buffer of an output."""
         edge, tensor = Edge(index, output), one.outputs[output]
-        users = self._readers[index][output] + kept
+        users = self._readers[index][output]
         position = shared_input(self._function, one, output)
         if position is not None:
             self._share(one, edge, position, users)
@@ -361,7 +361,7 @@ class _Player:
             handle = self._handle(edge)
             if handle is not None and self.variables[handle].users > 1:
                 old = self.variables[handle]
-                self.variables[handle] = self._allocate(old.size, old.owner, users=1)
+                self.variables[handle] = self._allocate(old.chunk.asked, old.owner, users=1)
                 self._release(old)
 
     def _is_here(self, one: Operation) -> bool:
@@ -376,6 +376,20 @@ class _Player:
         scratch.is_own = True
         self._note(one)
         self._release(scratch)
+
+    def _tune(self, one: Operation, result: int, workspaces: Sequence[int]) -> None:
+        """Try algorithms of a convolution, each with its workspace, on a result of their own. What does not fit is not
+        tried."""
+        if not result:
+            return
+        with suppress(Exhausted):
+            scratch = self._allocate(result + _REDZONES, one, 1)
+            scratch.is_own = True
+            self._note(one)
+            for size in workspaces:
+                with suppress(Exhausted):
+                    self._scratch(one, size + _REDZONES)
+            self._release(scratch)
 
     def _note(self, one: Operation) -> None:
         result, now = self._result, self._allocator.in_use
@@ -393,11 +407,13 @@ class _Player:
         is_first = self._is_first and calls.tunes
         key = one.type, tuple(one.calls.values()), is_first
         if key not in calls.played:
-            results = [
-                _Player(self._graph, function, device, Bfc(), {}, {}, is_first, order, calls).run()
-                for function in self._graph.called(one)
-                if function.operations
-            ]
+            results = []
+            for function in self._graph.called(one):
+                if function.operations:
+                    allocator = Bfc()
+                    kept = _constants(function, device, allocator)
+                    player = _Player(self._graph, function, device, allocator, {}, kept, is_first, order, calls)
+                    results.append(player.run())
             unknown = tuple(operation for result in results for operation in result.unknown)
             calls.played[key] = max((result.peak for result in results), default=0), unknown
         needed, found = calls.played[key]

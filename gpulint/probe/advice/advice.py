@@ -21,6 +21,7 @@ CAUSES = (
     "host-reads",
     "slow-python",
     "repeated-calls",
+    "new-models",
     "checkpoints",
     "copies",
     "straggler",

@@ -15,6 +15,7 @@ _COVERED = {
     "recompiling": {"GPU408"},
     "host-reads": {"GPU501", "GPU502"},
     "repeated-calls": {"GPU503"},
+    "new-models": {"GPU305"},
     "copies": {"copies", "GPU102"},
     "straggler": {"straggler"},
     "idle-device": {"gpu-idle", "strategy-spread", *idle_device.RULES},

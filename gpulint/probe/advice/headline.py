@@ -29,6 +29,7 @@ _CAUSES = {
     "host-reads": "training waits for Python to read tensors",
     "slow-python": "training waits for Python between its steps",
     "repeated-calls": "a model is called for one sample or batch at a time",
+    "new-models": "training waits for models that a loop creates",
     "checkpoints": "training waits for files to be written",
     "copies": "steps copy between devices",
     "straggler": "workers wait for the slowest one",

@@ -165,18 +165,18 @@ class Inline:
         block = Block()
         if (operations := self._sight.operations) is not None:
             with self._lock:
-                operations.blocks = (*operations.blocks, block)
+                operations.begin(block)
         return OpenBlock(stated, block)
 
     def _close(self, opened: OpenBlock) -> None:
         stated, block = opened
         operations = self._sight.operations
-        if operations is None or block not in operations.blocks:
+        with self._lock:
+            was_running = operations is not None and operations.end(block)
+        if operations is None or not was_running:
             stated.missing = "no TensorFlow had been imported when it began"
             stated.is_fresh = True
             return
-        with self._lock:
-            operations.blocks = tuple(one for one in operations.blocks if one is not block)
         self._sight.harvest()
         moved, unseen = copied(block, self._sight.graphs, operations.loops)
         ops, unknown = placed(block, self._sight.graphs, self._sight.compiled, operations.loops)

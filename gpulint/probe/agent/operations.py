@@ -7,7 +7,6 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
 from gpulint.probe.agent.blocks import Block
@@ -27,8 +26,8 @@ from gpulint.probe.agent.operation_records import (
     is_of_pipeline,
 )
 from gpulint.probe.agent.places import INPUT, Place, Places
-from gpulint.probe.agent.sites import Seen, Site, Sites
-from gpulint.probe.agent.steps import OnStep
+from gpulint.probe.agent.sites import UNCHECKED, Located, Seen, Sites
+from gpulint.probe.agent.steps import Again, OnStep
 
 _Key: TypeAlias = "tuple[Place | None, str, str, str, int, str]"
 """The fields of `Ran`."""
@@ -99,7 +98,7 @@ class Operations:
         """(compiled function, line, device) for devices requested inside."""
         self.loops: dict[str, Place | None] = {}
         """Function → line where it loops over a dataset: TensorFlow returns no graph of the loop's body."""
-        self._sites: Sites[_Key] = Sites()
+        self._sites: Sites[_Key] = Sites(internals, places.known)
         self._lock = threading.Lock()
         self._ran: dict[_Key, int] = {}
         """The fields of `Ran` → count."""
@@ -133,8 +132,9 @@ class Operations:
         self._last: dict[str, tuple[float, float]] = {}
         """Function → when its last step ended, and the agent's own time by then."""
         self._is_live = False
-        self.blocks: tuple[Block, ...] = ()
+        self._blocks: tuple[Block, ...] = ()
         """The running blocks."""
+        self._look_guarded = guarded("operations", on_fault, self._look)
         self.is_over = False
         """Whether watching is over: threads that still call back are unregistered."""
         self.fresh_functions = False
@@ -150,71 +150,114 @@ class Operations:
         """To be registered with TensorFlow."""
 
     def _counting(self) -> Callable[..., Any]:
-        """The callback for TensorFlow. Counts what it has seen before, and steps; looks closely at everything else.
+        """The callback for TensorFlow. Counts eager operations of known sites, and passes on everything else.
         Variables are faster than attributes, and functions than objects that can be called."""
-        steps, on_step, step, here = self._steps, self._on_step, self._step, self._places.here
-        sites, kept, known = self._sites.seen, self.kept, self._places.known
-        requested, requested_in = self._internals.requested, self._internals.requested_in
-        dtype_of, fault, clock = self._internals.dtype_of_tensor, self._on_fault, time.perf_counter
-        look = guarded("operations", fault, self._look)
+        near, depths, closer = self._sites.near, self._sites.depths, self._closer
+        requested, dtype_of = self._internals.requested, self._internals.dtype_of_tensor
         get_frame, get_thread = sys._getframe, threading.get_ident
 
-        def called(op: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:
-            if graph is not None or kept.is_looking or self.blocks or self.is_over or self.to_time:
-                if self.to_time and graph is None:
-                    return self._time(op, inputs, attrs, outputs, op_name)
-                return look(op, inputs, attrs, outputs, op_name, graph)
-            if op in steps:
-                began = clock()
-                on_step(*step(steps[op], here(2)))
-                fault.spent += clock() - began
-                return None
-            found = None
-            try:
-                frame: FrameType | None = get_frame(2)  # the first one is TensorFlow's
-                part: bool | str = True
-                while frame is not None and (foreign := known[frame.f_code.co_filename]):
-                    if foreign is not True:
-                        part = foreign
-                    frame = frame.f_back
-                code, position = (frame.f_code, frame.f_lasti) if frame is not None else (None, 0)
-                thread = get_thread()
-                name = requested.get(thread)
-                if name is None:
-                    name = requested_in(thread)
-                device = outputs[0].device if outputs else ""
-                dtype = dtype_of(inputs[0]) if inputs else 0
-                site = thread, id(code), position, op, name, device, dtype, part
-                seen = sites.get(site)
-                if seen is None:
-                    found = site, code
-                else:
-                    for one in inputs if self.several_devices else ():
-                        if one.device != device:
+        def called(
+            op: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None, above: int = 0
+        ) -> Any:
+            seen = None
+            device = ""
+            if graph is None:
+                try:
+                    for depth in depths[op]:
+                        frame, thread = get_frame(depth + above), get_thread()
+                        name, dtype = requested[thread], dtype_of(inputs[0]) if inputs else 0
+                        if self.several_devices and outputs:
+                            device = outputs[0].device
+                        seen = near.get((id(frame.f_code), frame.f_lasti, thread, op, name, device, dtype))
+                        if seen is not None:
+                            if seen.count & UNCHECKED and not (device and _are_apart(inputs, device)):
+                                seen.count += 1
+                                if seen.is_counted:
+                                    self.eager += 1
+                                return None
                             break
-                    else:
-                        seen.count += 1
-                        if seen.is_counted:
-                            self.eager += 1
-                        return None
-            except KeyError:
-                pass  # a file that was not met before
-            except Exception as error:
-                self._on_fault("operations", error)
-            return look(op, inputs, attrs, outputs, op_name, graph, found)
+                except (KeyError, ValueError):
+                    pass  # an operation, a thread or a depth that was not met before
+                except Exception as error:
+                    self._on_fault("operations", error)
+            return closer(op, inputs, attrs, outputs, op_name, graph, seen, above)
 
         return called
 
-    def _time(self, *operation: Any) -> Any:
-        """Measures what it takes to count an operation."""
-        left, self.to_time = self.to_time - 1, 0
-        self._places.is_foreign(__file__)  # between the operation and its line this time
+    def _closer(
+        self,
+        op: str | bytes,
+        inputs: Any,
+        attrs: Any,
+        outputs: Any,
+        op_name: Any,
+        graph: Any,
+        guess: Seen[_Key] | None,
+        above: int,
+    ) -> Any:
+        """Counts an operation at its site, if that is known, and a training step; looks closely at everything else.
+        `guess` and `above`: as in `Sites.find`."""
+        located = None
+        if graph is None and not self._looks_at_all:
+            if (function := self._steps.get(op)) is not None:
+                began = time.perf_counter()
+                self._on_step(*self._step(function, self._places.here(3)))
+                self._on_fault.spent += time.perf_counter() - began
+                return None
+            try:
+                device = outputs[0].device if self.several_devices and outputs else ""
+                seen, located = self._sites.find(op, inputs, device, guess, above + 1)
+                if self._looks_at_all:  # since another thread began something
+                    self._sites.depths.clear()
+                elif seen is not None and not (device and _are_apart(inputs, device)):
+                    seen.count += 1
+                    self.eager += seen.is_counted
+                    if self.to_time and seen is guess:
+                        self._time(seen, op, inputs, attrs, outputs)
+                    return None
+            except (KeyError, ValueError):
+                pass  # a file that was not met before
+            except Exception as error:
+                self._on_fault("operations", error)
+        return self._look_guarded(op, inputs, attrs, outputs, op_name, graph, located)
+
+    def _time(self, seen: Seen[_Key], *operation: Any) -> None:
+        """Measures what it takes to count an operation, which was counted before."""
+        self.to_time -= 1
         began = time.perf_counter()
-        passed_on = self.callback(*operation)
+        self.callback(*operation, above=3)
         self._timed.append(time.perf_counter() - began)
-        self.to_time = left
+        seen.count -= 1
+        self.eager -= seen.is_counted
         self._each = sorted(self._timed)[len(self._timed) // 4]  # the slow ones waited for a processor
-        return passed_on
+
+    @property
+    def _looks_at_all(self) -> bool:
+        """Whether every operation is looked at closely."""
+        return bool(self.kept.is_looking or self._blocks or self.is_over)
+
+    def stepped(self, taken: int) -> Again:
+        """A step has ended, number `taken`."""
+        again = self.kept.stepped(taken)
+        if self.kept.is_looking:
+            self._sites.depths.clear()
+        return again
+
+    def begin(self, block: Block) -> None:
+        """A block begins, which is told of everything that runs."""
+        self._blocks = (*self._blocks, block)
+        self._sites.depths.clear()
+
+    def end(self, block: Block) -> bool:
+        """A block ends. Returns whether it was running."""
+        running = self._blocks
+        self._blocks = tuple(one for one in running if one is not block)
+        return len(self._blocks) < len(running)
+
+    def close(self) -> None:
+        """The watching is over: threads that still call back are unregistered."""
+        self.is_over = True
+        self._sites.depths.clear()
 
     def _own(self) -> float:
         self.counting_seconds += (self.eager - self._counted) * self._each
@@ -229,9 +272,9 @@ class Operations:
         outputs: Any,
         op_name: Any,
         graph: Any,
-        found: tuple[Site, CodeType | None] | None = None,
+        located: Located | None = None,
     ) -> Any:
-        """Looks closely at an operation or node. `found`: its site, and the code there, if it has none yet."""
+        """Looks closely at an operation or node. `located`: its site, if nothing is known of it yet."""
         passed_on = outputs if graph is not None and self._internals.calls_others_back else None
         if self.is_over:
             self._internals.forget_operations(self.callback)
@@ -243,7 +286,7 @@ class Operations:
             if graph is not None:
                 self._built(op_type, op_name, outputs, graph)
             else:
-                step = self._executed(op_type, inputs, attrs, outputs, op_name, found)
+                step = self._executed(op_type, inputs, attrs, outputs, op_name, located)
         except Exception as error:
             self._on_fault("operations", error)
         if step is not None:
@@ -280,12 +323,12 @@ class Operations:
         attrs: Any,
         outputs: Any,
         op_name: Any,
-        found: tuple[Site, CodeType | None] | None,
+        located: Located | None,
     ) -> tuple[str, Place | None, float, float] | None:
         if not self._is_live:
             self.look_alive(runs=True)
         if (function := graph_of(op_type)) is not None:
-            for block in self.blocks:
+            for block in self._blocks:
                 block.called[function] = _device_of(outputs)
             return self._function_ran(function, op_type, outputs)
         if op_type == QUESTION:
@@ -308,10 +351,9 @@ class Operations:
         if copied:
             with self._lock:
                 self._copied.update(copied)
-        elif found is not None and op_type not in _LOOKED_AT:
-            site, code = found
-            self._sites.remember(site, Seen(key, code, part != INPUT))
-        for block in self.blocks:
+        elif located is not None and op_type not in _LOOKED_AT:
+            self._sites.remember(located, key, is_counted=part != INPUT)
+        for block in self._blocks:
             block.add(op_type, device, copied)
         return None
 
@@ -439,6 +481,14 @@ class Operations:
 def _device_of(outputs: Any) -> str:
     """Device of an operation, from its first output; "" if it has none."""
     return short(outputs[0].device) if outputs and getattr(outputs[0], "device", None) else ""
+
+
+def _are_apart(inputs: Any, device: str) -> bool:
+    """Whether an input is on another device than this one."""
+    for one in inputs:  # noqa: SIM110 (for each eager operation: a generator takes twice as long)
+        if one.device != device:
+            return True
+    return False
 
 
 def _bytes(tensor: Any) -> int:

@@ -452,7 +452,7 @@ class Session:
             again = self._profile.stepped(taken, now)
             for other in (
                 self._memory.stepped(taken, now),
-                self._operations.kept.stepped(taken),
+                self._operations.stepped(taken),
                 self._eager_costs.stepped(taken),
             ):
                 again = again.or_(other)
@@ -613,7 +613,7 @@ class Session:
         self._await_writing()
         self._hooks.put_back()
         if self._operations is not None and self._internals is not None:
-            self._operations.is_over = True
+            self._operations.close()
             self._internals.forget_operations(self._operations.callback)
             if self._unwatch_threads is not None:
                 self._unwatch_threads()

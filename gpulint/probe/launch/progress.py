@@ -6,7 +6,7 @@ import os
 import re
 import select
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gpulint.probe.launch.capture_tail import CaptureTail
@@ -22,12 +22,39 @@ _INTERVAL = 0.5
 """Seconds between two updates."""
 
 
+Describe = Callable[[CaptureTail, float], str]
+"""The progress in one line of ASCII, from what the capture tells and the seconds since the beginning."""
+
+
+def describe(seen: CaptureTail, seconds: float) -> str:
+    """The progress of a program that is probed."""
+    parts = [clock(seconds)]
+    if seen.steps:
+        parts.append(_counted(seen.steps, "step"))
+    if seen.operations:
+        parts.append(_counted(seen.operations, "operation"))
+    parts += [f"{device} {in_words(used)}" for device, used in sorted(seen.devices.items()) if used]
+    if seen.resident:
+        parts.append(f"host {in_words(seen.resident)}")
+    return ", ".join(parts)
+
+
+def clock(seconds: float) -> str:
+    """Time as `5:07`, and `1:02:05` from an hour on."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 class ProgressLine:
     """A line below the program's output, shown only while the cursor is at the start of a line: an unfinished line,
     such as a prompt or a progress bar, is left alone."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, descriptor: int, describe: Describe = describe) -> None:
+        self._descriptor, self._describe = descriptor, describe
         self._lock = threading.Lock()
         self._drawn = False
         self._free = True
@@ -37,11 +64,11 @@ class ProgressLine:
         self._due = 0.0
 
     @classmethod
-    def on(cls, descriptor: int | None) -> ProgressLine | None:
+    def on(cls, descriptor: int | None, describe: Describe = describe) -> ProgressLine | None:
         """A line on a terminal that supports erasing, or None."""
         if descriptor is None or not os.isatty(descriptor) or os.environ.get("TERM", "dumb") == "dumb":
             return None
-        return cls(descriptor)
+        return cls(descriptor, describe)
 
     @contextmanager
     def aside(self, text: bytes) -> Iterator[None]:
@@ -61,7 +88,7 @@ class ProgressLine:
             if self._free and not self._quiet and self._takes_text() and self._in_foreground():
                 self._due = seconds + _INTERVAL
                 columns = os.get_terminal_size(self._descriptor).columns or 80
-                line = f"gpulint: {describe(seen, seconds)}"[: columns - 1]
+                line = f"gpulint: {self._describe(seen, seconds)}"[: columns - 1]
                 self._drawn = True
                 os.write(self._descriptor, _ERASE + line.encode("ascii", "replace"))
         except OSError:
@@ -95,21 +122,3 @@ class ProgressLine:
             return os.tcgetpgrp(self._descriptor) == os.getpgrp()
         except OSError:
             return True  # a terminal without job control
-
-
-def describe(seen: CaptureTail, seconds: float) -> str:
-    """The progress in one line of ASCII."""
-    minutes, rest = divmod(int(seconds), 60)
-    parts = [f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"]
-    if seen.steps:
-        parts.append(_counted(seen.steps, "step"))
-    if seen.operations:
-        parts.append(_counted(seen.operations, "operation"))
-    parts += [f"{device} {in_words(used)}" for device, used in sorted(seen.devices.items()) if used]
-    if seen.resident:
-        parts.append(f"host {in_words(seen.resident)}")
-    return ", ".join(parts)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

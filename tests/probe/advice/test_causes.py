@@ -358,6 +358,31 @@ def test_a_last_batch_that_is_smaller_is_to_be_dropped() -> None:
     assert first(time, capture(retraces=varying)).fix.startswith("Give it `input_signature`")
 
 
+def test_models_that_a_loop_creates_are_traced_each_time() -> None:
+    """A loop over folds: `fit` in one line, `evaluate` in the next. Each model needs a pipeline of its own."""
+    tests = Where(THERE.path, THERE.row + 1)
+    by_line = [
+        PartAt("trace", THERE, 8.0, 10, "step"),
+        PartAt("trace", tests, 2.0, 10, "step"),
+        PartAt("trace", THERE, 1.0, 10, "Dataset_map_grab_batch"),
+        PartAt("input", THERE, 5.0, 10, "open"),
+    ]
+    tracings = [tracing("step", "trace", 20, 8.4, 0), Tracing("step", tests, "trace", 10, 2.0, (), 0, 0.0)]
+    time = spent({"trace": 11.0, "input": 5.0, "launch": 4.0}, by_line=by_line, tracings=tracings)
+    calls = {ModelCall(THERE, "fit"): (10, 15.0), ModelCall(tests, "evaluate"): (10, 3.0)}
+    data = Counter({Data(THERE, "arrays", 0, 32): 10})
+    found = advise(capture(model_calls=calls, data=data), [finding("GPU305", THERE)], time)
+    assert [(one.cause, one.code, one.where) for one in found] == [("new-models", "GPU305", THERE)]
+    assert found[0].seconds == pytest.approx(10.0 * 9 / 10)
+    assert found[0].text == "each of 10 calls of `fit` traces its model"
+    assert "`set_weights`" in found[0].fix
+    without_rule = advise(capture(model_calls=calls, data=data), (), time)
+    assert [(one.code, one.where) for one in without_rule] == [(None, THERE), (None, tests)]
+    alike = {ModelCall(THERE, "fit"): (21, 15.0)}
+    (opened,) = advise(capture(model_calls=alike, data=Counter({Data(THERE, "arrays", 0, 32): 21})), (), time)
+    assert opened.cause == "input-bound", "one model is traced once"
+
+
 def test_the_fix_of_retracing_fits_what_changes() -> None:
     tracings = [tracing("train", "trace", 10, 5.0, 9)]
     time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=tracings)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpulint.probe.agent.sites import UNCHECKED
 from tests.probe.agent.test_agent import DEVICES, probed, row_of
 
 pytestmark = pytest.mark.tensorflow
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.tensorflow
 PROGRAM = (
     DEVICES
     + """
+import functools
 import threading
 from gpulint.probe.agent import operations
 
@@ -45,6 +47,15 @@ for _ in range(50):
     with tf.device("CPU:2"):
         tf.nn.relu6(far)  # far
 exec("\\n".join(["tf.nn.relu(far)"] * 2))
+
+
+def own(x):
+    return tf.nn.elu(x)  # inner
+
+
+for number in range(500):
+    apply = functools.singledispatch(tf.nn.elu) if number < 30 else own
+    tf.nest.map_structure(apply, far)  # outer
 print(looks.count("Relu"))
 """
 )
@@ -62,5 +73,12 @@ def test_operations_are_counted_by_line_request_device_and_dtype(tmp_path: Path)
     assert sum(count for ran, count in capture.executions.items() if ran.op == "Relu6") == 50
     copied = {one.source: count for one, count in capture.copies.items() if one.consumer == "Relu6"}
     assert copied == {"CPU:1": 50}
+    elu: Counter[int] = Counter()
+    for ran, count in capture.executions.items():
+        if ran.op == "Elu" and ran.where is not None:
+            elu[ran.where.row] += count
+    assert sum(elu.values()) == 500
+    assert elu[row_of(PROGRAM, "# inner")] >= 470 - UNCHECKED, "the frames before the outer line were not visited"
+    assert elu[row_of(PROGRAM, "# outer")] >= 30
     assert int(done.stdout) <= 3 * 7 + 2, "operations that ran before were looked at again"
     assert not capture.faults

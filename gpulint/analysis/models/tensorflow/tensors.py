@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, compatible
+from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import ROWS, is_one_row, symbol
 from gpulint.analysis.domain.symbolic_patterns import are_next, is_batch, is_single
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt, with_elements
@@ -312,9 +313,10 @@ def _is_over_batch(axis: Value | None) -> bool:
 
 def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
     """Whether a tensor is created from host values only, or is a copy of one in host memory."""
+    options = [option for value in inputs for _, option in alternatives(value, EVERYWHERE)]
     if name in loss_reduction.KEEPS_REDUCTION or name in _CREATES:
-        return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in inputs)
-    if name.startswith(_RANDOM) or any(map(_is_tensor, inputs)):
+        return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in options)
+    if name.startswith(_RANDOM) or any(map(_is_tensor, options)):
         return False
     first = inputs[0] if inputs else None
     return not (name in _TAKES_FLOATS and type(first) is Unknown and not host_sync.is_known_host(first))

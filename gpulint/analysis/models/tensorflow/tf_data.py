@@ -111,8 +111,8 @@ def _passed(arguments: Arguments, name: str, given: dict[str, str]) -> Arguments
 def source(machine: Machine, name: str, known: Fact, arguments: Arguments, site: Site) -> Value:
     """Dataset that a source function creates."""
     device_runtime.may_initialise(machine, known, site)
-    size = arguments.get("batch_size")
-    if size is not None and name.endswith(("_from_directory", *SEVERAL)):
+    size = arguments.get("batch_size", _SIZES.get(name.rpartition(".")[2]))
+    if size is not None and name.endswith(("_from_directory", *SEVERAL, *_SIZES)):
         return _batched(machine, Dataset(site, name, arguments=arguments), size, site)
     if name.endswith(_OF_DATASETS):
         given = flattened(machine.choose(value) for value in arguments.all())
@@ -183,6 +183,8 @@ def is_several(value: Value) -> bool:
 
 
 SEVERAL = ("tensorflow_datasets.load",)
+_SIZES = {"make_batched_features_dataset": 1, "make_csv_dataset": 1, "timeseries_dataset_from_array": 5}
+"""Sources of batches → position of their size. Others take it by name."""
 _OF_DATASETS = (".zip", ".sample_from_datasets", ".choose_from_datasets")
 """Sources that combine other datasets and keep their batches."""
 

@@ -81,10 +81,6 @@ def _tune(machine: Machine, tuner: Arguments, given: Arguments, site: Site) -> N
 
     It is not an iteration of a loop, because each trial begins with `clear_session`.
     """
-    context = machine.context
-    strategy = machine.choose(tuner.get("distribution_strategy") or NONE)
-    if isinstance(strategy, Strategy):
-        context = context._replace(scopes=(*context.scopes, StrategyScope(site, strategy)))
     hyperparameters = Unknown(("trial", site))
 
     def trial(hypermodel: Value) -> Value:
@@ -94,8 +90,14 @@ def _tune(machine: Machine, tuner: Arguments, given: Arguments, site: Site) -> N
             return machine.call(fit, Arguments((hyperparameters, model)).merged(given), site)
         return machine.each(model, lambda one: machine.call(Bound(one, "fit"), given, site), site)
 
-    with machine.within(context):
-        machine.each(tuner.get("hypermodel", 0) or NONE, trial, site)
+    def under(strategy: Value) -> Value:
+        context = machine.context
+        if isinstance(strategy, Strategy):
+            context = context._replace(scopes=(*context.scopes, StrategyScope(site, strategy)))
+        with machine.within(context):
+            return machine.each(tuner.get("hypermodel", 0) or NONE, trial, site)
+
+    machine.each(tuner.get("distribution_strategy") or NONE, under, site)
 
 
 def _method(owner: Value, name: str) -> Bound | None:

@@ -9,6 +9,7 @@ from itertools import product
 from gpulint.linting.finding import Finding
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.causes.eager_step import CODE
+from gpulint.probe.advice.causes.new_models import new_traces
 from gpulint.probe.advice.causes.retracing import OF_PIPELINES
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
 from gpulint.probe.advice.pipelines import CACHE, GENERATOR, INTERLEAVE, MAP, stages
@@ -45,7 +46,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             lines[one.where].append(one)
     for where, of_line in lines.items():
         if (calls := sum(number for one, number in observed.capture.data.items() if one.where == where)) >= MANY:
-            yield _rebuilt(observed, where, calls, of_line)
+            if not new_traces(observed, where):  # a pipeline for each model is needed
+                yield _rebuilt(observed, where, calls, of_line)
             continue
         for_elements = [one for one in of_line if one.detail == NEXT]
         seconds, count = sum(one.seconds for one in for_elements), sum(one.count for one in for_elements)

@@ -1,0 +1,46 @@
+"""Calls of library functions that no table describes."""
+
+from __future__ import annotations
+
+from gpulint.analysis.domain.symbolic import Symbol, symbol
+from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, symbol_of
+from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.models.python import loggers, threads
+from gpulint.analysis.models.tensorflow import escape, host_sync, minimizers, tensors, tuners
+from gpulint.places import Site
+
+
+def call_unmodelled(machine: Machine, name: str, arguments: Arguments, site: Site) -> Value:
+    """Unknown result of a call that may keep, read, print or call its arguments."""
+    for value in arguments.all():
+        escape.escape(machine, value, "passed", site)
+    if name.startswith("numpy.") and name not in _OF_KINDS:
+        for value in tensors.flattened(arguments.positional):
+            tensors.read_at(machine, value, "array", site)
+        return Unknown(("call", ("external", name), host_sync.symbols(arguments, site)))
+    is_logger = name.startswith(loggers.PREFIXES) or name in loggers.FUNCTIONS
+    if is_logger:
+        loggers.print_arguments(machine, arguments, site)
+    result = Unknown(("call", ("external", name), tuple(_symbol(value) for value in arguments.all())))
+    if name in threads.THREADS or name in threads.PROCESSES:
+        threads.run_target(machine, name, arguments, site)
+    elif not is_logger:
+        host_sync.pass_host_values(machine, name.rpartition(".")[2], arguments, site)
+        tuners.run_trials(machine, name, arguments, site, result.symbol)
+        minimizers.run_step(machine, name, arguments, site)
+    return result
+
+
+def _symbol(value: Value) -> Symbol:
+    """Symbol of a value. For a union of few alternatives, it contains the symbol of each."""
+    if isinstance(value, Union) and len(value.alternatives) <= MAX_NAMED:
+        return symbol(("value", value.serial, *(symbol_of(option) for _, option in value.alternatives)))
+    return symbol_of(value)
+
+
+MAX_NAMED = 4
+"""Maximum number of alternatives spelled out in a result's symbol."""
+
+
+_OF_KINDS = frozenset({"numpy.isscalar", "numpy.iterable", "numpy.ndim", "numpy.shape", "numpy.size"})
+"""Functions that inspect the type or shape of a value, not its content (they do not call `__array__` on 2.21)."""
