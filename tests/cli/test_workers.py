@@ -102,7 +102,7 @@ def test_a_worker_that_fails_is_named_and_the_others_are_ended(
     assert told_of[0]["stopped_at"]["row"] == len(BEGINNING.splitlines()) + 2
 
 
-def test_workers_that_take_no_notice_of_the_end_are_killed(tmp_path: Path) -> None:
+def test_workers_that_ignore_sigterm_are_killed(tmp_path: Path) -> None:
     text = f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{TOGETHER}if index:\n    sys.exit(1)\ntime.sleep(600)\n"
     done = probe(tmp_path, text, "--local-workers", "3", "--output-format", "json")
     assert done.returncode == 4
