@@ -21,6 +21,7 @@ from gpulint.probe.capture.records import Where
 from gpulint.probe.launch.command import Target
 from gpulint.probe.report import located, row_in_file
 from gpulint.sources.notebook import read_notebook
+from tests import warm
 from tests.notebooks import notebook
 
 
@@ -28,15 +29,8 @@ def probe(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command beside the folder, so that directories can be told apart."""
     for package in ("nbclient", "nbformat", "ipykernel"):
         pytest.importorskip(package)
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    return subprocess.run(
-        [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments],
-        cwd=folder.parent,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments]
+    return warm.gpulint().run(command, cwd=folder.parent)
 
 
 def run(folder: Path, *cells: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
