@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, together, unsafe, values
+from gpulint.plugin.facts import LOADS_MODEL
 from gpulint.plugin.fixes import scopes
-from gpulint.plugin.queries import blamed, callers, chain, makers
+from gpulint.plugin.queries import blamed, callers, chain, leaves, makers
 from gpulint.plugin.words import STRATEGY_WORDS
 
 
@@ -15,13 +16,15 @@ class ModelOutsideScope(Rule):
 
     ## What it does
     Finds Keras models that are created with no strategy in force although one exists on that path, and that are then
-    compiled, fitted or used in a replica function. Helpers, methods and other modules are followed: the finding is at
-    the call to move.
+    compiled, fitted or used in a replica function. Also finds a model of `keras.applications`, or a loaded one, that is
+    created outside and is a layer of a model created inside the scope. Helpers, methods and other modules are followed:
+    the finding is at the call to move.
 
     ## Why is this bad
     A model's variables belong to the strategy in whose scope they are created. A model built outside the scope trains
     on one GPU, silently. If it is compiled inside the scope, `fit` raises ValueError (TensorFlow 2.16 to 2.21); if only
-    `fit` is inside, RuntimeError.
+    `fit` is inside, RuntimeError. As a layer of a model created inside, it makes `fit` raise ValueError or
+    AssertionError (by the optimizer); if it is frozen, its weights are copied to every GPU in each step.
 
     ## Example
     ```python
@@ -72,6 +75,8 @@ class ModelOutsideScope(Rule):
         self._strategies_before: dict[int, int] = {}
         """Models, by serial number → how many strategies the program had created before."""
         self._outside: list[events.ModelFitted] = []
+        self._parts: list[tuple[values.Model, events.Event]] = []
+        """Models that are layers of a model created in a scope, and where they become that."""
         self._trained: list[tuple[values.Strategy, Where]] = []
         self._scoping: set[Site | None] = set()
         self._unknown: list[events.UnknownFitted | events.ModelFitted] = []
@@ -90,6 +95,7 @@ class ModelOutsideScope(Rule):
     def on_model_built(self, event: events.ModelBuilt, plan: Plan) -> None:
         self._built.add(event.model.serial)
         self._strategies_before[event.model.serial] = len(self._strategies)
+        self._parts += [(part, event) for part in event.parts]
 
     def on_unknown_fitted(self, event: events.UnknownFitted, plan: Plan) -> None:
         self._unknown.append(event)
@@ -113,8 +119,16 @@ class ModelOutsideScope(Rule):
     def on_model_called(self, event: events.ModelCalled, plan: Plan) -> Iterator[Report]:
         if event.where.context.replica is not None and event.built == "outside":
             yield from self._inside(event, event.model, "used by every replica", plan)
+        elif event.how == "call" and any(_is_symbolic(leaf) for one in event.arguments.all() for leaf in leaves(one)):
+            self._parts.append((event.model, event))
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        for part, event in self._parts:
+            now = event.where.context.strategy
+            if part.library.startswith(_PRETRAINED) and any(
+                now is one and together(event.where, where) for one, where in self._trained
+            ):
+                yield from self._inside(event, part, "used in a model that trains", plan)
         for event in self._outside:
             strategy = event.model.seen
             if (
@@ -164,6 +178,13 @@ class ModelOutsideScope(Rule):
         )
 
 
+def _is_symbolic(value: values.Value) -> bool:
+    return isinstance(value, values.Tensor) and value.symbolic
+
+
+_PRETRAINED = ("tensorflow.keras.applications.", LOADS_MODEL)
+"""Beginnings of the names of functions that create models with many variables."""
+
 _MOVE = "create the strategy before the model, and the model inside `with strategy.scope():`"
 
 _UNUSED = "training runs on one GPU, and all others idle: the strategy has no effect"
@@ -171,6 +192,10 @@ _UNUSED = "training runs on one GPU, and all others idle: the strategy has no ef
 _WHY = {
     "compiled under the strategy": "its variables do not belong to the strategy, so `fit` raises ValueError",
     "fitted under the strategy": "its variables do not belong to the strategy, so `fit` raises RuntimeError",
+    "used in a model that trains under the strategy": (
+        "its variables do not belong to the strategy: `fit` raises ValueError or AssertionError; if they are frozen, "
+        "each step copies them to every GPU"
+    ),
     "used by every replica under the strategy": (
         "its variables live on one GPU: training fails with an error, and predictions copy them to every GPU"
     ),

@@ -241,6 +241,20 @@ def _encodes_one_text(name: Symbol) -> bool:
 _PRETRAINED = re.compile(r"transformers\..*\.from_pretrained")
 
 
+def _elements_of(name: Symbol) -> Symbol:
+    """What `tolist()` or `values` gives the elements of: a column of a table."""
+    while name.parts[0] in ("attribute", "call"):
+        read = name if name.parts[0] == "attribute" else symbol(name.parts[1])
+        if read.parts[0] != "attribute" or read.parts[-1] not in ("to_list", "tolist", "values"):
+            break
+        name = symbol(read.parts[1])
+    return name
+
+
+_GIVE_LINES = frozenset({"open", "readlines", "split", "splitlines"})
+"""Functions and methods whose elements are strings."""
+
+
 def _is_text(name: Symbol) -> bool:
     """Whether a symbol is a string, as far as that is known: a line of a file, the result of a method of strings, or an
     element of what is called texts."""
@@ -253,12 +267,13 @@ def _is_text(name: Symbol) -> bool:
         return function.parts[0] == "attribute" and function.parts[-1] in _OF_STRINGS
     if name.parts[0] != "item" or not isinstance(name.parts[-1], Site):
         return False
-    source = symbol(name.parts[1])
+    source = _elements_of(symbol(name.parts[1]))
     if source.parts[0] == "item" and symbol(source.parts[2]).parts[:2] == ("constant", "str"):
         called = symbol(source.parts[2]).parts[2]
     else:
         called = _name_of(source)
-    return called == "open" or bool(words(called) & _TEXTS and not words(called) & (_BATCHES | {"chunks", "chunk"}))
+    own = words(called)
+    return called in _GIVE_LINES or bool(own & _TEXTS and not own & (_BATCHES | {"chunks", "chunk"}))
 
 
 _OF_STRINGS = frozenset({"format", "join", "lower", "lstrip", "replace", "rstrip", "strip", "upper"})

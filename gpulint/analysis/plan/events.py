@@ -274,7 +274,10 @@ class ImportFailed(Event):
 
 @dataclass(eq=False, repr=False)
 class ModelBuilt(Event):
+    """A model is created. `parts` are the models that it is created from, as layers."""
+
     model: Model
+    parts: tuple[Model, ...] = ()
 
 
 @dataclass(eq=False, repr=False)

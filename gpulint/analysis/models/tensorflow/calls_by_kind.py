@@ -68,7 +68,7 @@ def _model(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
     has_shape = any(map(objects.has_shape, inputs))
     if any(objects.has_shape(value) and not isinstance(value, Model) for value in inputs):
         device_runtime.initialise(machine, "yes", site)
-    model = objects.make_model(machine, site, name)
+    model = objects.make_model(machine, site, name, parts=tuple(one for one in inputs if isinstance(one, Model)))
     if has_shape or arguments.open:
         objects.variables_built(machine, model, is_known=has_shape)
     dtype_policy.remember_parts(machine, model, name, arguments)

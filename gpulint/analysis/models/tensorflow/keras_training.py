@@ -195,6 +195,9 @@ def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, argument
         gradient = gradients.within(_computed(machine, arguments, site))
         pair = Items("tuple", (*gradient[:1], Unknown(("variable", site))))
         return Items("list", None, pair, ("gradients and variables", site))
+    if name == "get_gradients":
+        loss = machine.choose(arguments.get("loss", 0) or NONE)
+        return gradients.take(machine, loss, arguments.get("params", 1), site)
     if name in ("get_scaled_loss", "scale_loss", "get_unscaled_gradients") and arguments.positional:
         given = arguments.positional[0]
         return given if name == "get_unscaled_gradients" else machine.each(given, partial(_scaled, site), site)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeVar
 
 from gpulint.analysis.domain.context import Object, Strategy, Where
@@ -75,8 +76,10 @@ _PROPERTIES: dict[type, frozenset[str]] = {
 }
 
 
-def make_model(machine: Machine, site: Site, library: str, cls: UserClass | None = None) -> Model:
-    return _announced(machine, Model(site, machine.where(), library, cls), events.ModelBuilt)
+def make_model(
+    machine: Machine, site: Site, library: str, cls: UserClass | None = None, parts: tuple[Model, ...] = ()
+) -> Model:
+    return _announced(machine, Model(site, machine.where(), library, cls), partial(events.ModelBuilt, parts=parts))
 
 
 def variables_built(machine: Machine, model: Model, is_known: bool = True) -> None:
