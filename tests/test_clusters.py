@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
+
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "clusters.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^### (.+?)\n(.*?)(?=^##)", TEXT, re.DOTALL | re.MULTILINE))
@@ -115,14 +117,7 @@ def test_the_recipe_for_ray_probes_every_worker(tmp_path: Path) -> None:
 
 
 def gpulint(directory: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gpulint", *arguments],
-        cwd=directory,
-        env=environment() | more,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return warm.gpulint().run([sys.executable, "-m", "gpulint", *arguments], cwd=directory, env=environment() | more)
 
 
 def environment() -> dict[str, str]:

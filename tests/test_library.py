@@ -87,7 +87,7 @@ def by_command(*arguments: str) -> list[Any]:
     return list(json.loads(found.stdout))
 
 
-def test_check_paths_gives_what_the_command_gives_whoever_does_the_work(project: Path) -> None:
+def test_check_paths_gives_what_the_command_gives_with_any_executor(project: Path) -> None:
     asked: list[int] = []
 
     def pickled(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterable[Any]:

@@ -161,7 +161,7 @@ def test_links_of_the_repositorys_own_pages_lead_to_its_files(page: Path) -> Non
             assert not anchor or anchor in _anchors(file.read_text(encoding="utf-8")), link
 
 
-def test_pages_that_are_gone_do_not_stay_behind(tmp_path: Path) -> None:
+def test_removed_pages_are_deleted_from_the_output(tmp_path: Path) -> None:
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "gone.md").write_text("# Gone\n")
     write(tmp_path)

@@ -49,7 +49,7 @@ def test_a_program_is_a_whole_program(program: Program) -> None:
     assert 30 <= rows <= 250, f"{program.name} has {rows} rows"
 
 
-def test_a_directive_that_nobody_understands_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_directive_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.programs.FIXTURES", tmp_path)
     program = tmp_path / "broken.py"
     program.write_text("import tensorflow as tf  # expect: GPU10\n", encoding="utf-8")

@@ -161,8 +161,10 @@ def with_tensorflow(**variables: str) -> Python | Fresh:
     has."""
     if sys.platform != "linux":
         return Fresh()
-    agents = ("gpulint.cli.estimate", "gpulint.cli.probe", "gpulint.probe.agent.running")
-    return Python("tensorflow", "gpulint.cli.main", *agents, *_of_a_check(), **variables)
+    return Python("tensorflow", "gpulint.cli.main", "gpulint.cli.estimate", *_AGENT, *_of_a_check(), **variables)
+
+
+_AGENT = ("gpulint.cli.probe", "gpulint.probe.agent.running")
 
 
 def _of_a_check() -> list[str]:
@@ -183,12 +185,13 @@ def python() -> Python | Fresh:
 
 @cache
 def gpulint() -> Python | Fresh:
-    """The process of this test session that has imported `gpulint check` and, with its extra, `gpulint server`, without
-    TensorFlow."""
+    """The process of this test session that has imported `gpulint check` and, with their extras, `gpulint probe` and
+    `gpulint server`, without TensorFlow."""
     if sys.platform != "linux":
         return Fresh()
+    probe = _AGENT if find_spec("psutil") is not None else ()
     server = ("gpulint.cli.server", "gpulint.server.handlers") if find_spec("pygls") is not None else ()
-    return Python("gpulint.cli.main", *_of_a_check(), *server)
+    return Python("gpulint.cli.main", *_of_a_check(), *probe, *server)
 
 
 class _Imported(MetaPathFinder, Loader):

@@ -51,7 +51,7 @@ def test_conditions_on_one_thing_can_exclude_each_other(
     assert compatible(path(*other), path(*one)) is possible
 
 
-def test_forgotten_conditions_are_let_go() -> None:
+def test_forgotten_conditions_are_freed() -> None:
     part = literal_of(Condition("truth", symbol(("name", "of nobody else"))), True)
     whole = literal_of(Condition("any", "", frozenset({frozenset({part})})), False)
     assert literal_of(whole.condition, False) is whole
@@ -230,7 +230,7 @@ class Colliding(frozenset[Path]):
         return 7
 
 
-def test_conditions_of_one_hash_are_told_apart() -> None:
+def test_conditions_with_the_same_hash_are_distinguished() -> None:
     literals = [literal_of(Condition("truth", symbol(("name", name))), True) for name in "abcd"]
     first, second = (Colliding([frozenset({one}), frozenset({other})]) for one, other in (literals[:2], literals[2:]))
     kept = literal_of(Condition("any", "", first), True), literal_of(Condition("any", "", second), True)

@@ -8,7 +8,7 @@ from gpulint.syntax import ir
 from gpulint.syntax.parse import parse
 
 
-def test_a_definition_is_not_taken_for_one_that_is_gone() -> None:
+def test_a_definition_is_not_confused_with_one_that_was_freed() -> None:
     project = Project([], lambda path: None)
     for number in range(200):
         text = f"def step(self):\n    self.kept_{number} = read_{number}\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests import warm
 from tests.claims.claim import Claim, parse_claim
 from tests.programs import Expectation, Program
 
@@ -75,9 +75,7 @@ def probe(program: Program, module: str, claim: Claim, *options: str) -> Probed:
 
 
 def _probe(program: Program, module: str, claim: Claim, *options: str) -> Probed:
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    environment.pop("TF_CONFIG", None)
-    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    environment = {**warm.QUIET, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, "report.json")
         given = [str(claim.gpus), str(claim.devices), str(program.root / module), *claim.args.split()]
@@ -85,15 +83,6 @@ def _probe(program: Program, module: str, claim: Claim, *options: str) -> Probed
         if program.select:
             command += ["--config", f'lint.select = ["{program.select}"]']
         command += [*options, "--output-format", "json", "-o", out, str(STAGED), *given]
-        done = subprocess.run(
-            command,
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            errors="replace",
-        )
+        done = warm.python().run(command, cwd=Path(directory), env=environment)
         text = Path(out).read_text(encoding="utf-8") if os.path.exists(out) else "{}"
     return Probed(done.returncode, done.stderr, json.loads(text))

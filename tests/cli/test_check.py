@@ -183,7 +183,7 @@ def test_a_missing_path_is_an_error(project: Path) -> None:
         (b"import tensorflow as tf\nprint 'two'\n", "2:1"),
     ],
 )
-def test_unreadable_files_give_one_diagnostic_and_the_run_goes_on(project: Path, data: bytes, place: str) -> None:
+def test_unreadable_files_give_one_diagnostic_and_the_run_continues(project: Path, data: bytes, place: str) -> None:
     (project / "broken.py").write_bytes(data)
     result = check("--output-format", "concise")
     assert result.exit_code == 1

@@ -64,7 +64,7 @@ def test_the_text_shows_the_cell_as_it_was_written() -> None:
     )
 
 
-def test_github_is_told_the_rows_of_the_file() -> None:
+def test_github_annotations_have_the_rows_of_the_file() -> None:
     text = write("a.ipynb", IMPORT, f'x = """é\\"\n"""\n{PINNED}')
     out = run("check", "--output-format", "github").stdout
     row = next(row for row, line in enumerate(text.split("\n"), 1) if "tf.device" in line)
@@ -144,7 +144,7 @@ def test_a_broken_cell_is_reported_and_the_others_are_checked() -> None:
         ('{"nbformat": 4, "metadata": {}}', "a.ipynb:1:1: error[GPU001] not a notebook: it has no list of cells"),
     ],
 )
-def test_a_file_that_is_not_a_notebook_is_one_line_and_the_run_goes_on(text: str, said: str) -> None:
+def test_a_file_that_is_not_a_notebook_is_one_line_and_the_run_continues(text: str, said: str) -> None:
     Path("a.ipynb").write_text(text)
     write("b.ipynb", IMPORT, PINNED)
     done = run("check", "--output-format", "concise")
@@ -219,7 +219,7 @@ def test_what_a_notebook_writes_is_its_own_affair() -> None:
     assert [one["filename"] for one in findings() if one["code"] == "GPU201"] == ["a.ipynb"]
 
 
-def test_a_notebook_imports_what_stands_beside_it() -> None:
+def test_a_notebook_imports_modules_of_its_folder() -> None:
     write("a.ipynb", "%%writefile other.py\nx = 1", *USED)
     Path("lib").mkdir()
     Path("lib/net.py").write_text(BUILDER.partition("\n")[2])

@@ -70,7 +70,7 @@ def test_events_of_other_files_and_cells_say_where_they_are(in_folder: Path) -> 
     assert [line.partition(" OpCalled")[0] for line in lines if "OpCalled" in line] == ["cell 2 3:7", "build.py:5:12"]
 
 
-def test_a_program_without_events_says_so(in_folder: Path) -> None:
+def test_a_program_without_events_is_reported_as_such(in_folder: Path) -> None:
     (in_folder / "empty.py").write_text("import tensorflow as tf\n")
     assert CliRunner().invoke(main, ["plan", "--events", "empty.py"]).stdout == "The program has no event.\n"
 
@@ -90,7 +90,7 @@ def test_a_folder_is_shown_file_by_file(in_folder: Path) -> None:
     ]
 
 
-def test_a_folder_with_nothing_to_show_says_so(in_folder: Path) -> None:
+def test_a_folder_with_nothing_to_show_is_reported_as_such(in_folder: Path) -> None:
     (in_folder / "silent.py").write_text("x = 1\n")
     assert CliRunner().invoke(main, ["plan", "."]).stdout == "Nothing to show in 1 file.\n"
     assert json.loads(CliRunner().invoke(main, ["plan", "--output-format", "json", "."]).stdout) == []

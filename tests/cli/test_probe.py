@@ -60,7 +60,7 @@ def probe(directory: Path, *arguments: str, stdin: str = "") -> subprocess.Compl
     )
 
 
-def test_a_program_without_tensorflow_runs_as_ever(tmp_path: Path) -> None:
+def test_a_program_without_tensorflow_runs_unchanged(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import sys\nprint(input(), sys.argv)\n")
     done = probe(tmp_path, "a.py", "--timeout", "-x", stdin="hello\n")
     assert done.returncode == 0
@@ -188,7 +188,7 @@ def test_the_command_line_wins_over_the_settings(tmp_path: Path) -> None:
     assert (done.returncode, "stopped (timeout)" in done.stdout) == (124, True)
 
 
-def test_an_expectation_is_held_against_a_placement_log(tmp_path: Path) -> None:
+def test_an_expectation_is_checked_against_a_placement_log(tmp_path: Path) -> None:
     line = "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:{}\n"
     (tmp_path / "run.log").write_text(line.format("GPU:1") * 3 + line.format("CPU:0"))
     assert probe(tmp_path, "--log", "run.log", "--expect", "ops.on_gpu >= 75%").returncode == 0

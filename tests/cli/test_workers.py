@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.probe.launch.launched import until
 
 BEGINNING = """import json, os, signal, sys, time
@@ -32,23 +32,14 @@ def command(*arguments: str) -> list[str]:
 
 
 def probe(
-    directory: Path, text: str, *arguments: str, stdin: bytes = b"", **environment: str
-) -> subprocess.CompletedProcess[bytes]:
+    directory: Path, text: str, *arguments: str, stdin: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
     (directory / "a.py").write_text(BEGINNING + text)
-    return subprocess.run(
-        command(*arguments, "a.py"),
-        cwd=directory,
-        env={**os.environ, **environment},
-        input=stdin,
-        capture_output=True,
-        check=False,
-        timeout=600,
-    )
+    return warm.gpulint().run(command(*arguments, "a.py"), cwd=directory, env=environment, given=stdin)
 
 
-def workers(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:
+def workers(text: str) -> list[dict[str, Any]]:
     """The workers in the JSON report, which follows the workers' own output."""
-    text = done.stdout.decode()
     return list(json.loads(text[text.index("\n{\n") + 1 :] if not text.startswith("{") else text)["workers"])
 
 
@@ -57,8 +48,8 @@ def test_each_worker_is_one_of_a_cluster_on_loopback(tmp_path: Path) -> None:
         tmp_path, "print(json.dumps([config, sys.argv]))\n", "--local-workers", "3", TF_CONFIG='{"cluster": {}}'
     )
     assert done.returncode == 0
-    assert done.stderr == b"gpulint: TF_CONFIG of the environment is ignored: each worker gets its own\n"
-    told = dict(line.split("] ") for line in done.stdout.decode().splitlines() if line.startswith("[worker"))
+    assert done.stderr == "gpulint: TF_CONFIG of the environment is ignored: each worker gets its own\n"
+    told = dict(line.split("] ") for line in done.stdout.splitlines() if line.startswith("[worker"))
     assert sorted(told) == ["[worker 0", "[worker 1", "[worker 2"]
     configs = [json.loads(told[name])[0] for name in sorted(told)]
     assert [config["task"] for config in configs] == [{"type": "worker", "index": index} for index in range(3)]
@@ -69,15 +60,17 @@ def test_each_worker_is_one_of_a_cluster_on_loopback(tmp_path: Path) -> None:
 
 def test_bytes_and_streams_of_the_workers_are_kept_apart(tmp_path: Path) -> None:
     text = "os.write(1, b'\\xff out\\r\\n'); os.write(2, b'\\xfe errors\\n')\n"
-    done = probe(tmp_path, text, "--local-workers", "2", "-o", "report.txt")
+    (tmp_path / "a.py").write_text(BEGINNING + text)
+    line = command("--local-workers", "2", "-o", "report.txt", "a.py")
+    done = subprocess.run(line, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     assert sorted(done.stdout.splitlines(keepends=True)) == [b"[worker 0] \xff out\r\n", b"[worker 1] \xff out\r\n"]
     assert sorted(done.stderr.splitlines()) == [b"[worker 0] \xfe errors", b"[worker 1] \xfe errors"]
 
 
 def test_standard_input_is_worker_0s(tmp_path: Path) -> None:
-    done = probe(tmp_path, "print(repr(sys.stdin.read()))\n", "--local-workers", "2", stdin=b"hello")
-    assert b"[worker 0] 'hello'\n" in done.stdout
-    assert b"[worker 1] ''\n" in done.stdout
+    done = probe(tmp_path, "print(repr(sys.stdin.read()))\n", "--local-workers", "2", stdin="hello")
+    assert "[worker 0] 'hello'\n" in done.stdout
+    assert "[worker 1] ''\n" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -100,22 +93,20 @@ def test_a_worker_that_fails_is_named_and_the_others_are_ended(
     text = f"print('working', flush=True)\n{waits}{TOGETHER}{failure}\n"
     done = probe(tmp_path, text, "--local-workers", "3", "--capture", "seen")
     assert done.returncode == 4
-    assert done.stdout.decode().splitlines()[-1].endswith(told)
-    merged = subprocess.run(
-        command("--merge", "seen", "--output-format", "json"), cwd=tmp_path, capture_output=True, check=False
-    )
+    assert done.stdout.splitlines()[-1].endswith(told)
+    merged = warm.gpulint().run(command("--merge", "seen", "--output-format", "json"), cwd=tmp_path)
     assert merged.returncode == 4
-    told_of = workers(merged)
+    told_of = workers(merged.stdout)
     assert [(one["status"], one["signal"]) for one in told_of] == [(None, 15), ended, (None, 15)]
     assert [one["reason"] for one in told_of] == ["peer", "exit", "peer"]
     assert told_of[0]["stopped_at"]["row"] == len(BEGINNING.splitlines()) + 2
 
 
-def test_workers_that_take_no_notice_of_the_end_are_killed(tmp_path: Path) -> None:
+def test_workers_that_ignore_sigterm_are_killed(tmp_path: Path) -> None:
     text = f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{TOGETHER}if index:\n    sys.exit(1)\ntime.sleep(600)\n"
     done = probe(tmp_path, text, "--local-workers", "3", "--output-format", "json")
     assert done.returncode == 4
-    assert workers(done)[0]["signal"] == 9
+    assert workers(done.stdout)[0]["signal"] == 9
 
 
 def test_a_worker_that_hangs_is_named_with_its_place_and_the_one_that_waits_is_not(tmp_path: Path) -> None:
@@ -125,7 +116,7 @@ def test_a_worker_that_hangs_is_named_with_its_place_and_the_one_that_waits_is_n
     text = "if index == 0:\n    from tensorflow.python import wait\n    wait()\ntime.sleep(600)\n"
     done = probe(tmp_path, text, "--local-workers", "2", "--hang-after", "6")
     assert done.returncode == 124
-    assert done.stdout.decode().splitlines()[-1].endswith("Worker 1: stopped (hang) at a.py:7.")
+    assert done.stdout.splitlines()[-1].endswith("Worker 1: stopped (hang) at a.py:7.")
 
 
 def test_one_that_works_keeps_the_others_from_hanging(tmp_path: Path) -> None:
@@ -137,7 +128,7 @@ def test_one_that_works_keeps_the_others_from_hanging(tmp_path: Path) -> None:
 def test_a_run_that_takes_too_long_is_stopped_as_a_whole(tmp_path: Path) -> None:
     done = probe(tmp_path, "time.sleep(600)\n", "--local-workers", "2", "--timeout", "6")
     assert done.returncode == 124
-    assert b"Worker 0: stopped (timeout) at a.py:4; worker 1: stopped (timeout) at a.py:4." in done.stdout
+    assert "Worker 0: stopped (timeout) at a.py:4; worker 1: stopped (timeout) at a.py:4." in done.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -166,7 +157,7 @@ def test_each_worker_of_another_launcher_leaves_its_capture_and_they_are_joined(
         "capture-worker-0.jsonl",
         "capture-worker-1.jsonl",
     }
-    done = subprocess.run(command("--merge", "seen"), cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = warm.gpulint().run(command("--merge", "seen"), cwd=tmp_path)
     assert done.returncode == 1
     assert re.search(r"^  failed +worker 2", done.stdout, re.MULTILINE) and "left no capture" in done.stdout
 
@@ -175,7 +166,7 @@ def test_a_directory_for_a_process_without_a_number_is_reported(tmp_path: Path) 
     done = probe(tmp_path, "", "--capture", "seen/", TF_CONFIG='{"task": {"index": 0}}')
     (path,) = (tmp_path / "seen").glob("*.jsonl")
     text = f"gpulint: the environment does not say which worker this is; its capture is {path}\n"
-    assert done.stderr.decode() == text
+    assert done.stderr == text
 
 
 @pytest.mark.parametrize(
@@ -199,5 +190,5 @@ def test_a_directory_for_a_process_without_a_number_is_reported(tmp_path: Path) 
 def test_wrong_usage_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "a.py").write_text("")
-    done = subprocess.run(command(*arguments), cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = warm.gpulint().run(command(*arguments), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, message.format(tmp_path) + "\n")

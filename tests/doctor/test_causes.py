@@ -295,7 +295,7 @@ class TestDriver:
         assert one.id == "driver-mismatch" and one.fix == "sudo reboot"
         assert "460.91.3" in one.seen and "470.57.2" in one.seen
 
-    def test_nvml_says_so_too(self) -> None:
+    def test_a_driver_mismatch_is_reported_by_nvml_too(self) -> None:
         reason = "NVMLError_LibRmVersionMismatch: RM has detected an NVML/RM version mismatch."
         one = only(on(no_cards=reason, cards=(), memory=(), **NO_GPUS))
         assert one.id == "driver-mismatch" and one.evidence == (reason,)
@@ -365,7 +365,7 @@ class TestVisibility:
         assert ids(on(environment={"CUDA_VISIBLE_DEVICES": value})) == []
 
     @pytest.mark.parametrize("value", ["0,2,1", "0,-1,1"])
-    def test_what_stands_behind_one_that_does_not_exist(self, value: str) -> None:
+    def test_devices_listed_after_one_that_does_not_exist_are_hidden(self, value: str) -> None:
         one = only(on(environment={"CUDA_VISIBLE_DEVICES": value}, gpus=GPUS[:1]))
         assert one.id == "gpus-hidden" and one.severity is Severity.WARNING
 
@@ -430,7 +430,7 @@ class TestLibraries:
         one = only(self.closed(error=error))
         assert one.id == "library-broken" and one.evidence == (error,)
 
-    def test_tensorflow_names_those_that_were_not_looked_at(self) -> None:
+    def test_tensorflow_names_libraries_that_were_not_inspected(self) -> None:
         one = only(on(libraries=(), messages=said("2.21-libraries.log"), **NO_GPUS))
         assert one.id == "library-missing"
         assert one.seen == (

@@ -47,7 +47,7 @@ def test_where_all_is_well() -> None:
     assert report.status == 0
 
 
-def test_what_was_seen_why_it_matters_and_what_mends_it() -> None:
+def test_the_text_has_evidence_reason_and_fix() -> None:
     evidence = on(
         environment={"CUDA_VISIBLE_DEVICES": "-1"}, messages=messages.read(log("2.21-no-device.log")), gpus=()
     )

@@ -136,7 +136,7 @@ def test_convolutions_are_tuned_beside_the_first_step() -> None:
     assert sum(one.size for one in later.held) == later.peak
 
 
-def test_sizes_that_are_unknown_are_told() -> None:
+def test_unknown_sizes_are_reported() -> None:
     graph = Graph()
     graph.add("Where", product(graph), outputs=(Tensor("int64", (None, 1)),))
     assert [one.type for one in play_compiled(graph.step())[-1].unknown] == ["Where"]

@@ -44,7 +44,7 @@ def lint(project: Path, **packs: str) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_broken_pack_is_one_line_and_the_rest_goes_on(project: Path, jobs: str) -> None:
+def test_a_broken_pack_is_one_line_and_the_run_continues(project: Path, jobs: str) -> None:
     lint(project, broken="import nowhere_at_all\n", good=RULE)
     done = check("--trust", "--output-format", "concise", "--jobs", jobs)
     assert done.exit_code == 2

@@ -86,7 +86,7 @@ class OurDevices(HardcodedDevice):
 """
 
 
-def test_a_rule_that_subclasses_one_that_ships_stands_beside_it(tmp_path: Path) -> None:
+def test_a_rule_that_subclasses_a_shipped_one_does_not_replace_it(tmp_path: Path) -> None:
     (tmp_path / "stricter.py").write_text(STRICTER)
     pack = load([str(tmp_path)], installed=False)
     assert {"GPU101", "ACM001"} <= {rule.code for rule in pack} and len(pack) == len(load(installed=False)) + 1

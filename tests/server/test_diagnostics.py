@@ -255,7 +255,7 @@ def test_a_file_whose_name_is_no_text_keeps_no_other_file_from_its_findings(tmp_
     edit(test, tmp_path, options={"diagnosticMode": "workspace"})
 
 
-def test_a_client_that_asks_for_diagnostics_is_answered_and_told_to_ask_again(tmp_path: Path) -> None:
+def test_a_client_that_pulls_diagnostics_gets_them_and_is_asked_to_refresh(tmp_path: Path) -> None:
     written(tmp_path, {"train.py": TRAIN, "helper.py": DEFAULT})
     asking = capabilities(
         text_document={"diagnostic": types.DiagnosticClientCapabilities()},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -105,10 +104,9 @@ def test_while_a_check_hangs_hovering_answers_and_the_next_edit_ends_it(project:
         await editor.diagnostics(uri)
         before = await editor.hover(uri, "tf.ones", 3)
         assert before is not None and "runs on `/GPU:0`" in before
-        editor.type(uri, f"# a row\n{PINNED}hangs\n")
-        began = time.monotonic()
+        hanging = editor.type(uri, f"# a row\n{PINNED}hangs\n")
         assert await editor.hover(uri, "tf.ones", 3) == before
-        assert time.monotonic() - began < 2
+        assert editor.published[uri].version != hanging
         version = editor.type(uri, FREE)
         assert await editor.diagnostics(uri, version) == []
 

@@ -54,7 +54,7 @@ def test_a_finding_can_be_ignored_with_a_comment_and_explained(tmp_path: Path, v
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_comment_that_ignores_stands_at_the_end_of_the_statement_behind_other_codes(tmp_path: Path, end: str) -> None:
+def test_ignoring_a_finding_extends_the_comment_at_the_end_of_its_statement(tmp_path: Path, end: str) -> None:
     start = 'import tensorflow as tf\n\nname = "\U0001f600"\nwith tf.device("/gpu:0"), \\\n    open("\U0001f600"):'
     text = f"{start}  # gpulint: ignore[GPU102] why\n    tf.ones(2)\n".replace("\n", end)
 

@@ -247,7 +247,7 @@ def test_max_pooling_of_an_empty_batch_does_not_end_the_process(tmp_path: Path) 
     assert done.stdout.startswith("(0, 16, 16, 8)\n")
 
 
-def test_the_environment_of_a_simulation_gives_way_to_the_users() -> None:
+def test_the_environment_of_the_user_overrides_that_of_a_simulation() -> None:
     assert Simulated().environment({"A": "1"}) == {"A": "1"}
     assert Simulated(2).environment({})["TF_ENABLE_ONEDNN_OPTS"] == "0"
     assert Simulated(2).environment({"TF_ENABLE_ONEDNN_OPTS": "1"})["TF_ENABLE_ONEDNN_OPTS"] == "1"

@@ -110,7 +110,7 @@ with gpulint.expect.on_gpu():
 ASSIGN = "w.assign_add(1e-9 * x)"
 
 
-def test_what_a_loop_over_a_dataset_inside_a_function_runs_is_not_taken_for_seen(rehearse: Rehearse) -> None:
+def test_operations_of_a_dataset_loop_inside_a_function_do_not_count_as_observed(rehearse: Rehearse) -> None:
     wanted = [UserExpectation(text, "--expect") for text in ("ops.on_gpu >= 90%", "copies.in_graphs == 0")]
     inside = rehearse(LOOP.format(body=ASSIGN, run="epoch(data)"), 1)
     share, copies = stated.check(Run(inside.capture, requested=wanted))
@@ -271,7 +271,7 @@ def test_steps_of_an_evaluation_are_no_training_steps_and_what_is_not_called_is_
     assert {node.part for node in run.capture.nodes if node.op.endswith("Conv2D")} == {"step", ""}
 
 
-def test_what_xla_compiles_is_told_of_when_it_is_called(rehearse: Rehearse) -> None:
+def test_what_xla_compiles_is_reported_when_it_is_called(rehearse: Rehearse) -> None:
     text = "import tensorflow as tf\n\n@tf.function(jit_compile=True)\ndef {name}(x):\n    return x + x\n"
     program = text.format(name="used") + text.format(name="unused") + "used(tf.ones(3))\n"
     assert set(rehearse(program, 1).capture.compiled) == {"used"}
@@ -291,7 +291,7 @@ main()
 """
 
 
-def test_a_program_that_fails_is_told_of_by_its_own_frames(rehearse: Rehearse) -> None:
+def test_the_traceback_of_a_failing_program_has_only_its_own_frames(rehearse: Rehearse) -> None:
     capture = rehearse(FAILS, 1, ends_well=False).capture
     rows = [(where.row, function) for where, function in capture.error_frames]
     inside, call = (FAILS[: FAILS.index(mark)].count("\n") + 1 for mark in ("# inside", "# call"))

@@ -69,7 +69,7 @@ def test_names_are_the_same_after_going_there_and_back() -> None:
         assert names(gpus=8).seen(names(gpus=8).real(device, True, True)) == device
 
 
-def test_a_message_of_the_runtime_speaks_of_the_programs_devices() -> None:
+def test_a_message_of_the_runtime_names_the_devices_of_the_program() -> None:
     assert names().text("OOM on /device:CPU:2, not /device:CPU:0 or /device:CPU:7") == (
         "OOM on /device:GPU:1, not /device:CPU:0 or /device:CPU:7"
     )

@@ -13,7 +13,7 @@ def test_a_file_in_no_encoding_of_text_is_refused(encoding: str) -> None:
         decode("a.py", b"# coding: " + encoding.encode() + b"\nx = '\xc3'\n")
 
 
-def test_the_place_of_such_an_encoding_is_told() -> None:
+def test_the_position_of_such_an_encoding_is_reported() -> None:
     with pytest.raises(Undecodable) as caught:
         decode("a.py", b"#!/usr/bin/env python\n# coding: rot13\nx = 1\n")
     error = caught.value

@@ -29,7 +29,7 @@ def test_other_blocks_are_none(info: str) -> None:
     assert blocks(f"```{info}\nx = 1\n```\n") == []
 
 
-def test_what_stands_in_front_of_a_line_counts_as_blanks() -> None:
+def test_markup_before_a_line_counts_as_blanks() -> None:
     text = """\
     1. first
 

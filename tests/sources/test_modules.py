@@ -71,7 +71,7 @@ def test_nothing_above_a_project_belongs_to_it(top: str, tmp_path: Path) -> None
     assert ModuleFinder([]).find("helper", importer) is None
 
 
-def test_nothing_above_a_root_is_looked_at(tmp_path: Path) -> None:
+def test_nothing_above_a_root_is_searched(tmp_path: Path) -> None:
     _written(tmp_path / "helper.py")
     importer = _written(tmp_path / "root" / "jobs" / "run.py")
     assert ModuleFinder([str(tmp_path / "root")]).find("helper", importer) is None

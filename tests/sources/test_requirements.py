@@ -121,13 +121,13 @@ def test_a_file_that_names_a_release_goes_before_those_that_take_any(
 
 
 @given(st.binary(max_size=60), st.sampled_from(["tensorflow==", "tensorflow = ", "tensorflow", ""]))
-def test_whatever_a_file_holds_is_no_fault(tmp_path_factory: pytest.TempPathFactory, data: bytes, before: str) -> None:
+def test_no_content_of_a_file_is_an_error(tmp_path_factory: pytest.TempPathFactory, data: bytes, before: str) -> None:
     directory = tmp_path_factory.mktemp("project")
     (directory / "requirements.txt").write_bytes(before.encode() + data)
     assert release_of(directory) is None or isinstance(release_of(directory), str)
 
 
-def test_the_nearest_directory_that_says_something_counts(tmp_path: Path) -> None:
+def test_the_nearest_directory_with_a_requirement_counts(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("tensorflow==2.4.1")
     inner = tmp_path / "inner" / "deep"
     inner.mkdir(parents=True)
@@ -155,7 +155,7 @@ def test_a_repository_ends_at_its_root(tmp_path: Path) -> None:
     assert SettingsFinder().of_directory(str(repository)).target_tensorflow == NEWEST
 
 
-def test_names_that_the_pinned_release_has_are_not_gone(tmp_path: Path) -> None:
+def test_names_of_the_pinned_release_are_not_removed(tmp_path: Path) -> None:
     program = 'import tensorflow as tf\n\npolicy = tf.keras.mixed_precision.experimental.Policy("mixed_float16")\n'
     assert codes_in(program, tmp_path) == {"GPU901"}
     (tmp_path / "requirements.txt").write_text("tensorflow==2.4.1")

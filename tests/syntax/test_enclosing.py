@@ -41,7 +41,7 @@ def _contexts() -> dict[str, str]:
     return {node.id: found[node.number] for node in names}
 
 
-def test_a_name_stands_in_the_definitions_around_it() -> None:
+def test_a_name_is_qualified_by_its_enclosing_definitions() -> None:
     found = _contexts()
     expected = {
         "at_module": "",
@@ -68,7 +68,7 @@ def test_decorators_bases_and_defaults_stand_around_the_definition() -> None:
     assert [found[name] for name in ("decorator", "base", "default", "result")] == ["", "", "A", "A"]
 
 
-def test_a_definition_stands_in_what_is_around_it() -> None:
+def test_a_definition_is_qualified_by_what_encloses_it() -> None:
     module = lowered("class A:\n  def f(self): pass\n")
     definitions = [node for node in nodes(module) if isinstance(node, ir.ClassDef | ir.FunctionDef)]
     assert list(contexts(module, [node.number for node in definitions]).values()) == ["", "A"]

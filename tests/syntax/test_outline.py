@@ -77,7 +77,7 @@ def test_docstrings_comments_and_imports_say_nothing() -> None:
     assert look(PROGRAM).words.isdisjoint({"MirroredStrategy", "TPUStrategy", "encoder", "fast"})
 
 
-def test_what_stands_beside_an_import_counts() -> None:
+def test_statements_on_the_row_of_an_import_count() -> None:
     first = look("before(); import os; os.environ['A'] = 0; import sys; after()\n")
     assert {"before(", ".environ", "after("} <= first.words
     assert not {"import", "sys"} & first.words

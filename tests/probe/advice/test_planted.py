@@ -152,7 +152,7 @@ def test_a_gpu_without_work_is_named_in_a_rehearsal(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_program_without_memory_is_told_who_holds_it(tmp_path: Path) -> None:
+def test_out_of_memory_is_attributed_to_the_line_that_keeps_tensors(tmp_path: Path) -> None:
     text = "import tensorflow as tf\nkept = []\nfor _ in range(50):\n    kept.append(tf.ones((1024, 1024)))  # here\n"
     report = probed(tmp_path, text, "--simulate-gpus", "1", "--simulate-memory", "40MiB")
     assert (report["advice"][0]["cause"], report["advice"][0]["row"]) == ("out-of-memory", 4)

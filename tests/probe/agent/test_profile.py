@@ -171,7 +171,7 @@ def test_a_profile_that_is_refused_is_lost(tmp_path: Path) -> None:
     assert (run.moments, run.lost) == ([], ["no"])
 
 
-def test_it_gives_way_to_the_programs_own(tmp_path: Path) -> None:
+def test_a_profile_of_the_program_has_precedence(tmp_path: Path) -> None:
     run = Run(tmp_path, 3, 50)
     logs: list[bool] = []
     run.profile.on_log = logs.append

@@ -182,7 +182,7 @@ def test_replicas_that_share_a_device_are_no_evidence() -> None:
         ("MatMul", "", "CPU:0", None),
     ],
 )
-def test_what_is_asked_for_is_held_against_where_it_ran(
+def test_requested_devices_are_checked_against_placements(
     op: str, requested: str, device: str, expected: tuple[Status, str] | None
 ) -> None:
     capture = Capture(physical=("CPU:0",), logical=("CPU:0", "CPU:1"), executions=ran(op, requested, device))
@@ -422,7 +422,7 @@ def kept(size: int, where: Where = USED) -> Kept:
     return Kept(where, "AddV2", "GPU:0", 8, 8, 8 * size)
 
 
-def test_growth_is_told_of_the_line_that_accounts_for_most_of_it() -> None:
+def test_growth_is_reported_at_the_line_that_causes_most_of_it() -> None:
     capture = over_steps(*(GIB + step * 40 * 2**20 for step in range(40)))
     capture.steps = stepped(40)
     for size, where in ((39 << 20, USED), (1 << 20, None)):

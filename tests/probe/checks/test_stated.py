@@ -161,7 +161,7 @@ def test_a_function_is_looked_for_by_its_lines() -> None:
     assert one(stated("on", "GPU", lines=Lines("/p/a.py", 10, 12, "", 0)), capture()).status is Status.INCONCLUSIVE
 
 
-def test_traces_are_held_against_their_limit() -> None:
+def test_traces_are_checked_against_their_limit() -> None:
     assert one(stated("traces", "1", traces=1)).status is Status.PASS
     broken = one(stated("traces", "1", traces=4))
     assert (broken.id, broken.status, broken.observed) == ("expect-traces", Status.FAIL, "4")

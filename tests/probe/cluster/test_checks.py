@@ -201,7 +201,7 @@ class TestTogether:
         )
         assert told.observed == "0 on worker 0, 1; 1 on worker 2, 3"
 
-    def test_an_expectation_of_the_users_is_held_against_each_worker(self) -> None:
+    def test_an_expectation_of_the_user_is_checked_on_each_worker(self) -> None:
         capture = joined(members(worker(0, steps=40), worker(1, steps=60)))
         found = verify_all(capture, (), [UserExpectation("steps >= 50", "--expect")], Settings())
         stated = [(one.status, one.subject) for one in found if one.id == "expect"]

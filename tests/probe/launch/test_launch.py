@@ -339,7 +339,7 @@ class TestEnd:
             "program may look hung."
         ]
 
-    def test_silence_is_reported_and_the_program_goes_on(self, tmp_path: Path) -> None:
+    def test_silence_is_reported_and_the_program_continues(self, tmp_path: Path) -> None:
         source = """if True:
             import faulthandler, signal, time
             stacks = open("run.jsonl.stacks", "w")

@@ -21,6 +21,7 @@ from gpulint.probe.capture.records import Where
 from gpulint.probe.launch.command import Target
 from gpulint.probe.report import located, row_in_file
 from gpulint.sources.notebook import read_notebook
+from tests import warm
 from tests.notebooks import notebook
 
 
@@ -28,15 +29,8 @@ def probe(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command beside the folder, so that directories can be told apart."""
     for package in ("nbclient", "nbformat", "ipykernel"):
         pytest.importorskip(package)
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    return subprocess.run(
-        [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments],
-        cwd=folder.parent,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments]
+    return warm.gpulint().run(command, cwd=folder.parent)
 
 
 def run(folder: Path, *cells: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
@@ -94,7 +88,7 @@ def test_an_error_in_a_cell_ends_the_run_with_its_traceback(tmp_path: Path) -> N
     assert ended["error"] == "ZeroDivisionError: division by zero"
 
 
-def test_an_error_that_a_tag_expects_is_shown_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_an_error_that_a_tag_expects_is_shown_and_the_run_continues(tmp_path: Path) -> None:
     document = json.loads(notebook("1 / 0", "print('after')"))
     document["cells"][0]["metadata"] = {"tags": ["raises-exception"]}
     (tmp_path / "a.ipynb").write_text(json.dumps(document))
@@ -172,7 +166,7 @@ def test_code_is_that_of_the_cell_that_says_the_same() -> None:
     assert not places.is_foreign("/tmp/k/1.py")
 
 
-def test_two_cells_that_say_the_same_are_told_apart_as_they_run() -> None:
+def test_two_cells_with_the_same_text_are_distinguished_as_they_run() -> None:
     cells, places = cells_of("f()", "g()", "f()")
     cells.compiled("/tmp/k/1.py", "f()")
     assert places.at("/tmp/k/1.py", 1) == ("/p/a.ipynb", 1, 0)

@@ -152,7 +152,7 @@ class TestBus:
 
 
 class TestRows:
-    def test_memory_is_told_apart_by_process(self) -> None:
+    def test_memory_is_attributed_to_processes(self) -> None:
         processes = [Process(OURS, 1000 * MIB), Process(CHILD, 200 * MIB), Process(OTHER, 700 * MIB)]
         row = only(FakeCard(compute=processes))
         assert row == Row("0000:86:00.0", "NVIDIA H100 80GB HBM3", 80_000 * MIB, 3000 * MIB, 1200 * MIB, 700 * MIB, 40)

@@ -118,7 +118,7 @@ def test_devices_in_a_row_are_a_range(devices: tuple[str, ...], text: str) -> No
     ("size", "text"),
     [(0, "0 B"), (999, "999 B"), (1000, "1 KiB"), (61576, "60.1 KiB"), (970 << 20, "970 MiB"), (3 << 29, "1.5 GiB")],
 )
-def test_sizes_are_told_in_the_unit_that_fits(size: int, text: str) -> None:
+def test_sizes_are_shown_in_a_fitting_unit(size: int, text: str) -> None:
     assert in_words(size) == text
 
 

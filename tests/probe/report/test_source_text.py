@@ -38,7 +38,7 @@ def test_a_file_that_is_as_it_was_needs_no_word(script: Path) -> None:
     )
 
 
-def test_the_rows_that_ran_are_shown_whatever_became_of_the_file(script: Path) -> None:
+def test_the_rows_that_ran_are_shown_after_the_file_has_changed(script: Path) -> None:
     capture = captured(script, "old = 1\n")
     changed = source_file(str(script), capture)
     assert (changed.rows, changed.note) == (("old = 1",), "These rows ran; the file has changed since.")
@@ -68,7 +68,7 @@ def test_a_text_that_was_too_long_to_keep_is_known_by_its_digest(script: Path) -
         (0.0, "which may have changed since the run"),
     ],
 )
-def test_a_capture_without_the_text_says_so(script: Path, began: float, part: str) -> None:
+def test_a_capture_without_source_text_is_reported(script: Path, began: float, part: str) -> None:
     capture = Capture(process={"t": began} if began else {})
     assert source_file(str(script), capture).note == (
         f"The capture does not contain the text that ran. This is the current file, {part}."
@@ -76,14 +76,14 @@ def test_a_capture_without_the_text_says_so(script: Path, began: float, part: st
 
 
 @pytest.mark.parametrize("name", ["none.py", "a\0b.py", "dir"])
-def test_a_file_that_nobody_has_says_so(name: str, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(name: str, tmp_path: Path) -> None:
     (tmp_path / "dir").mkdir()
     found = source_file(os.path.join(tmp_path, name), Capture())
     assert found.rows is None
     assert found.note == "The file does not exist, and the capture does not contain its text."
 
 
-def test_what_is_no_text_says_so(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"\xff\xfe\x00")
     assert source_file(str(tmp_path / "a.py"), Capture()).note == "Python cannot read the file as text."
 

@@ -218,7 +218,7 @@ OWN_PROFILE = (
 
 
 @pytest.mark.tensorflow
-def test_a_program_that_profiles_itself_is_given_way_to(tmp_path: Path) -> None:
+def test_a_program_that_profiles_itself_has_precedence(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(OWN_PROFILE)
     done = probe(tmp_path, "--tensorboard", "logs", "--profile-steps", "30", "train.py")
     assert done.returncode == 0, done.stderr

@@ -232,7 +232,7 @@ def test_one_copy_that_each_replica_updates_is_confirmed() -> None:
         ("GPU702", "RuntimeError: Collective ops must be configured at program startup"),
     ],
 )
-def test_the_error_that_a_rule_speaks_of_confirms_it(code: str, error: str) -> None:
+def test_the_error_that_a_rule_predicts_confirms_it(code: str, error: str) -> None:
     assert said(code, capture(error=error)) is True
     assert said(code, capture(error="KeyError: 'a'")) is None
 

@@ -123,7 +123,7 @@ with gpulint.watch() as run:
 
 
 @pytest.mark.tensorflow
-def test_values_functions_and_blocks_are_looked_at(tmp_path: Path) -> None:
+def test_values_functions_and_blocks_are_checked(tmp_path: Path) -> None:
     text = STATED + "print(json.dumps([told(run), run.capture.faults]))\n"
     expectations, faults = said(tmp_path, text)
     assert faults == []
@@ -199,7 +199,7 @@ def test_copies_between_devices_in_a_block_are_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.tensorflow
-def test_replicas_are_looked_at_one_by_one(tmp_path: Path) -> None:
+def test_each_replica_is_checked(tmp_path: Path) -> None:
     text = (
         DEVICES
         + """
@@ -222,7 +222,7 @@ print(json.dumps([[one[1], one[3]] for one in told(run) if one[0] == "expect-on"
 
 
 @pytest.mark.tensorflow
-def test_another_function_of_the_same_name_is_not_taken_for_it(tmp_path: Path) -> None:
+def test_another_function_of_the_same_name_is_not_confused_with_it(tmp_path: Path) -> None:
     text = (
         DEVICES
         + """

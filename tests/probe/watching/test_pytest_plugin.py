@@ -74,7 +74,7 @@ def pytest_run(tmp_path: Path, text: str, *arguments: str) -> subprocess.Complet
 
 
 @pytest.mark.tensorflow
-def test_marked_tests_are_held_to_what_they_say(tmp_path: Path) -> None:
+def test_marked_tests_are_checked_against_their_expectations(tmp_path: Path) -> None:
     done = pytest_run(tmp_path, MARKED, "--gpulint-probe")
     lines = done.stdout.splitlines()
     outcomes = {line.split("::", 1)[1].split()[0]: line.split()[0] for line in lines if line[:4] in ("PASS", "FAIL")}

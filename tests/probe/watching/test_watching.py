@@ -33,7 +33,7 @@ with gpulint.watch(expect=["ops.on[CPU:1] == 100%", "traces.max <= 1", "steps >=
 
 
 @pytest.mark.tensorflow
-def test_a_block_is_watched_and_held_against_expressions(tmp_path: Path) -> None:
+def test_a_block_is_watched_and_checked_against_expressions(tmp_path: Path) -> None:
     text = (
         WATCHED
         + """
