@@ -48,6 +48,7 @@ _PARTS = {
     "python": "Python between steps",
     "checkpoint": "writing files",
     "other": "work of unknown kind",
+    "unrecorded": "work that was not recorded",
 }
 
 
@@ -129,7 +130,7 @@ def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
         return f"{outside.what} took {duration(outside.seconds)}, training {duration(time.seconds)}"
     is_known = any(one.busy_share is not None for one in time.devices)
     useful = ("gpu",) if is_known else ("gpu", "collective", "launch")
-    rest = [part for part in time.parts if part.name not in useful]
+    rest = [part for part in time.shown if part.name not in useful]
     most = max(rest, key=lambda part: part.seconds, default=None)
     is_little = most is None or sum(part.share for part in rest) <= 1 - BUSY
     needed = 0.0

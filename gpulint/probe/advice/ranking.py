@@ -32,7 +32,7 @@ def ranked(
     found = list(candidates)
     chosen = [_advice(one, 0.0, 1.0, is_timed) for one in found if one.is_urgent]
     open_ = [one for one in found if not one.is_urgent]
-    whole = {part.name: part.seconds for part in time.parts}
+    whole = {part.name: part.seconds for part in time.shown}
     left = dict(whole)
     while open_ and len(chosen) < MOST:
         best = max(open_, key=lambda one: sum(saved(one, left, whole).values()) + _outside(one))

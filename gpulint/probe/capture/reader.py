@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.device_names import localised
+from gpulint.probe.capture.evidence import STATES, STEP_READS
 from gpulint.probe.capture.records import (
     PUBLIC_NAMES,
     Batch,
@@ -101,6 +102,9 @@ def _read(lines: Iterable[str], path: str) -> Capture:
             capture.torn += 1
     if not capture.start and not capture.process:
         raise CaptureError(f"{path}: not a gpulint capture")
+    if sum(one.taken for one in capture.steps.values()) > 1 and not capture.segments:
+        # gpulint counts reads after each step since it records states
+        capture.lost += [(what, "the capture has no record of it") for what in (STATES, STEP_READS)]
     return capture
 
 

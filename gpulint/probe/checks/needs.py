@@ -20,6 +20,7 @@ from gpulint.probe.capture.evidence import (
     REQUESTED,
     RUNTIME,
     SESSIONS,
+    STEP_READS,
     WAITS,
 )
 from gpulint.probe.expectations.expectation import Expectation, Level, Status
@@ -42,6 +43,7 @@ NEEDED = {
     EAGER_STEPS: _STEPS,
     REPLICAS: frozenset({"replica-batch", "replica-inputs"}),
     READS: frozenset({"host-reads"}),
+    STEP_READS: frozenset({"host-reads"}),
     WAITS: frozenset({"input-wait"}),
     DISTRIBUTED_WAITS: frozenset({"input-wait", "replica-batch"}),
 }

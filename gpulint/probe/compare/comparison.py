@@ -129,13 +129,19 @@ def _times(first: TimeSpent, second: TimeSpent) -> Iterator[Change]:
     yield Change("step", "seconds", _each(first), _each(second), noise, gates=True)
     yield Change("median step", "seconds", first.step_median, second.step_median, noise, gates=True)
     for part in PARTS:
-        values = first.seconds_of(part) / max(first.steps, 1), second.seconds_of(part) / max(second.steps, 1)
+        values = _of_part(first, part), _of_part(second, part)
         if any(values):
             yield Change(f"step: {part}", "seconds", *values, noise)
 
 
 def _each(time: TimeSpent) -> float:
     return time.seconds / max(time.steps, 1)
+
+
+def _of_part(time: TimeSpent, part: str) -> float | None:
+    """Seconds of a step, None if the part may be among what was not recorded."""
+    seconds = time.seconds_of(part)
+    return seconds / max(time.steps, 1) if seconds or not time.unrecorded else None
 
 
 def _error(time: TimeSpent) -> float:

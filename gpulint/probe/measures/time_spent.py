@@ -17,7 +17,15 @@ from gpulint.probe.agent.graphs import STEP
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Inside, Where
 from gpulint.probe.measures.retracing import causes_of, in_words
-from gpulint.probe.measures.training_time import INPUT, LAUNCH, PYTHON, Span, TrainingTime, training_time
+from gpulint.probe.measures.training_time import (
+    INPUT,
+    LAUNCH,
+    PYTHON,
+    UNRECORDED,
+    Span,
+    TrainingTime,
+    training_time,
+)
 from gpulint.probe.measures.window import busy, computing_lines, why_unknown
 
 GPU = "gpu"
@@ -158,8 +166,16 @@ class TimeSpent:
     """The busiest first; empty if no Python of the program feeds the training."""
     pipeline: tuple[PipelineStage, ...] = ()
     """The slowest first; empty where tf.data does not measure: in TensorFlow before 2.21, or if autotuning is off."""
+    unrecorded: float = 0.0
+    """Seconds of which the capture does not tell what they were spent on; `parts` are the rest."""
     worker: str = ""
     """The worker of a cluster whose steps these are, "" if there is one process."""
+
+    @property
+    def shown(self) -> tuple[Part, ...]:
+        """The parts, and the rest if it was not recorded."""
+        rest = Part(UNRECORDED, self.unrecorded, self.unrecorded / self.seconds) if self.unrecorded else None
+        return (*self.parts, rest) if rest is not None else self.parts
 
     def seconds_of(self, part: str) -> float:
         """Seconds of a part, 0 if it took none."""
@@ -177,7 +193,7 @@ def time_spent(capture: Capture) -> TimeSpent | None:
     lasted = sorted(one.lasted for one in time.steps) or [time.seconds / time.taken]
     spent = _sum(time.parts)
     computing = (spent.get(GPU, 0.0) + spent.get("collective", 0.0)) / time.seconds
-    operations = _operations_per_step(capture, time)
+    operations = _operations_per_step(capture, time) if UNRECORDED not in spent else None
     return TimeSpent(
         seconds=time.seconds,
         steps=time.taken,
@@ -203,6 +219,7 @@ def time_spent(capture: Capture) -> TimeSpent | None:
         why_unknown=why_unknown(capture),
         input_stages=tuple(_input_stages(capture)),
         pipeline=tuple(sorted(_pipeline(capture), key=lambda one: -one.total)),
+        unrecorded=spent.get(UNRECORDED, 0.0),
     )
 
 
@@ -218,9 +235,9 @@ def _of_cluster(capture: Capture) -> TimeSpent | None:
 
 
 def parts_of(spent: Mapping[str, float], seconds: float) -> tuple[Part, ...]:
-    """The parts that took time, in the order of PARTS. What is left of the seconds is "other"."""
+    """The parts that took time, in the order of PARTS. What is left of the seconds is "other", unless unrecorded."""
     named = {name: spent[name] for name in PARTS if spent.get(name, 0.0) > 0}
-    left = seconds - sum(named.values())
+    left = seconds - sum(named.values()) - spent.get(UNRECORDED, 0.0)
     if left > ROUNDING * seconds:
         named["other"] = named.get("other", 0.0) + left
     return tuple(Part(name, named[name], named[name] / seconds) for name in PARTS if name in named and seconds > 0)

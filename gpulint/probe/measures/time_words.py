@@ -12,8 +12,9 @@ PART_NAMES = {
     "python": "Python between steps",
     "checkpoint": "Checkpoints and summaries",
     "other": "Other",
+    "unrecorded": "Not recorded",
 }
-"""The names of `time_spent.PARTS`."""
+"""The names of `time_spent.PARTS`, and of time that was not recorded."""
 
 WITHOUT_GPU = {**PART_NAMES, "launch": "Running operations"}
 """On a CPU, a step's function computes where it launches."""

@@ -21,6 +21,9 @@ INPUT, LAUNCH, CHECKPOINT, PYTHON = "input", "launch", "checkpoint", "python"
 OWN = "own"
 """The state of the training thread in which gpulint does its own work."""
 
+UNRECORDED = "unrecorded"
+"""The state of the training thread of which the capture does not tell."""
+
 EAGER = "eager operations"
 """The detail of work that is eager operations."""
 
@@ -226,7 +229,7 @@ def _of_window(capture: Capture) -> Iterator[Span]:
 
 
 def _of_early(capture: Capture) -> TrainingTime | None:
-    """Of captures that gpulint wrote before it recorded states: waits and medians of steps."""
+    """Of captures without states of the training thread: the steps, and the waits of loops in Python."""
     events = [one for one in capture.timeline if isinstance(one.what, Steps)]
     ends = sorted(one.t for one in events if one.number == 1)
     taken = sum(one.taken for one in capture.steps.values()) - 1
@@ -235,11 +238,7 @@ def _of_early(capture: Capture) -> TrainingTime | None:
     last = max(one.t for one in events)
     waits = [(where, one) for where, one in capture.waits.items() if one.steps]
     waited = min(sum(one.waited for _, one in waits), last - ends[0])
-    inside = sum(one.steps * one.inside for one in capture.paces)
-    between = sum(one.steps * one.between for one in capture.paces)
-    left = last - ends[0] - waited
-    launch = left * inside / (inside + between) if inside + between else 0.0
-    spent = {INPUT: waited, LAUNCH: launch, PYTHON: left - launch}
+    spent = {INPUT: waited, UNRECORDED: last - ends[0] - waited}
     steps = [Span(before, after, {}, 0) for before, after in pairwise(ends)]
     time = TrainingTime([Span(ends[0], last, spent, 0, steps=taken)], steps)
     for where, one in waits:

@@ -40,7 +40,7 @@ def header(capture: Capture) -> Iterator[str]:
     if capture.members:
         own = {task: listed(one.own_devices) or "not initialised" for task, one in capture.trainers}
         devices = f"{len(capture.members)} workers, {by_value(own)}"
-    yield f"TensorFlow {version} on {devices}; {strategies}; {capture.seconds:.1f} s"
+    yield f"TensorFlow {version} on {devices}; {strategies}" + (f"; {capture.seconds:.1f} s" if capture.end else "")
     yield from _driver(capture)
     steps = sum(one.taken for one in capture.steps.values())
     if steps and capture.simulated:

@@ -156,13 +156,14 @@ def _overhead(capture: Capture) -> dict[str, Any] | None:
 
 
 def _time(time: TimeSpent) -> dict[str, Any]:
-    """The parts add up to `seconds`. `by_line`: what lines of the program spent in a part; `count` times."""
+    """The parts and `unrecorded` add up to `seconds`. `by_line`: what lines spent in a part; `count` times."""
     return {
         "worker": time.worker or None,
         "seconds": time.seconds,
         "steps": time.steps,
         "step": {"median": time.step_median, "p95": time.step_p95},
         "parts": _parts(time.parts),
+        "unrecorded": time.unrecorded,
         "devices": {
             one.device: {"busy_share": one.busy_share, "kernels_per_step": one.kernels_per_step} for one in time.devices
         },

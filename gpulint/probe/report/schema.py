@@ -70,6 +70,7 @@ _TIME = of_object(
         "steps": COUNT,
         "step": of_object({"median": NUMBER_OR_NULL, "p95": NUMBER_OR_NULL}),
         "parts": _PARTS,
+        "unrecorded": NUMBER,
         "devices": of_table(_DEVICE_TIME),
         "unknown": TEXT_OR_NULL,
         "phases": of_array(_PHASE),

@@ -58,6 +58,7 @@ PARTS = {
     "python": "Python",
     "checkpoint": "checkpoint",
     "other": "other",
+    "unrecorded": "not recorded",
 }
 """Short names of the parts of a step."""
 
@@ -71,6 +72,7 @@ _COLORS = {
     "python": "bright_black",
     "checkpoint": "bright_cyan",
     "other": "white",
+    "unrecorded": "white",
 }
 _SHADES = "█▓▒░"
 """The longest parts of a step, where there is no color."""
@@ -143,9 +145,9 @@ def _step(report: RunReport, width: int, color: bool) -> Iterator[Text]:
     """The parts of the mean step as a bar, and in words, longest first."""
     time = report.time
     assert time is not None
-    if not time.parts or not time.steps:
+    if not time.shown or not time.steps:
         return
-    parts = sorted(time.parts, key=lambda part: -part.seconds)
+    parts = sorted(time.shown, key=lambda part: -part.seconds)
     glyphs = {part.name: _SHADES[min(number, len(_SHADES) - 1)] for number, part in enumerate(parts)}
     label = f"  step {duration(time.seconds / time.steps)}  "
     line = Text(label)

@@ -43,6 +43,12 @@ WAITING = {"input": 90.0, "launch": 9.2, "gpu": 0.8}
         ),
         (
             GPU,
+            spent({"input": 9.0}, unrecorded=91.0),
+            [],
+            "How busy the GPUs were is not known. 91.0 % of the time is work that was not recorded.",
+        ),
+        (
+            GPU,
             spent({"gpu": 93.0, "launch": 7.0}, busy={"GPU:0": 0.93}),
             [],
             "GPU:0 computed 93.0 % of the time. Nothing stands in its way.",

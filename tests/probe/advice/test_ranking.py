@@ -52,6 +52,11 @@ def test_each_advice_gains_what_is_left_after_those_before_it(time: TimeSpent, c
         left -= one.seconds
 
 
+def test_time_that_was_not_recorded_stays() -> None:
+    (one,) = ranked([candidate({"input": 20.0})], spent({"input": 20.0}, unrecorded=80.0))
+    assert one.speedup == pytest.approx(1.25)
+
+
 @given(times(), CANDIDATES)
 def test_the_first_advice_gains_most(time: TimeSpent, candidates: list[Candidate]) -> None:
     advice = ranked(candidates, time)

@@ -16,6 +16,7 @@ from gpulint.probe.measures.time_spent import (
     Tracing,
     parts_of,
 )
+from gpulint.probe.measures.training_time import UNRECORDED
 
 
 def spent(
@@ -28,9 +29,11 @@ def spent(
     tracings: Sequence[Tracing] = (),
     phases: Sequence[PhaseTime] = (),
     pipeline: Sequence[PipelineStage] = (),
+    unrecorded: float = 0.0,
 ) -> TimeSpent:
-    """Equal steps that spend `parts` seconds in all. `busy`: the busy share of devices that the tracer saw."""
-    seconds = sum(parts.values())
+    """Equal steps that spend `parts` seconds in all, and others of which a capture does not tell. `busy`: the busy
+    share of devices that the tracer saw."""
+    seconds = sum(parts.values()) + unrecorded
     each = {name: value / steps for name, value in parts.items()}
     return replace(
         NOTHING,
@@ -38,7 +41,8 @@ def spent(
         steps=steps,
         step_median=seconds / steps,
         step_p95=seconds / steps,
-        parts=parts_of(parts, seconds),
+        parts=parts_of({**parts, UNRECORDED: unrecorded}, seconds),
+        unrecorded=unrecorded,
         by_line=tuple(by_line),
         each=tuple(StepTime(number, number * seconds / steps, seconds / steps, each) for number in range(1, steps + 1)),
         devices=tuple(DeviceTime(device, share, 10.0, "tracer") for device, share in (busy or {}).items()),

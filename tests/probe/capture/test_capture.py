@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from gpulint.probe.capture.evidence import STATES, STEP_READS
 from gpulint.probe.capture.reader import CaptureError, read
 from gpulint.probe.capture.records import Copy, Data, Execution, Function, ModelCall, Node, ReplicaRun, Wait, Where
+from gpulint.probe.checks.needs import lost_for
 
 START = {"kind": "start", "t": 1.0, "version": 1, "command": ["python", "a.py"]}
 RECORDS: list[dict[str, Any]] = [
@@ -82,6 +84,15 @@ def test_early_captures_have_a_timeline_without_lengths(tmp_path: Path) -> None:
     assert list(capture.functions.values()) == [Function("f", Where("/p/a.py", 4), 9, False, "CPU:0")]
     assert capture.logical == ("CPU:0", "CPU:1")
     assert capture.seconds == 5.1
+
+
+def test_steps_without_their_time_are_evidence_that_is_missing(tmp_path: Path) -> None:
+    """Nothing passes because an early gpulint did not look."""
+    capture = read(written(tmp_path, lines(RECORDS)))
+    assert [what for what, _ in capture.lost] == [STATES, STEP_READS]
+    assert lost_for("host-reads", capture) == "not seen: reads after each step (the capture has no record of it)"
+    untrained: list[dict[str, Any]] = [one for one in RECORDS if one["kind"] != "steps"]
+    assert not read(written(tmp_path, lines(untrained))).lost
 
 
 def test_a_capture_that_was_cut_anywhere_is_read(tmp_path: Path) -> None:

@@ -40,6 +40,16 @@ def measure(comparison: Comparison, name: str) -> Change:
     return next(one for one in comparison.changes if one.name == name)
 
 
+def test_a_part_that_was_not_recorded_has_not_changed() -> None:
+    found = compared(run(spent({"input": 8.0}, unrecorded=4.0)), run(spent({"input": 8.0, "launch": 4.0})))
+    assert {one.name: (one.before, one.verdict) for one in found.changes} == {
+        "step": (0.12, "same"),
+        "median step": (0.12, "same"),
+        "step: input": (0.08, "same"),
+        "step: launch": (None, "unknown"),
+    }
+
+
 def test_a_faster_step_is_reported_with_its_parts() -> None:
     before = spent({"input": 80.0, "launch": 4.0}, busy={"GPU:0": 0.01})
     after = spent({"input": 8.0, "launch": 4.0}, busy={"GPU:0": 0.3})

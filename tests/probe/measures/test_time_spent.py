@@ -11,13 +11,16 @@ from gpulint.probe.capture.contents import Capture, Member
 from gpulint.probe.capture.reader import read
 from gpulint.probe.capture.records import (
     EagerCost,
+    Happened,
     Inside,
     Retrace,
     Segment,
     Stage,
+    Steps,
     TakenStep,
     Task,
     Traced,
+    Wait,
     Where,
     Work,
 )
@@ -156,6 +159,24 @@ def test_tracings_are_listed_longest_first() -> None:
 def test_without_steps_nothing_is_reported() -> None:
     assert time_spent(Capture()) is None
     assert time_spent(Capture(members=(Member(Task("worker", 0), None),))) is None
+
+
+@pytest.mark.parametrize(
+    ("waits", "parts", "unrecorded"),
+    [({}, {}, 4.0), ({LINE: Wait(4, 1.0, 4.0, 4)}, {"input": 1.0}, 3.0)],
+    ids=["none of the states", "waits of a loop"],
+)
+def test_what_a_capture_does_not_tell_is_not_recorded(
+    waits: dict[Where | None, Wait], parts: dict[str, float], unrecorded: float
+) -> None:
+    """Before gpulint recorded states, `fit` had no waits, and eager operations no time."""
+    steps = Steps("step", LINE, 5, 4.0, 1.0)
+    timeline = [Happened(float(t), steps._replace(taken=1)) for t in range(5)]
+    time = time_spent(Capture(steps={("step", LINE): steps}, timeline=timeline, waits=waits))
+    assert time is not None
+    assert ({part.name: part.seconds for part in time.parts}, time.unrecorded) == (parts, unrecorded)
+    assert sum(part.share for part in time.shown) == pytest.approx(1)
+    assert (time.steps, time.step_median, time.operations_per_step, time.launch_cost) == (4, 1.0, None, None)
 
 
 def test_steps_of_early_captures_have_no_parts() -> None:

@@ -84,7 +84,7 @@ def _stack(column: Column, index: int, width: float, top: float) -> list[Element
     known = [(name, column.parts[name]) for name in PARTS if column.parts.get(name)]
     unknown = column.seconds - sum(seconds for _, seconds in known)
     shapes = []
-    for name, seconds in [*known, *([("other", unknown)] if unknown > 0.001 * column.seconds else [])]:
+    for name, seconds in [*known, *([("unrecorded", unknown)] if unknown > 0.001 * column.seconds else [])]:
         height = min(HEIGHT * seconds / top, y)
         y -= height
         shapes.append(

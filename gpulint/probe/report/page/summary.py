@@ -57,7 +57,7 @@ def _is_known(held: Held) -> bool:
 
 def step_bar(spent: TimeSpent, on_gpu: bool) -> Iterator[Child]:
     """The parts of the training time, side by side, with their names and the time of a step."""
-    parts = sorted(spent.parts, key=lambda part: -part.seconds)
+    parts = sorted(spent.shown, key=lambda part: -part.seconds)
     each = spent.seconds / spent.steps if spent.steps else 0.0
     texts = [(part.name, f"{percent(part.share)} · {duration(part.share * each)}") for part in parts]
     said = "; ".join(f"{name} {text}" for name, text in texts)

@@ -25,7 +25,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
         yield tag("p", "Fewer than two training steps were seen.", class_="empty")
         return
     yield tag("div", steps.figure(spent, on_gpu), class_="wide")
-    yield legend(((part.name, "") for part in spent.parts), on_gpu)
+    yield legend(((part.name, "") for part in spent.shown), on_gpu)
     yield tag("h3", "Parts")
     yield table(
         ("part", "a step", "in all", "share"),
@@ -36,7 +36,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
                 _time(part.seconds),
                 sortable(percent(part.share), part.share),
             ]
-            for part in spent.parts
+            for part in spent.shown
         ),
         numbers={1, 2, 3},
         narrow=True,
