@@ -308,11 +308,11 @@ def _is_eager_call(event: events.ModelCalled) -> bool:
     )
 
 
-_OF_LAYERS = frozenset({"__call__", "call", "compute_loss"})
+_OF_LAYERS = frozenset({"call", "compute_loss"})
 """Methods whose calls are part of a call of the model."""
 
-_STEPS = frozenset({"predict_step", "test_step", "train_step"})
-"""Methods that Keras calls in its own `tf.function`, unless the program does."""
+_STEPS = frozenset({"__call__", "predict_step", "test_step", "train_step"})
+"""Methods that Keras calls, or may call, in its own `tf.function`, unless the program does."""
 
 
 def _loop(event: events.ModelCalled) -> Loop | None:
