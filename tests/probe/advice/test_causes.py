@@ -366,6 +366,12 @@ def test_all_traces_but_the_first_are_lost_time() -> None:
     assert not advise(capture(), (), before_the_first_step)
 
 
+def test_collecting_garbage_during_traces_is_part_of_them() -> None:
+    lines = [PartAt("trace", THERE, 6.0, 9, "train"), PartAt("trace", None, 2.0, 9, "garbage collection")]
+    time = spent({"trace": 8.0, "launch": 1.0}, by_line=lines, tracings=[tracing("train", "trace", 10, 10.0, 9)])
+    assert first(time, capture()).seconds == pytest.approx(8.0)
+
+
 def test_several_functions_that_are_traced_once_each_lose_nothing() -> None:
     """Keras has two functions of that name: one for training, one for evaluation."""
     once = tracing("train", "trace", 2, 5.0, 0)
