@@ -35,7 +35,7 @@ scale: $(SCALE)/installed
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/gpulint check --jobs $(JOBS) benchmarks gpulint rules scripts
+	$(BIN)/gpulint check --jobs $(JOBS) .
 	$(BIN)/mypy
 
 docs: $(VENV)/docs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gpulint.analysis.domain.symbolic import MAX_WORDS, symbol
 
 
@@ -12,3 +14,10 @@ def test_the_words_that_are_kept_are_the_same_in_each_run() -> None:
     expected = ("call", *(f"word{number}" for number in range(MAX_WORDS - 1)))
     assert outer.first_words == expected
     assert outer.words == set(expected)
+
+
+@pytest.mark.parametrize("one", [-1, -1.0])
+def test_numbers_with_the_same_hash_are_different_symbols(one: float) -> None:
+    other = type(one)(-2)
+    assert hash(one) == hash(other)
+    assert symbol(("item", symbol(("name", "x")), one)) != symbol(("item", symbol(("name", "x")), other))

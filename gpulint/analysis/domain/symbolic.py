@@ -9,6 +9,8 @@ from typing import Any
 MAX_WORDS = 24
 """Maximum number of words kept per symbol, for queries such as "does it mention devices?"."""
 
+_NUMBERS = frozenset({float, int})
+
 
 class Symbol:
     """A name composed of strings, numbers, sites and other symbols: `("attribute", args, "multi_gpu")`.
@@ -21,7 +23,9 @@ class Symbol:
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
-        self.digest = hash(parts)
+        last = parts[-1]
+        is_ambiguous = last.__class__ in _NUMBERS and last == -1  # Python gives -1 and -2 the same hash
+        self.digest = hash((*parts, "ambiguous")) if is_ambiguous else hash(parts)
         self._first: tuple[str, ...] | None = None
         self._words: frozenset[str] | None = None
 

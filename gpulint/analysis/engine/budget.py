@@ -14,7 +14,7 @@ MAX_STEPS = 30_000
 MAX_ENTRY_STEPS = 20_000
 """The same number for one entry point, that is, a function without a caller in the program."""
 
-MIN_STEPS_OF_ENTRIES = 8_000
+MIN_STEPS_OF_ENTRIES = 16_000
 """The same number for all entry points of a program, with `STEPS_PER_NODE` more for each of its syntax nodes. What it
 imports is a program of its own: with as many steps for short programs as for long ones, a package of many short files
 that use a large one would take minutes."""
