@@ -65,11 +65,12 @@ class MapNotParallel(Rule):
 
     ## What is not reported
     Stateless functions with the default options, functions that are stateful only with some settings where the
-    program's are unknown, `stateless_random_*`, trivial work (a random number or two, Python that chooses names), maps
-    before a `cache`, layers with the same seed whose random numbers must match, unknown arguments, pipelines that only
-    evaluation reads. No `prefetch` with the default options on TensorFlow 2.11 and later, after a last step that runs
-    ahead by itself (`num_parallel_calls`, or `map` directly followed by `batch`, which are fused), or where complete
-    elements are only batched, shuffled or repeated behind one; distributed datasets.
+    program's are unknown, `stateless_random_*`, trivial work (a random number or two, the slice that it selects, Python
+    that chooses names), maps before a `cache`, layers with the same seed whose random numbers must match, unknown
+    arguments, pipelines that only evaluation reads. No `prefetch` with the default options on TensorFlow 2.11 and
+    later, after a last step that runs ahead by itself (`num_parallel_calls`, or `map` directly followed by `batch`,
+    which are fused), or where complete elements are only batched, shuffled or repeated behind one; distributed
+    datasets.
 
     ## Fix
     Adds `num_parallel_calls=tf.data.AUTOTUNE`. Safe for stateless functions, and for random ones in a program that sets
@@ -220,7 +221,7 @@ def _keeps_in_step(step: values.Step) -> bool:
 
 
 TRIVIAL = 3
-"""Maximum number of light operations in a map that is too cheap to report."""
+"""Maximum number of light operations in a map that is too cheap to report, beside those on shapes."""
 
 TRIVIAL_OF_BATCHES = 6
 """Maximum for maps over batches: a cast, a division and one-hot labels take 0.1 ms for 32 images (run on 2.2)."""

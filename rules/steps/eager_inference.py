@@ -89,11 +89,11 @@ class EagerInference(Rule):
 
     ## What is not reported
     Calls in a `tf.function`, in a method that Keras calls, in a training step or beside one in its loop (GPU508; an
-    agent that acts is reported), under a condition that only some iterations meet, in loops of at most ten
-    iterations, and in loops over trials and over epochs that are more than one step; models that are created in the
-    loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is built; calls that
-    another setting of the program compiles; inputs that are constants, or of which it is unknown whether they are data,
-    unless the loop reads a tensor or calls a `tf.function`; programs that choose another backend of Keras
+    agent that acts is reported), under a condition that only some iterations meet, in loops of at most ten iterations,
+    over the scales of a single image, over trials, and over epochs that are more than one step; models that are created
+    in the loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is built; calls
+    that another setting of the program compiles; inputs that are constants, or of which it is unknown whether they are
+    data, unless the loop reads a tensor or calls a `tf.function`; programs that choose another backend of Keras
     (`KERAS_BACKEND`).
 
     ## At run time
@@ -175,6 +175,8 @@ class EagerInference(Rule):
             if any(_is_between(loop.site, tape, taken) for tape, taken in steps):
                 continue
             if loop.site not in stepping and any(words(name) & _LONG for name in loop.names):
+                continue
+            if _is_over_scales(event.where, loop):
                 continue
             if are_few(around for around in event.where.context.loops if around.site not in much):
                 continue
@@ -323,6 +325,15 @@ def _loop(event: events.ModelCalled) -> Loop | None:
 
 _LONG = frozenset({"epoch", "epochs", "ep", "fold", "run", "seed", "trial"})
 """Words in the name of a loop variable that say that an iteration is much work."""
+
+
+def _is_over_scales(where: Where, loop: Loop) -> bool:
+    """Whether a loop iterates over the few scales of a single image: no loop over images is around it."""
+    around = [one for one in where.context.loops if not one.unrolled]
+    return around == [loop] and any(words(name) & _SCALES for name in loop.names)
+
+
+_SCALES = frozenset({"scale", "scales"})
 
 
 def _is_of_loop(model: values.Model, loop: Loop) -> bool:

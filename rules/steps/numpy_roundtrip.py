@@ -111,7 +111,9 @@ class NumpyRoundtrip(Rule):
             return
         loops = step_loops(plan)
         yield from self._of_weights(plan, loops, given)
-        needed = {read for event in self.all(events.HostValueUsed) if event.by == "step" for read in event.reads}
+        models = {event.site for event in self.all(events.ModelCalled)}
+        played = [one for one in self.all(events.HostValueUsed) if one.by == "step" and one.site not in models]
+        needed = {read for one in played for read in one.reads}
         read_in: dict[Site, set[Site]] = defaultdict(set)
         for one in self.all(events.TensorRead):
             read_in[one.site].update(loop.site for loop in one.where.context.loops)

@@ -345,7 +345,7 @@ def _folds(name: Symbol) -> int | None:
     return int(min(numbers, default=5))
 
 
-_FOLDS = re.compile(r"[\w.]+\.(?!Repeated)\w*KFold|sklearn\.model_selection\.TimeSeriesSplit")
+_FOLDS = re.compile(r"(?:\w+\.)+(?!Repeated)\w*KFold|sklearn\.model_selection\.TimeSeriesSplit")
 """Classes that split data into folds: of scikit-learn, and others that are named like them. Their first argument is the
 number of folds; of others, such as a seed, the smaller number counts."""
 

@@ -45,7 +45,8 @@ class Moment(NamedTuple):
 class CallSummary(NamedTuple):
     """One run of a function.
 
-    `path` is the path after it, `effects` are the stateful ops in it, and `operations` is the number of all ops.
+    `path` is the path after it, `effects` are the stateful ops in it, and `operations` is the number of ops that
+    `Machine` counts.
     `iteration` is the one that it ran in: that of the nearest loop that is not unrolled.
     """
 

@@ -164,7 +164,7 @@ class Machine(ABC):
         self.significant_event_count = 0
         """Number of these events without those for ops called and loops entered."""
         self.operations = 0
-        """Number of ops called so far."""
+        """Number of ops called so far, without those that only compute shapes."""
         self.instances: dict[int, tuple[Value, Changes]] = {}
         """For each class that only entry points use, the shared instance and the changes made by creating it."""
         self.filled: Changes = {}
@@ -204,7 +204,7 @@ class Machine(ABC):
         self.events.append(event)
         if type(event) not in (FunctionEntered, FunctionHandedOver):
             self.event_count += 1
-            self.operations += type(event) is OpCalled
+            self.operations += type(event) is OpCalled and not event.result.shape_of
             self.significant_event_count += type(event) not in (OpCalled, LoopEntered)
 
     # --------------------------------------------------------------------- running syntax

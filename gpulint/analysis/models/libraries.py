@@ -269,7 +269,7 @@ class Libraries(LibrarySemantics):
         host_sync.pass_to_function(self._machine, function, arguments, result, site)
 
     def method_called(self, receiver: Value, method: Value, arguments: Arguments, site: Site) -> None:
-        if isinstance(receiver, Model) and objects.is_own_call(self._machine, method):
+        if isinstance(receiver, Model) and objects.is_own_call(self._machine, receiver, method):
             objects.model_used(self._machine, receiver, "call", arguments, site)
 
     def bound(self, value: Value) -> None:

@@ -112,12 +112,31 @@ def has_shape(value: Value) -> bool:
     return isinstance(value, Tensor) or (isinstance(value, Layer) and ObjectFact.SHAPED in value.facts)
 
 
-def is_own_call(machine: Machine, method: Value) -> bool:
-    """Whether a method of a model is its own `call`, which calls it as `model(x)` does; within `call`, it is that of a
-    base class."""
-    function = machine.frame.definition
-    is_inside = isinstance(function, ir.FunctionDef) and function.name == "call"
-    return isinstance(method, Function) and method.name == "call" and not is_inside
+def is_own_call(machine: Machine, model: Model, method: Value) -> bool:
+    """Whether a method of a model computes outputs, as `model(x)` does: its own `call`, which within `call` is that of
+    a base class, or another one that code outside the model calls."""
+    if not isinstance(method, Function):
+        return False
+    if method.name == "call":
+        function = machine.frame.definition
+        return not (isinstance(function, ir.FunctionDef) and function.name == "call")
+    return machine.frame.receiver is not model and _calls_layers(method, model)
+
+
+def _calls_layers(method: Function, model: Model) -> bool:
+    """Whether a method calls layers that its model keeps as attributes, outside tapes."""
+    parameters = method.definition.parameters
+    nodes = list(ir.below((method.definition.body,)))
+    layers = (
+        model.attributes.get(node.function.name)
+        for node in nodes
+        if isinstance(node, ir.Call)
+        and isinstance(node.function, ir.Attribute)
+        and isinstance(node.function.value, ir.Name)
+        and parameters
+        and node.function.value.id == parameters[0].name
+    )
+    return any(isinstance(one, Layer) for one in layers) and not any(isinstance(node, ir.With) for node in nodes)
 
 
 def model_used(machine: Machine, model: Model, how: str, arguments: Arguments, site: Site) -> None:
