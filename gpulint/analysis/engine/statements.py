@@ -279,7 +279,7 @@ def exec_for(machine: Machine, node: ir.For) -> int:
     iterable = machine.choose(machine.evaluate(node.iterable))
     iterable = special_methods.iter_of(machine, iterable, machine.site(node.iterable))
     elements, exact = iterate(machine, iterable, node.iterable)
-    loop = Loop(machine.site(node), snapshot(iterable), exact, tuple(name_lookup.bound_names(node.target)))
+    loop = Loop(machine.site(node), snapshot(iterable), exact, set(), tuple(name_lookup.bound_names(node.target)))
     machine.library.iterated(iterable, "loop", machine.site(node.iterable), loop.site)
     starts: list[Value] = elements
     if not exact:
@@ -315,7 +315,7 @@ def _in_iteration(machine: Machine, element: Value, iteration: int) -> Value:
 
 
 def exec_while(machine: Machine, node: ir.While) -> int:
-    loop = Loop(machine.site(node), None, False)
+    loop = Loop(machine.site(node), None, False, set())
 
     def start() -> bool:
         *first, last = _conjuncts(node.test)
@@ -369,6 +369,7 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, starts: list[Ca
         handlers=len(before.handlers),
         is_traced=before.traced is not None,
         continuations=continuations,
+        before=base,
     )
     machine.context = before._replace(loops=(*before.loops, loop), guards=())
     machine.emit(LoopEntered(loop.site, machine.where(), loop))

@@ -56,9 +56,6 @@ class Plan:
     completed: set[Site] = field(default_factory=set)
     """Those of `borrowed` that were run to their end at least once."""
 
-    counted: dict[int, set[Site]] = field(default_factory=dict)
-    """For each execution of a loop, the sites where numbers are incremented or decremented in it."""
-
     entered: set[Site] = field(default_factory=set)
     """Managers of the `with` statements that were reached."""
 
