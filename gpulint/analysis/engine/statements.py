@@ -12,7 +12,7 @@ from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path,
 from gpulint.analysis.domain.store import Outcome, make_exclusive
 from gpulint.analysis.domain.traversal import rebuilt, snapshot
 from gpulint.analysis.domain.truth import compare, truth
-from gpulint.analysis.domain.values.base import NONE, Union, Unknown, Value
+from gpulint.analysis.domain.values.base import NONE, PartialString, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Function
 from gpulint.analysis.engine import (
@@ -304,6 +304,8 @@ def _in_iteration(machine: Machine, element: Value, iteration: int) -> Value:
     def change(one: Value) -> Value:
         if isinstance(one, Unknown):
             return Unknown(("in_iteration", iteration, one.symbol))
+        if isinstance(one, PartialString):
+            return PartialString(one.parts, ("in_iteration", iteration, one.symbol))
         return machine.library.in_iteration(one, iteration)
 
     def made(value: Value) -> Value:
