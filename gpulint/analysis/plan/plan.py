@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gpulint.analysis.plan.events import Event
 
 
+WITH_KERAS_3 = (2, 16)
+"""First release of TensorFlow that includes Keras 3."""
+
 MAX_REPEATS = 2
 """Maximum number of runs of a function with the same arguments in the same context. Later calls reuse the result."""
 
@@ -90,7 +93,7 @@ class Plan:
     @property
     def has_keras_3(self) -> bool:
         """Whether the targeted TensorFlow release includes Keras 3 (2.16 and later)."""
-        return self.release_of_target >= (2, 16)
+        return self.release_of_target >= WITH_KERAS_3
 
     @property
     def may_run_keras_2(self) -> bool:
