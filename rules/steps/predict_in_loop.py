@@ -114,6 +114,8 @@ class PredictInLoop(Rule):
         }
         fitted_on_samples.update(report.related[0][0] for report in fitted)
         emptied = self._emptied()
+        how: dict[tuple[Site | None, Site], str] = {}
+        """How calls that are reported are made, by call and loop: those on their results are made alike."""
         for event in made:
             loop = _loop(event, steps)
             if are_few(event.where.context.loops) or self._waits(event, loop):
@@ -139,22 +141,28 @@ class PredictInLoop(Rule):
             )
             acts = event.how == "predict" and any(is_observed(value) for value in given)
             part = any(is_small_part(value) or (_is_in_one(event) and is_next_batch(value, loop)) for value in given)
-            if not one and not in_step and not acts and not part and not (batch and goes_over_data(loop.iterable)):
+            first = next((call for call in ((_call_of(value), loop.site) for value in given) if call in how), None)
+            if not (one or in_step or acts or part or first or (batch and goes_over_data(loop.iterable))):
                 continue
             if event.how == "predict_on_batch" and not any(is_single(value) and is_given(value) for value in given):
                 continue
             per_epoch = not in_step and (loop.site in fits or any(words(name) & _PASSES for name in loop.names))
-            if per_epoch and not any(varies(value) for value in given):
+            if per_epoch and not first and not any(varies(value) for value in given):
                 continue
+            how[event.site, loop.site] = (
+                "on one sample in every iteration of a loop"
+                if one
+                else "in every training step"
+                if in_step
+                else "in every step of an environment"
+                if acts
+                else how[first]
+                if first
+                else "on one batch in every iteration of a loop"
+            )
             yield Report(
                 event.site,
-                f"`{event.how}` is called on one sample in every iteration of a loop"
-                if one
-                else f"`{event.how}` is called in every training step"
-                if in_step
-                else f"`{event.how}` is called in every step of an environment"
-                if acts
-                else f"`{event.how}` is called on one batch in every iteration of a loop",
+                f"`{event.how}` is called {how[event.site, loop.site]}",
                 why=_OF_BATCHES if event.how == "predict_on_batch" else "",
                 cost=_COST_OF_BATCHES if event.how == "predict_on_batch" else "",
                 instead=_INSTEAD[event.how],
@@ -294,6 +302,14 @@ def _given(event: events.ModelCalled) -> list[values.Value]:
     """Inputs that a model is called with, one by one."""
     found = possible(event.arguments.get("x", 0), event.where)
     return [leaf for value in found for leaf in (tuple(leaves(value)) or (value,))]
+
+
+def _call_of(value: values.Value) -> Site | None:
+    """The call of a model whose result a value is; None for any other."""
+    name = symbol_of(value)
+    while name.parts[0] == "in_iteration":
+        name = name.parts[2]
+    return name.parts[1] if name.parts[0] == "used" else None
 
 
 _INSTEAD = {

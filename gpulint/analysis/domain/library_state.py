@@ -38,7 +38,8 @@ class LibraryState:
     """Configuration that an import of the file leaves behind, without the code under `if __name__ == "__main__":`."""
 
     models: dict[Symbol, Model] = field(default_factory=dict)
-    """Models inferred from a Keras-style `compile()` on an otherwise unknown object, keyed by its symbol."""
+    """Models inferred from the use of an otherwise unknown object, such as a Keras-style `compile()`, keyed by its
+    symbol."""
 
     optimizers: dict[Symbol, Optimizer] = field(default_factory=dict)
     """Optimizers inferred from `apply_gradients()` on an otherwise unknown object, keyed by the method's symbol."""

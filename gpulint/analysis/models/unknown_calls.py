@@ -22,6 +22,7 @@ from gpulint.analysis.models.tensorflow import (
     host_sync,
     keras_training,
     model_parts,
+    object_calls,
     objects,
     tensors,
     tf_data,
@@ -74,8 +75,9 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         _moved(machine, method, arguments, site)
     elif method == "assign" and _is_weight(symbol(called.parts[1])):
         machine.emit(WeightAssigned(site, machine.where()))
-    model = _model(machine, called, method, arguments, site)
-    if model is not None:
+    if (model := machine.library_state.models.get(called)) is not None:
+        return object_calls.call_object(machine, model, arguments, site)
+    if (model := _model(machine, called, method, arguments, site)) is not None:
         return library_methods.call_library_method(machine, model, method, arguments, site)
     if method == "fit" and called.package not in _OTHER_LEARNERS:
         machine.emit(UnknownFitted(site, machine.where()))
@@ -117,15 +119,24 @@ def _moved(machine: Machine, method: str, arguments: Arguments, site: Site) -> N
 
 def _model(machine: Machine, called: Symbol, method: str, arguments: Arguments, site: Site) -> Model | None:
     """Model that an unknown object is taken for, because it is or was used as only Keras models are: compiled with an
-    optimizer and a loss, or asked to predict for a tensor, with `verbose`, or for what Keras has prepared."""
+    optimizer and a loss, trained on a batch, or asked to predict for a tensor, with `verbose`, for what Keras has
+    prepared, or under a name that only networks have."""
     if method not in _OF_MODELS:
         return None
     owner = symbol(called.parts[1])
     given = arguments.keywords.keys()
-    is_keras = (method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given)) or (
-        method == "predict"
-        and called.package not in _OTHER_LEARNERS
-        and ("verbose" in given or any(map(_is_of_tensorflow, arguments.all())))
+    is_keras = (
+        method in _OF_KERAS_ALONE
+        or (method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given))
+        or (
+            method == "predict"
+            and called.package not in _OTHER_LEARNERS
+            and (
+                "verbose" in given
+                or any(map(_is_of_tensorflow, arguments.all()))
+                or not _NETWORKS.isdisjoint(words(_last_name(owner)))
+            )
+        )
     )
     if is_keras and any(word.startswith("torch.") for value in arguments.all() for word in symbol_of(value).words):
         return None
@@ -142,7 +153,13 @@ def _is_of_tensorflow(value: Value) -> bool:
 
 _TENSORFLOW = frozenset({"keras", "tensorflow"})
 
-_OF_MODELS = frozenset({"compile", "evaluate", "fit", "predict", "predict_on_batch", "save", "train_on_batch"})
+_OF_KERAS_ALONE = frozenset({"predict_on_batch", "test_on_batch", "train_on_batch"})
+"""Methods that Keras models have, and those of other libraries do not."""
+
+_NETWORKS = frozenset({"autoencoder", "decoder", "discriminator", "encoder", "gan", "generator", "vae"})
+"""Words in the names of networks. No model of another library that predicts is called so."""
+
+_OF_MODELS = _OF_KERAS_ALONE | frozenset({"compile", "evaluate", "fit", "predict", "save"})
 
 
 def _last_name(name: object) -> str:

@@ -57,16 +57,21 @@ def _lacking(project: Project, importer: str, statement: ir.ImportFrom, name: st
     if not statement.level and "." not in statement.module and os.path.dirname(path) != os.path.dirname(importer):
         return None  # Python may find another package of that name
     text = project.text_of(path)
-    if not text or _may_bind(text, name) or _OPEN.search(text) is not None:
+    if not text or _may_bind(project, text, name) or _OPEN.search(text) is not None:
         return None
     is_module = _found(project, importer, statement, f"{statement.module}.{name}".lstrip(".")) is not None
     return None if is_module or project.syntax_of(path) is None else path
 
 
-def _may_bind(text: str, name: str) -> bool:
-    """Whether a text may bind a name: it is defined, or occurs other than as the callee of a call."""
+def _may_bind(project: Project, text: str, name: str) -> bool:
+    """Whether a text may bind a name: it is defined, or occurs other than as the callee of a call, and not only in
+    comments."""
     word = re.escape(name)
-    return re.search(rf"\b(?:def|class)\s+{word}\b|\b{word}\b(?!\s*\()", text) is not None
+    binding = re.compile(rf"\b(?:def|class)\s+{word}\b|\b{word}\b(?!\s*\()")
+    found = [match.start() for match in binding.finditer(text)]
+    if any("#" not in text[text.rfind("\n", 0, start) + 1 : start] for start in found):
+        return True  # the usual case, without the cost of finding the comments
+    return bool(found) and binding.search(project.code_of(text)) is not None
 
 
 def _found(project: Project, importer: str, statement: ir.ImportFrom, module: str) -> str | None:

@@ -22,6 +22,7 @@ from gpulint.analysis.models.tensorflow import (
     device_names,
     device_runtime,
     dtype_policy,
+    foreign_objects,
     model_parts,
     objects,
     optimizers,
@@ -74,6 +75,8 @@ def _model(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
     dtype_policy.remember_parts(machine, model, name, arguments)
     wholes = {model_parts.whole_of(symbol_of(one)) for one in leaves(arguments.get("inputs", 0) or NONE)}
     model.part_of = wholes.pop() if len(wholes) == 1 else None
+    if model.part_of is not None:
+        machine.library_state.models.setdefault(model.part_of, foreign_objects.model(machine, site))
     return model
 
 
