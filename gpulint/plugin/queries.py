@@ -46,7 +46,7 @@ from gpulint.analysis.queries.training_loops import (
     updates,
     with_step,
 )
-from gpulint.analysis.queries.version_checks import is_version_checked
+from gpulint.analysis.queries.version_checks import is_version_checked, predates_keras_3
 
 __all__ = [
     "alternatives",
@@ -83,6 +83,7 @@ __all__ = [
     "may_train",
     "may_train_or_evaluate",
     "pipelines",
+    "predates_keras_3",
     "scopes_that_only_build",
     "step_loops",
     "switched",

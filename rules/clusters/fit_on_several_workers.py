@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events, together
-from gpulint.plugin.queries import has_cluster
+from gpulint.plugin.queries import has_cluster, predates_keras_3
 from gpulint.plugin.words import CLUSTER_WORDS
 
 
@@ -59,7 +59,8 @@ class FitOnSeveralWorkers(Rule):
     ```
 
     ## What is not reported
-    Targets before 2.16, programs on `tf_keras`, strategies without a cluster, custom training loops.
+    Targets before 2.16, programs on `tf_keras`, programs that use, without a check, what was removed between 2.0 and
+    2.16 (`experimental_run_v2`), strategies without a cluster, custom training loops.
 
     ## At run time
     The error message.
@@ -73,7 +74,7 @@ class FitOnSeveralWorkers(Rule):
     instead = "use a training loop with `strategy.run`, or Keras 2 (`tf_keras`, TF_USE_LEGACY_KERAS=1)"
 
     def on_model_fitted(self, event: events.ModelFitted, plan: Plan) -> Iterator[Report]:
-        if not plan.runs_keras_3:
+        if not plan.runs_keras_3 or predates_keras_3(plan):
             return
         strategy = event.model.where.context.strategy
         for built in self.all(events.StrategyBuilt):

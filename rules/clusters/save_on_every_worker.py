@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, Where, confidence, events, possible, together, values
-from gpulint.plugin.queries import alternatives, leaves, symbol_of
+from gpulint.plugin.queries import alternatives, leaves, predates_keras_3, symbol_of
 from gpulint.plugin.symbols import EVERYWHERE, Literal, Path, Symbol, is_complete, words
 from gpulint.plugin.words import CLUSTER_WORDS
 
@@ -130,7 +130,9 @@ def _written_path(event: events.LibraryCalled | events.WeightsUsed) -> values.Va
 def _is_guarded_by_keras(event: events.Event, started: events.Event, plan: Plan) -> bool:
     """Whether Keras 2 lets only the chief of a strategy write to a callback's path (`distributed_file_utils`)."""
     by_keras = isinstance(event, events.LibraryCalled) and event.name.endswith((".ModelCheckpoint", ".TensorBoard"))
-    return by_keras and isinstance(started, events.StrategyBuilt) and not plan.runs_keras_3
+    if not by_keras or not isinstance(started, events.StrategyBuilt):
+        return False
+    return not plan.runs_keras_3 or predates_keras_3(plan)
 
 
 WRITERS = {

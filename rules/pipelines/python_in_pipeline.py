@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, confidence, values
-from gpulint.plugin.queries import pipelines
+from gpulint.plugin.queries import datasets_in, known, pipelines
 from gpulint.plugin.words import PREPARING_WORDS, PYTHON_WORDS
 
 
@@ -52,11 +52,11 @@ class PythonInPipeline(Rule):
     ```
 
     ## What is not reported
-    Generators of whole batches that do little reading and computing per sample; generators of names that a map reads (a
-    string first, or one among integers, and the generator is not seen to read the files); a handful of elements; Python
-    functions that process batches as whole arrays, that return names (`Tout` has `tf.string`), or that are in a map
-    with `num_parallel_calls`; maps that call them only with some settings where the program's are unknown; maps before
-    a `cache`; pipelines that only evaluation reads.
+    Generators of whole batches that do little reading and computing per sample, also if `.batch(1)` follows; generators
+    of names that a map reads (a string first, or one among integers, and the generator is not seen to read the files);
+    a handful of elements; Python functions that process batches as whole arrays, that return names (`Tout` has
+    `tf.string`), or that are in a map with `num_parallel_calls`; maps that call them only with some settings where the
+    program's are unknown; maps before a `cache`; pipelines that only evaluation reads.
 
     ## At run time
     Steps that wait for input.
@@ -74,11 +74,14 @@ class PythonInPipeline(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in pipelines.made_for_training(plan):
+            sources = list(datasets_in(event.dataset))
             for one, batched in _all(event.dataset):
                 fresh = pipelines.after_cache(one.steps)
                 read = pipelines.reader(event)
                 from_generator = one.source.endswith(".from_generator") and len(fresh) == len(one.steps)
-                if from_generator and not pipelines.is_toy(one) and not _gives_names(one):
+                few = batched and pipelines.yields_few(one) and any(one is source for source in sources)
+                if from_generator and not few and not pipelines.is_toy(one) and not _gives_names(one):
+                    for_samples = one.work.for_samples() if one.work is not None else None
                     if batched:
                         yield Report(
                             one.site,
@@ -88,14 +91,14 @@ class PythonInPipeline(Rule):
                             happens_at=event.site,
                             related=(read,),
                         )
-                    elif one.for_samples is not None:
+                    elif for_samples is not None:
                         yield Report(
                             one.site,
                             "a generator prepares its batches sample by sample",
                             instead=_YIELD_BATCHES,
                             confidence=confidence(event.where),
                             happens_at=event.site,
-                            related=((one.for_samples, "this runs for every sample"), read),
+                            related=((for_samples, "this runs for every sample"), read),
                         )
                 for step in fresh:
                     slow = ("python",) if pipelines.goes_over_batches(one.steps, step) else ("array", "python")
@@ -121,13 +124,19 @@ def _gives_names(dataset: values.Dataset) -> bool:
     return dataset.gives_names and any(step.name in ("map", "interleave", "flat_map") for step in singly)
 
 
+def _joins(step: values.Step) -> bool:
+    """Whether a transformation puts several elements into a batch."""
+    return step.name in pipelines.BATCHES and known(step.arguments.get("batch_size", 0)) != 1
+
+
 def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, bool]]:
     """A dataset, its inputs and the generators in it, each with whether its elements are batched later."""
     seen: set[tuple[int, bool]] = set()
     pending = [(dataset, False)]
     while pending:
         one, batched = pending.pop()
-        batched = batched or any(step.name in pipelines.BATCHES for step in one.steps)
+        reads = one.work is not None and one.work.reads
+        batched = batched or any(_joins(step) or (step.name in pipelines.BATCHES and reads) for step in one.steps)
         if (id(one), batched) not in seen:
             seen.add((id(one), batched))
             yield one, batched

@@ -73,11 +73,11 @@ class PredictInLoop(Rule):
     ```
 
     ## What is not reported
-    One call per epoch, fold or file of many samples; calls that only a few iterations reach (every n-th; this does not
-    exempt an agent that chooses at random between its model and chance); calls whose input is not known to be small;
-    calling the model; `predict_on_batch` of a batch, or of a sample that is only known at that time (an agent's next
-    observation, the next word); one example passed to each of several models, or to a model that the iteration itself
-    builds and trains; loops that wait for a person in each
+    One call per epoch, fold or file of many samples; loops of up to ten iterations, also if a counter ends them; calls
+    that only a few iterations reach (every n-th; this does not exempt an agent that chooses at random between its model
+    and chance); calls whose input is not known to be small; calling the model; `predict_on_batch` of a batch, or of a
+    sample that is only known at that time (an agent's next observation, the next word); one example passed to each of
+    several models, or to a model that the iteration itself builds and trains; loops that wait for a person in each
     iteration (a window until it is closed, a key); and `predict` of objects that are not Keras models.
 
     ## At run time

@@ -85,7 +85,7 @@ class RetraceRisk(Rule):
                 if lambda_ and _stands_at(value, event.arguments.sites.get(key)):
                     what, instead = "it gets a new lambda each time", ONE_FUNCTION
                 elif any(
-                    self._changes((event.site, key, position), loop, leaf, plan)
+                    self._changes((event.site, key, position), loop, leaf)
                     for position, leaf in enumerate(leaves(value))
                 ):
                     what, instead = self._number(event, key, value)
@@ -127,9 +127,9 @@ class RetraceRisk(Rule):
                 found = loop
         return found
 
-    def _changes(self, place: tuple[object, ...], loop: Loop, value: values.Value, plan: Plan) -> bool:
+    def _changes(self, place: tuple[object, ...], loop: Loop, value: values.Value) -> bool:
         """Whether a value is a Python number that differs from the one in the previous iteration."""
-        if changing_number(value, loop, plan.counted):
+        if changing_number(value, loop):
             return True
         if not isinstance(value, (values.Unknown, values.Constant)):
             return False

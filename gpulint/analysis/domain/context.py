@@ -111,6 +111,8 @@ class Loop(NamedTuple):
     site: Site
     iterable: Value | None
     unrolled: bool
+    counters: set[Site]
+    """Sites where numbers are incremented or decremented in this execution of the loop, also by functions it calls."""
     names: tuple[str, ...] = ()
     start: Path = EVERYWHERE
     is_batches: bool = False
@@ -122,6 +124,8 @@ class Loop(NamedTuple):
     is_traced: bool = False
     continuations: Sequence[tuple[int, Path]] = ()
     """Iterations that another one may follow, each with the path on which it ended."""
+    before: Path = EVERYWHERE
+    """The path before the loop."""
 
 
 class Flag(NamedTuple):

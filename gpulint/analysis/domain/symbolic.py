@@ -23,7 +23,7 @@ class Symbol:
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
-        last = parts[-1]
+        last = parts[-1] if parts else None
         is_ambiguous = last.__class__ in _NUMBERS and last == -1  # Python gives -1 and -2 the same hash
         self.digest = hash((*parts, "ambiguous")) if is_ambiguous else hash(parts)
         self._first: tuple[str, ...] | None = None

@@ -4,7 +4,7 @@ iteration."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -454,12 +454,12 @@ MAX_CHOICES = 16
 """Maximum number of values of `i % n` for which calls with it count as having a bounded set of arguments."""
 
 
-def changing_number(value: Value, loop: Loop, counted: Mapping[int, Collection[Site]]) -> bool:
+def changing_number(value: Value, loop: Loop) -> bool:
     """Whether a value is a Python number that differs in each iteration of a loop."""
     if type(value) is not Unknown or not _changes(value.symbol):
         return False
     counters = _counters(value.symbol)
-    return not counters or not counters.isdisjoint(counted.get(loop.entry, ()))
+    return not counters or not counters.isdisjoint(loop.counters)
 
 
 @lru_cache(maxsize=8192)

@@ -528,6 +528,7 @@ def _clauses(
         machine.site(clause),
         snapshot(iterable),
         exact,
+        set(),
         tuple(name_lookup.bound_names(clause.target)),
         machine.path,
         entry=machine.budget.taken,
@@ -573,18 +574,21 @@ def eval_yield(machine: Machine, node: ir.Yield) -> Value:
     frame.yield_sources = tuple(
         dict.fromkeys((*frame.yield_sources, *iterated_datasets(loop.iterable for loop in around)))
     )
-    for part in _delegated(machine, machine.choose(value), site) if node.delegates else (value,):
+    parts, exact = _delegated(machine, machine.choose(value), site) if node.delegates else ((value,), True)
+    for part in parts:
         frame.yielded.append((machine.path - frame.path, part))
-        machine.library.yielded(part, site)
+        machine.library.yielded(part, site, exact)
         if frame.on_yield is not None:
             frame.on_yield(part)
     return Unknown(("sent", site))
 
 
-def _delegated(machine: Machine, value: Value, site: Site) -> tuple[Value, ...]:
-    """Values that `yield from value` yields."""
+def _delegated(machine: Machine, value: Value, site: Site) -> tuple[tuple[Value, ...], bool]:
+    """Values that `yield from value` yields, and whether these are exactly all of them."""
     items, element = elements(machine, special_methods.iter_of(machine, value, site), site)
-    return items if items is not None else (element or Unknown(("item", symbol_of(value), site)),)
+    if items is not None:
+        return items, True
+    return (element or Unknown(("item", symbol_of(value), site)),), False
 
 
 def eval_lambda(machine: Machine, node: ir.Lambda) -> Value:

@@ -212,8 +212,8 @@ class LibrarySemantics(ABC):
         """A value is iterated over, by a loop or by `next()`."""
 
     @abstractmethod
-    def yielded(self, value: Value, site: Site) -> None:
-        """A generator yields a value."""
+    def yielded(self, value: Value, site: Site, exact: bool) -> None:
+        """A generator yields a value. `exact`: one element, rather than a representative of those of `yield from`."""
 
     @abstractmethod
     def returned(self, value: Value, site: Site) -> None:

@@ -37,7 +37,7 @@ def variable_as_counter(machine: Machine, target: ir.Expr, before: Value, value:
 
 def _counter(machine: Machine, name: str, site: Site) -> Unknown:
     for loop in machine.context.loops:
-        machine.plan.counted.setdefault(loop.entry, set()).add(site)
+        loop.counters.add(site)
     return Unknown((COUNTER, name, site))
 
 

@@ -12,7 +12,7 @@ from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path,
 from gpulint.analysis.domain.store import Outcome, make_exclusive
 from gpulint.analysis.domain.traversal import rebuilt, snapshot
 from gpulint.analysis.domain.truth import compare, truth
-from gpulint.analysis.domain.values.base import NONE, Union, Unknown, Value
+from gpulint.analysis.domain.values.base import NONE, PartialString, Union, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Function
 from gpulint.analysis.engine import (
@@ -279,7 +279,7 @@ def exec_for(machine: Machine, node: ir.For) -> int:
     iterable = machine.choose(machine.evaluate(node.iterable))
     iterable = special_methods.iter_of(machine, iterable, machine.site(node.iterable))
     elements, exact = iterate(machine, iterable, node.iterable)
-    loop = Loop(machine.site(node), snapshot(iterable), exact, tuple(name_lookup.bound_names(node.target)))
+    loop = Loop(machine.site(node), snapshot(iterable), exact, set(), tuple(name_lookup.bound_names(node.target)))
     machine.library.iterated(iterable, "loop", machine.site(node.iterable), loop.site)
     starts: list[Value] = elements
     if not exact:
@@ -304,6 +304,8 @@ def _in_iteration(machine: Machine, element: Value, iteration: int) -> Value:
     def change(one: Value) -> Value:
         if isinstance(one, Unknown):
             return Unknown(("in_iteration", iteration, one.symbol))
+        if isinstance(one, PartialString):
+            return PartialString(one.parts, ("in_iteration", iteration, one.symbol))
         return machine.library.in_iteration(one, iteration)
 
     def made(value: Value) -> Value:
@@ -315,7 +317,7 @@ def _in_iteration(machine: Machine, element: Value, iteration: int) -> Value:
 
 
 def exec_while(machine: Machine, node: ir.While) -> int:
-    loop = Loop(machine.site(node), None, False)
+    loop = Loop(machine.site(node), None, False, set())
 
     def start() -> bool:
         *first, last = _conjuncts(node.test)
@@ -369,6 +371,7 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, starts: list[Ca
         handlers=len(before.handlers),
         is_traced=before.traced is not None,
         continuations=continuations,
+        before=base,
     )
     machine.context = before._replace(loops=(*before.loops, loop), guards=())
     machine.emit(LoopEntered(loop.site, machine.where(), loop))

@@ -295,9 +295,9 @@ class Libraries(LibrarySemantics):
     def iterated(self, iterable: Value, how: str, site: Site, loop: Site | None) -> None:
         tf_data.consume(self._machine, iterable, how, site, loop)
 
-    def yielded(self, value: Value, site: Site) -> None:
+    def yielded(self, value: Value, site: Site, exact: bool) -> None:
         if (work := self._machine.library_state.generator) is not None:
-            work.yielded(self._machine.context.loops)
+            work.yielded(self._machine.context.loops, exact)
         escape.escape(self._machine, value, "returned", site)
 
     def returned(self, value: Value, site: Site) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gpulint.analysis.plan.events import Event
 
 
+WITH_KERAS_3 = (2, 16)
+"""First release of TensorFlow that includes Keras 3."""
+
 MAX_REPEATS = 2
 """Maximum number of runs of a function with the same arguments in the same context. Later calls reuse the result."""
 
@@ -56,9 +59,6 @@ class Plan:
     completed: set[Site] = field(default_factory=set)
     """Those of `borrowed` that were run to their end at least once."""
 
-    counted: dict[int, set[Site]] = field(default_factory=dict)
-    """For each execution of a loop, the sites where numbers are incremented or decremented in it."""
-
     entered: set[Site] = field(default_factory=set)
     """Managers of the `with` statements that were reached."""
 
@@ -93,7 +93,7 @@ class Plan:
     @property
     def has_keras_3(self) -> bool:
         """Whether the targeted TensorFlow release includes Keras 3 (2.16 and later)."""
-        return self.release_of_target >= (2, 16)
+        return self.release_of_target >= WITH_KERAS_3
 
     @property
     def may_run_keras_2(self) -> bool:

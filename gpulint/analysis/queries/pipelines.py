@@ -15,7 +15,7 @@ from gpulint.analysis.domain.values.datasets import EVALUATES, Dataset, Step
 from gpulint.analysis.domain.values.effects import Effect
 from gpulint.analysis.plan.events import DatasetConsumed, GradientTaken, LibraryCalled, ModelCalled, ModelFitted
 from gpulint.analysis.plan.plan import Plan
-from gpulint.analysis.queries.training_loops import is_rare, is_reached_with, training_loops, updates
+from gpulint.analysis.queries.training_loops import are_few, is_rare, is_reached_with, training_loops, updates
 from gpulint.places import Site
 
 INJECTS_PREFETCH = (2, 11)
@@ -125,6 +125,12 @@ def is_toy(dataset: Dataset) -> bool:
         return isinstance(first, Constant) and isinstance(first.value, int) and first.value <= MAX_TOY
     items = first.items if isinstance(first, Items) and first.kind == "list" else None
     return items is not None and len(items) <= MAX_TOY and all(_is_number(item) for item in items)
+
+
+def yields_few(dataset: Dataset) -> bool:
+    """Whether the Python generator that is the source yields a handful of elements."""
+    around = dataset.work.around_yields() if dataset.work is not None else ()
+    return bool(around) and all(are_few(loops, MAX_TOY // len(around)) for loops in around)
 
 
 _MULTIPLIES = frozenset({"flat_map", "interleave"})

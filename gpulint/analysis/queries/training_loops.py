@@ -31,6 +31,7 @@ from gpulint.analysis.plan.events import (
     WeightsUsed,
 )
 from gpulint.analysis.plan.plan import Plan
+from gpulint.analysis.queries.breaks import iterations_to_break
 from gpulint.analysis.queries.epochs import goes_over_data, goes_over_gradients, is_called_epoch, passes
 from gpulint.places import Site
 
@@ -180,7 +181,8 @@ FEW = 10
 
 def iteration_count(loop: Loop) -> int | None:
     """Maximum number of iterations of a loop; None if it is unknown."""
-    return min((count for one in length_sources(loop.iterable) if (count := _length(one)) is not None), default=None)
+    counts = [_length(one) for one in length_sources(loop.iterable)]
+    return min((count for count in (*counts, iterations_to_break(loop)) if count is not None), default=None)
 
 
 def _length(iterable: Value) -> int | None:

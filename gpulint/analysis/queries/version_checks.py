@@ -8,8 +8,25 @@ import re
 from gpulint.analysis.domain.context import Where, callers
 from gpulint.analysis.domain.path_conditions import Literal, words_of
 from gpulint.analysis.domain.symbolic import Symbol, constants_in
+from gpulint.analysis.plan.events import RemovedNameUsed
+from gpulint.analysis.plan.plan import WITH_KERAS_3, Plan
+from gpulint.sources.releases import release
 
 _CAUGHT = frozenset({"AttributeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+def predates_keras_3(plan: Plan) -> bool:
+    """Whether the program runs only on releases of TensorFlow 2 before Keras 3: it uses, without a check, what was
+    removed after 2.0 and before 2.16."""
+    return any(
+        isinstance(event, RemovedNameUsed)
+        and _FIRST_OF_2 < release(event.since) < WITH_KERAS_3
+        and not is_version_checked(event.where)
+        for event in plan.events
+    )
+
+
+_FIRST_OF_2 = (2, 0)
 
 
 def is_version_checked(where: Where, raises_others: bool = True) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpulint.analysis.domain.context import Strategy, Where
+from gpulint.analysis.domain.generator_work import GeneratorWork
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.values.base import Arguments, Value
 from gpulint.analysis.domain.values.effects import Effect
@@ -32,13 +33,13 @@ class Dataset(Value):
         "batch",
         "distributed",
         "element",
-        "for_samples",
         "gives_names",
         "inputs",
         "options",
         "site",
         "source",
         "steps",
+        "work",
     )
 
     def __init__(
@@ -65,8 +66,8 @@ class Dataset(Value):
         """Datasets that the source iterates over (`zip`)."""
         self.options = options
         """Settings of `tf.data.Options`, by dotted name, later ones last."""
-        self.for_samples: Site | None = None
-        """Site of the Python generator's work for each sample of an element, if a generator is the source."""
+        self.work: GeneratorWork | None = None
+        """Work of the Python generator that is the source."""
         self.gives_names = False
         """Whether that generator yields names of things that other code reads, such as files."""
 
@@ -99,7 +100,7 @@ class Dataset(Value):
             self.inputs,
             self.options if options is None else options,
         )
-        changed.for_samples, changed.gives_names = self.for_samples, self.gives_names
+        changed.work, changed.gives_names = self.work, self.gives_names
         return changed
 
 

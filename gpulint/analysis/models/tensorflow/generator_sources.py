@@ -68,5 +68,6 @@ def run_generator(machine: Machine, arguments: Arguments, site: Site) -> Generat
     with machine.speculate(MAX_STEPS):
         machine.context = machine.context._replace(devices=(), scopes=(), replica=None, traced=None, loops=())
         machine.call(function, Arguments(open=True), site)
+        work.has_ended = True
     machine.library_state.generator = before
     return work

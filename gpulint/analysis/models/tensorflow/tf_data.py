@@ -122,7 +122,7 @@ def source(machine: Machine, name: str, known: Fact, arguments: Arguments, site:
     made = Dataset(site, name, arguments=arguments)
     if name.endswith(".from_generator"):
         work = generator_sources.run_generator(machine, arguments, site)
-        made.for_samples = work.for_samples()
+        made.work = work
         made.gives_names = generator_sources.gives_names(arguments, work)
     return made
 
