@@ -88,7 +88,7 @@ class PythonLoader(Rule):
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         reads = self.all(events.SampleRead)
-        flows = {site: event for site, event in pipelines.flows(plan).items() if _is_slow(event)}
+        flows = tuple(event for event in pipelines.flows(plan) if _is_slow(event))
         if (not reads and not flows) or "workers" in plan.referenced or "use_multiprocessing" in plan.referenced:
             return
         for fitted in self.all(events.ModelFitted):
@@ -104,7 +104,7 @@ class PythonLoader(Rule):
                     called = data.symbol.parts[1]
                     if (read := self._sample_read_in(reads, called)) is not None:
                         yield _report(called, "a generator reads the samples for `fit` in one thread", "", fitted, read)
-                    elif (inner := _called_in(tuple(flows.values()), called)) is not None:
+                    elif (inner := _called_in(flows, called)) is not None:
                         yield _report(inner.site, _GENERATOR, "", fitted)
 
     def _sample_read_in(self, reads: tuple[events.SampleRead, ...], call: object) -> events.SampleRead | None:

@@ -31,6 +31,7 @@ from gpulint.plugin.queries import (
     is_rare,
     iteration_count,
     leaves,
+    step_loops,
     updates,
 )
 from gpulint.plugin.symbols import Path, is_array, is_drawn, is_observed, is_of_batch, words
@@ -89,10 +90,11 @@ class EagerInference(Rule):
     ## What is not reported
     Calls in a `tf.function`, in a method that Keras calls, in a training step or beside one in its loop (GPU508; an
     agent that acts is reported), under a condition that only some iterations meet, in loops of at most ten
-    iterations, and in loops over epochs, trials and the like; models that are created in the loop or that it
-    iterates over; models whose `call` is a `tf.function`; calls while a model is built; calls that another setting of
-    the program compiles; inputs that are constants, or of which it is unknown whether they are data, unless the loop
-    reads a tensor or calls a `tf.function`; programs that choose another backend of Keras (`KERAS_BACKEND`).
+    iterations, and in loops over trials and over epochs that are more than one step; models that are created in the
+    loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is built; calls that
+    another setting of the program compiles; inputs that are constants, or of which it is unknown whether they are data,
+    unless the loop reads a tensor or calls a `tf.function`; programs that choose another backend of Keras
+    (`KERAS_BACKEND`).
 
     ## At run time
     The log of eager operations.
@@ -150,7 +152,7 @@ class EagerInference(Rule):
             for loop in event.where.context.loops
         }
         compiled = {loop.site for step in self.all(events.TracedCalled) for loop in step.where.context.loops[-1:]}
-        much = fitting_loops(plan) | self._loops_of_steps(plan)
+        much, stepping = fitting_loops(plan) | self._loops_of_steps(plan), step_loops(plan)
         data = self._data()
         made = {
             id(event.result): frozenset(loop.site for loop in event.where.context.loops)
@@ -172,7 +174,7 @@ class EagerInference(Rule):
                 continue
             if any(_is_between(loop.site, tape, taken) for tape, taken in steps):
                 continue
-            if any(words(name) & _LONG for name in loop.names):
+            if loop.site not in stepping and any(words(name) & _LONG for name in loop.names):
                 continue
             if are_few(around for around in event.where.context.loops if around.site not in much):
                 continue

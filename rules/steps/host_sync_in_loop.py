@@ -29,8 +29,9 @@ class HostSyncInLoop(Rule):
 
     ## What it does
     Finds `.numpy()`, NumPy functions, `float(t)`, `int(t)`, `if t`, `print(t)` and f-strings of a device tensor that
-    are reached in every step of a training loop; and of a loss or metric in every iteration of an evaluation loop.
-    Several reads of one tensor are one finding.
+    are reached in every step of a training loop; and of a loss or metric in every iteration of an evaluation loop. A
+    loop over more than a hundred epochs whose body is one step is a training loop. Several reads of one tensor are one
+    finding.
 
     ## Why is this bad
     TensorFlow hands work to the GPU and returns at once, and Python prepares the next step meanwhile. Reading a value

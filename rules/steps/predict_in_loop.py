@@ -76,7 +76,8 @@ class PredictInLoop(Rule):
     One call per epoch, fold or file of many samples; calls that only a few iterations reach (every n-th; this does not
     exempt an agent that chooses at random between its model and chance); calls whose input is not known to be small;
     calling the model; `predict_on_batch` of a batch, or of a sample that is only known at that time (an agent's next
-    observation, the next word); one example passed to each of several models; loops that wait for a person in each
+    observation, the next word); one example passed to each of several models, or to a model that the iteration itself
+    builds and trains; loops that wait for a person in each
     iteration (a window until it is closed, a key); and `predict` of objects that are not Keras models.
 
     ## At run time
@@ -130,7 +131,7 @@ class PredictInLoop(Rule):
                 continue
             if is_rare(event.where, loop) or not in_every_iteration(event, loop, made):
                 continue
-            if _is_of_another_model(event, loop, made):
+            if _is_of_another_model(event, loop, made) or self._is_trained_anew(event):
                 continue
             given = _given(event)
             one = any(_is_one(value) for value in given)
@@ -176,7 +177,7 @@ class PredictInLoop(Rule):
             loop, epochs = _loop(event), event.arguments.get("epochs", 3)
             if event.arguments.open or (epochs is not None and known(epochs) != 1):
                 continue
-            if any(around.site == loop.site for around in event.model.where.context.loops):
+            if _is_made_in(event.model, loop):
                 continue
             if (
                 are_few(event.where.context.loops)
@@ -194,6 +195,17 @@ class PredictInLoop(Rule):
                     confidence=confidence(event.where),
                     related=((loop.site, "the loop"),),
                 )
+
+    def _is_trained_anew(self, event: events.ModelCalled) -> bool:
+        """Whether each iteration of the innermost loop creates the model, and trains one that it creates. The training
+        takes far longer than a call."""
+        loop = _loop(event)
+        if not _is_made_in(event.model, loop):
+            return False
+        trained: list[values.Object] = [one.model for one in self.all(events.ModelFitted)]
+        trained += [one.model for one in self.all(events.ModelCalled) if one.how == "train_on_batch"]
+        trained += [one.optimizer for one in self.all(events.GradientsApplied)]
+        return any(_is_made_in(one, loop) for one in trained)
 
     def _waits(self, event: events.ModelCalled, loop: Loop) -> bool:
         """Whether the iterations of a loop also wait for a person."""
@@ -237,7 +249,7 @@ def _is_assembled(event: events.ModelCalled, emptied: frozenset[Symbol]) -> bool
 
 def _is_of_another_model(event: events.ModelCalled, loop: Loop, made: Iterable[events.ModelCalled]) -> bool:
     """Whether each iteration creates a model of its own and passes it the same data."""
-    if all(around.site != loop.site for around in event.model.where.context.loops):
+    if not _is_made_in(event.model, loop):
         return False
     given = [symbol_of(value) for value in _given(event)]
     return any(
@@ -248,6 +260,11 @@ def _is_of_another_model(event: events.ModelCalled, loop: Loop, made: Iterable[e
         for other in made
         for around in other.where.context.loops
     )
+
+
+def _is_made_in(made: values.Object, loop: Loop) -> bool:
+    """Whether each iteration of a loop creates such a model or optimizer of its own."""
+    return any(around.site == loop.site for around in made.where.context.loops)
 
 
 def _is_sampled(value: values.Value) -> bool:

@@ -33,8 +33,9 @@ def call_value(machine: Machine, function: Value, arguments: Arguments, site: Si
         return machine.library.call_name(function, arguments, site)
     if isinstance(function, Function):
         machine.emit(FunctionEntered(site, machine.where(), function, arguments.positional))
-        machine.library.function_called(function.name, "", arguments, site)
-        return call_function(machine, function, arguments, site)
+        result = call_function(machine, function, arguments, site)
+        machine.library.function_called(function, arguments, result, site)
+        return result
     if isinstance(function, Bound):
         if isinstance(function.method, str):
             return machine.library.call_method(function.receiver, function.method, arguments, site)
@@ -59,9 +60,9 @@ def call_method(machine: Machine, receiver: Value, method: Value, arguments: Arg
         return machine.library.call_traced(method, arguments, site, receiver)
     if isinstance(method, Function):
         machine.emit(FunctionEntered(site, machine.where(), method, arguments.positional))
-        owner = method.owner.name if method.owner is not None else ""
-        machine.library.function_called(method.name, owner, arguments, site)
-        return call_function(machine, method, arguments.with_receiver(receiver), site, receiver)
+        result = call_function(machine, method, arguments.with_receiver(receiver), site, receiver)
+        machine.library.function_called(method, arguments, result, site)
+        return result
     return call_value(machine, method, arguments.with_receiver(receiver), site)
 
 

@@ -9,7 +9,7 @@ from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.values.base import Arguments, LibraryName, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
-from gpulint.analysis.domain.values.functions import Traced, UserClass
+from gpulint.analysis.domain.values.functions import Function, Traced, UserClass
 from gpulint.analysis.domain.values.managers import Manager
 from gpulint.places import Site
 from gpulint.syntax import ir
@@ -184,8 +184,8 @@ class LibrarySemantics(ABC):
         """A library module, or a name in one, is imported."""
 
     @abstractmethod
-    def function_called(self, name: str, owner: str, arguments: Arguments, site: Site) -> None:
-        """A function of the program is called. `owner` is the name of its class."""
+    def function_called(self, function: Function, arguments: Arguments, result: Value, site: Site) -> None:
+        """A function or method of the program has returned. `arguments` are those without its receiver."""
 
     @abstractmethod
     def method_called(self, receiver: Value, method: Value, arguments: Arguments, site: Site) -> None:

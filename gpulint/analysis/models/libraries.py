@@ -11,7 +11,7 @@ from gpulint.analysis.domain.values.base import Arguments, Constant, LibraryName
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.devices import DeviceList, ListedDevice
-from gpulint.analysis.domain.values.functions import Bound, Traced, UserClass
+from gpulint.analysis.domain.values.functions import Bound, Function, Traced, UserClass
 from gpulint.analysis.domain.values.managers import Manager
 from gpulint.analysis.domain.values.objects import Model, Tape, Variable
 from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
@@ -265,8 +265,8 @@ class Libraries(LibrarySemantics):
     def imported(self, dotted: str, site: Site) -> None:
         api_removals.check_import(self._machine, dotted, site)
 
-    def function_called(self, name: str, owner: str, arguments: Arguments, site: Site) -> None:
-        host_sync.pass_host_values(self._machine, name, arguments, site, owner)
+    def function_called(self, function: Function, arguments: Arguments, result: Value, site: Site) -> None:
+        host_sync.pass_to_function(self._machine, function, arguments, result, site)
 
     def method_called(self, receiver: Value, method: Value, arguments: Arguments, site: Site) -> None:
         if isinstance(receiver, Model) and objects.is_own_call(self._machine, method):

@@ -3,7 +3,7 @@ automatically."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from gpulint.analysis.domain.context import callers
 from gpulint.analysis.domain.identifiers import words
@@ -50,21 +50,22 @@ def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
             yield event
 
 
-def flows(plan: Plan) -> dict[Site, LibraryCalled]:
+def flows(plan: Plan) -> list[LibraryCalled]:
     """Calls of `flow`, `flow_from_directory` and `flow_from_dataframe` of an `ImageDataGenerator`."""
-    return {
-        event.site: event
+    return [
+        event
         for event in plan.events
         if isinstance(event, LibraryCalled) and event.name.rpartition(".flow")[0].endswith(".ImageDataGenerator")
-    }
+    ]
 
 
-def flow_of(data: Value, made: Mapping[Site, LibraryCalled]) -> LibraryCalled | None:
+def flow_of(data: Value, made: Iterable[LibraryCalled]) -> LibraryCalled | None:
     """The call in `made` that created the batches. With a `zip`, the first of several."""
+    by_site = {event.site: event for event in made}
     for one in iterated_sources(data):
         last = symbol_of(one).parts[-1]
-        if isinstance(last, Site) and last in made:
-            return made[last]
+        if isinstance(last, Site) and last in by_site:
+            return by_site[last]
     return None
 
 

@@ -10,7 +10,7 @@ from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.symbolic_patterns import count_of
-from gpulint.analysis.domain.traversal import iterated_sources, leaves, length_sources
+from gpulint.analysis.domain.traversal import leaves, length_sources
 from gpulint.analysis.domain.values.base import Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
@@ -30,11 +30,8 @@ from gpulint.analysis.plan.events import (
     WeightsUsed,
 )
 from gpulint.analysis.plan.plan import Plan
+from gpulint.analysis.queries.epochs import goes_over_data, goes_over_gradients, is_called_epoch, passes
 from gpulint.places import Site
-
-_EPOCHS = frozenset({"epoch", "epochs", "ep"})
-_PASSES = _EPOCHS | {"episode", "episodes"}
-"""Words in the name of a loop variable for which an iteration is a pass over the data, or a game."""
 
 
 def is_update(event: Event) -> bool:
@@ -91,17 +88,18 @@ def step_loops(plan: Plan) -> frozenset[Site]:
     """Loops with one training step per iteration.
 
     These are the innermost loops around a step, among all loops and among those that iterate over a dataset. A loop
-    over epochs is not one, although its body may be one step. Neither is a loop that first takes one of the steps of a
-    loop inside it.
+    over epochs that are passes over the data is not one. Neither is a loop that first takes one of the steps of a loop
+    inside it.
     """
+    long = passes(plan.events)
     found = set(_batch_methods(plan))
     taken: dict[Site, set[Site]] = defaultdict(set)
     inside: dict[Site, set[Site]] = defaultdict(set)
     chunked: set[Site] = set()
     for event in updates(plan):
         loops = event.where.context.loops
-        inner = next((loop for loop in reversed(loops) if not loop.unrolled and not _goes_over_gradients(loop)), None)
-        if inner is not None and (not is_over_epochs(inner) or _is_drawn(event)):
+        inner = next((loop for loop in reversed(loops) if not loop.unrolled and not goes_over_gradients(loop)), None)
+        if inner is not None and (inner.site not in long or _is_drawn(event)):
             taken[inner.site].add(event.site)
             for loop in loops[: loops.index(inner)]:
                 inside[loop.site].add(event.site)
@@ -124,7 +122,7 @@ def evaluation_loops(plan: Plan) -> frozenset[Site]:
         ):
             loops = event.where.context.loops
             inner = next((loop for loop in reversed(loops) if not loop.unrolled and not loop.is_traced), None)
-            if inner is not None and not is_over_epochs(inner):
+            if inner is not None and not is_called_epoch(inner):
                 found.add(inner.site)
     return frozenset(found - training_loops(plan) - fitting_loops(plan)) if found else frozenset()
 
@@ -147,16 +145,6 @@ def fitting_loops(plan: Plan) -> frozenset[Site]:
     )
 
 
-def _goes_over_gradients(loop: Loop) -> bool:
-    """Whether a loop iterates over the gradients of one step and their variables."""
-    return any(
-        isinstance(leaf, Tensor) and leaf.gradient is not None
-        for one in length_sources(loop.iterable)
-        if isinstance(one, Items)
-        for leaf in leaves(one)
-    )
-
-
 def _is_of_steps(loop: Loop) -> bool:
     """Whether a loop inside a `tf.function` takes many steps, so that one call of the function is not a single step."""
     several = isinstance(loop.iterable, (Tensor, Dataset)) or (
@@ -170,31 +158,6 @@ def _batch_methods(plan: Plan) -> frozenset[Site]:
     return frozenset(
         event.loop.site for event in plan.events if isinstance(event, LoopEntered) and event.loop.is_batches
     )
-
-
-def is_over_epochs(loop: Loop) -> bool:
-    """Whether the variable's name says that iterations are passes over the data. With thousands of epochs, each is a
-    step over all of it."""
-    said = frozenset().union(*(words(name) & _PASSES for name in loop.names))
-    return bool(said) and not (said <= _EPOCHS and any(_has_many(one) for one in length_sources(loop.iterable)))
-
-
-def _has_many(iterable: Value) -> bool:
-    """Whether a value is a `range` of at least `MANY` numbers."""
-    if not isinstance(iterable, Items) or iterable.symbol.parts[0] != "range":
-        return False
-    bounds = [one.parts[2] for one in iterable.symbol.parts[1] if one.parts[:2] == ("constant", "int")]
-    is_known = 0 < len(bounds) == len(iterable.symbol.parts[1]) and 0 not in bounds[2:]
-    return is_known and bool(range(*bounds)[MANY - 1 :])
-
-
-MANY = 1000
-"""Number of iterations that is too large for passes over batches of data."""
-
-
-def goes_over_data(iterable: Value | None) -> bool:
-    """Whether a loop over this value iterates over a dataset, directly or through `enumerate`, `zip` and so on."""
-    return any(isinstance(one, Dataset) for one in iterated_sources(iterable))
 
 
 def is_endless(iterable: Value) -> bool:

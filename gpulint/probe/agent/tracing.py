@@ -67,7 +67,8 @@ class Tracings:
         self._inner = 0.0
         """Seconds of traces inside the current one."""
         self._again = False
-        """Whether a function is being traced that has been traced before."""
+        """Whether a function is being traced that has been traced before. The traces inside are part of it: who cures
+        it saves them, too."""
         self._traced_again: dict[str, bool] = {}
         """Function → whether its last trace was one of these, or inside one."""
         self.on_traced: Callable[[bool], None] | None = None
@@ -89,18 +90,21 @@ class Tracings:
                 return create(function_type, context, graph, options, *rest)
             again = self.retraces.note(function_type, options)
             name = str(getattr(options, "name", ""))
+            if states.is_here and self._again:
+                self._traced_again[name] = True
+                return create(function_type, context, graph, options, *rest)
             place = self._places.of_function(getattr(options, "python_function", None)) or self._places.here()
             if not states.enter(TRACE, place, name):
                 return create(function_type, context, graph, options, *rest)
-            around, self._inner = (self._inner, self._again), 0.0
-            self._again = self._traced_again[name] = bool(again) or self._again
+            around, self._inner = self._inner, 0.0
+            self._again = self._traced_again[name] = bool(again)
             began = time.perf_counter()
             try:
                 return create(function_type, context, graph, options, *rest)
             finally:
                 seconds = states.leave() - began
                 self._note(name, place, seconds - self._inner)
-                self._inner, self._again = around[0] + seconds, around[1]
+                self._inner, self._again = around + seconds, False
 
         hooks.replace(compilation, "_create_concrete_function", created)
 

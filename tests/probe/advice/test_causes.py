@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,11 +37,12 @@ from gpulint.probe.capture.records import (
     Where,
     Work,
 )
-from gpulint.probe.measures.time_spent import PartAt, PhaseTime, PipelineStage, TimeSpent, Tracing
+from gpulint.probe.measures.time_spent import InputStage, PartAt, PhaseTime, PipelineStage, TimeSpent, Tracing
 from tests.probe.advice.times import spent
 
 HERE = Where("/p/train.py", 20)
 THERE = Where("/p/train.py", 6)
+OTHER = Where("/p/data.py", 3)
 GPUS = ("CPU:0", "GPU:0", "GPU:1")
 
 
@@ -174,6 +176,38 @@ def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
     assert first(with_stage(0.001), fit).text == "the step waits for the dataset that `fit` reads"
 
 
+@pytest.mark.parametrize(
+    ("slowest", "threads", "other", "where", "fix"),
+    [
+        ("ParallelMapV2", 0.0, "BatchDataset", HERE, "`cache()`"),
+        (
+            "ParallelMapV2",
+            0.9,
+            "BatchDataset",
+            OTHER,
+            "Use TensorFlow operations, or keep the elements with `cache()`.",
+        ),
+        ("ParallelMapV2", 0.9, "CacheDataset", OTHER, "Use TensorFlow operations, or prepare the data beforehand."),
+        ("Map", 0.0, "BatchDataset", THERE, "Give it `num_parallel_calls=tf.data.AUTOTUNE`."),
+        ("Map", 0.9, "BatchDataset", THERE, "or use TensorFlow operations instead of Python."),
+    ],
+)
+def test_the_slowest_map_is_blamed_and_python_does_not_run_in_parallel(
+    slowest: str, threads: float, other: str, where: Where, fix: str
+) -> None:
+    pipeline = (
+        Transformation(other, HERE),
+        Transformation("MapDataset", THERE),
+        Transformation("ParallelMapDataset", OTHER),
+    )
+    stages = [PipelineStage(HERE, slowest, 100, 0.08, 1.0), PipelineStage(HERE, "BatchV2", 100, 0.001, 1.0)]
+    time = spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE)], pipeline=stages)
+    time = replace(time, input_stages=(InputStage(OTHER, threads),))
+    one = first(time, capture(pipelines={HERE: [pipeline]}))
+    assert one.where == where
+    assert fix in one.fix
+
+
 def test_a_pipeline_that_is_only_closed_is_no_advice() -> None:
     time = spent({"input": 5.0, "launch": 5.0}, 100, [PartAt("input", HERE, 5.0, 1, "end of a pipeline")])
     assert not advise(capture(), (), time)
@@ -297,6 +331,13 @@ def test_eagerness_that_was_left_on_is_blamed_on_the_line_that_left_it() -> None
     assert (one.code, one.where, one.fix) == ("GPU506", Where("/p/train.py", 18), "Leave it out.")
 
 
+@pytest.mark.parametrize(("cost", "seconds"), [(40e-6, 8.0), (10e-6, 2.0), (0.01, 3.0)])
+def test_what_launching_may_take_is_more_than_it_takes_unless_operations_compute(cost: float, seconds: float) -> None:
+    """40 µs is a small operation on a busy machine."""
+    time = spent({"launch": 9.0}, operations=1000, launch_cost=cost)
+    assert first(time, eager(1000)).seconds == pytest.approx(seconds)
+
+
 def test_a_few_large_eager_operations_are_no_advice() -> None:
     assert not advise(eager(10), (), spent({"launch": 100.0}, operations=10, launch_cost=0.1))
     assert not advise(eager(100), (), spent({"launch": 100.0}, operations=100, launch_cost=0.01))
@@ -323,6 +364,12 @@ def test_all_traces_but_the_first_are_lost_time() -> None:
     assert "input_signature" in one.fix
     before_the_first_step = spent({"launch": 5.0}, tracings=[retraced])
     assert not advise(capture(), (), before_the_first_step)
+
+
+def test_collecting_garbage_during_traces_is_part_of_them() -> None:
+    lines = [PartAt("trace", THERE, 6.0, 9, "train"), PartAt("trace", None, 2.0, 9, "garbage collection")]
+    time = spent({"trace": 8.0, "launch": 1.0}, by_line=lines, tracings=[tracing("train", "trace", 10, 10.0, 9)])
+    assert first(time, capture()).seconds == pytest.approx(8.0)
 
 
 def test_several_functions_that_are_traced_once_each_lose_nothing() -> None:

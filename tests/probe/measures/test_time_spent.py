@@ -222,10 +222,14 @@ import tensorflow as tf
 
 w = tf.Variable(tf.ones((16, 4)))
 
+@tf.function
+def scaled(loss, n):
+    return loss * n
+
 @tf.function  # the function
 def step(x, n):
     with tf.GradientTape() as tape:
-        loss = tf.reduce_mean(tf.matmul(x, w) ** 2) * n
+        loss = scaled(tf.reduce_mean(tf.matmul(x, w) ** 2), n)
     w.assign_sub(0.1 * tape.gradient(loss, w))
     return loss
 
@@ -255,6 +259,8 @@ for epoch in range(2):
     (traced,) = [one for one in time.tracings if one.function == "step"]
     assert traced.count >= 4
     assert "`n` changed" in traced.causes[0]
+    inner = [(one.count, one.again) for one in time.tracings if one.function == "scaled"]
+    assert inner == [(1, 0)], "what is traced again because `step` is, is part of its trace"
     assert [one.name for one in time.phases] == ["epoch 1", "epoch 2"]
     assert time.operations_per_step is not None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from gpulint.analysis.domain.computations import only_computes
 from gpulint.analysis.domain.host_arrays import images_in
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
@@ -13,6 +14,7 @@ from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import HOST_READ, Symbol, symbol
 from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.functions import Function
 from gpulint.analysis.domain.values.tensors import Gradient, Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.plan import events
@@ -138,12 +140,29 @@ def pass_host_values(machine: Machine, name: str, arguments: Arguments, site: Si
 
     `owner` is the name of its class or object. Arguments of a `tf.function` are copied back to the device.
     """
-    if not machine.context.loops or machine.context.traced is not None:
-        return
-    given = (side for value in arguments.all() for side in _sides(value, machine.path))
-    found = list(dict.fromkeys(place for side in given for place in reads_in(side)))
+    found = _reads_given(machine, arguments)
     if found and not _notes_down(name) and words(owner).isdisjoint(_LOGGERS):
-        machine.emit(events.HostValueUsed(site, machine.where(), tuple(found), name))
+        machine.emit(events.HostValueUsed(site, machine.where(), found, name))
+
+
+def pass_to_function(machine: Machine, function: Function, arguments: Arguments, result: Value, site: Site) -> None:
+    """Record that host values were passed to a function of the program, unless it only computed a result from them:
+    what becomes of that result tells whether they are needed."""
+    found = _reads_given(machine, arguments)
+    if not found:
+        return
+    computed = {read for side in _sides(result, machine.path) for read in reads_in(side)}
+    if not computed.issuperset(found) or not only_computes(function):
+        owner = function.owner.name if function.owner is not None else ""
+        pass_host_values(machine, function.name, arguments, site, owner)
+
+
+def _reads_given(machine: Machine, arguments: Arguments) -> tuple[Site, ...]:
+    """Places in an eager loop where the tensors were read that host values among the arguments were computed from."""
+    if not machine.context.loops or machine.context.traced is not None:
+        return ()
+    given = (side for value in arguments.all() for side in _sides(value, machine.path))
+    return tuple(dict.fromkeys(place for side in given for place in reads_in(side)))
 
 
 def use_host_value(machine: Machine, value: Value, site: Site) -> None:

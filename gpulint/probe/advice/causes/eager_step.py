@@ -14,7 +14,14 @@ EAGER_OPERATIONS, CODE = "eager operations", "code"
 """Details of the time that lines spend in eager operations, and in Python's own code."""
 
 EAGER = 30e-6
-"""Seconds that Python and the eager runtime take for an operation, at most."""
+"""Seconds that Python and the eager runtime take for an operation on an idle machine, at most."""
+
+SMALL = 100e-6
+"""Median seconds of an operation above which operations compute. On a busy machine, launching one takes nearly as
+long."""
+
+SPREAD = 2
+"""Medians that launching an operation takes at most: what takes longer computes."""
 
 RULES = ("GPU506", "GPU207", "GPU508")
 
@@ -29,7 +36,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     operations = eager_per_step(capture)
     launching = time.seconds_of("launch")
     if not any(one.busy_share is not None for one in time.devices):
-        launching = min(launching, operations * time.steps * min(time.launch_cost or EAGER, EAGER))
+        each = time.launch_cost or EAGER
+        launching = min(launching, operations * time.steps * (SPREAD * each if each <= SMALL else EAGER))
     eager_lines = {one.where for one in time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)}
     between = sum(
         one.seconds

@@ -12,7 +12,7 @@ from gpulint.probe.advice.causes.eager_step import CODE
 from gpulint.probe.advice.causes.new_models import new_traces
 from gpulint.probe.advice.causes.retracing import OF_PIPELINES
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
-from gpulint.probe.advice.pipelines import CACHE, GENERATOR, INTERLEAVE, MAP, stages
+from gpulint.probe.advice.pipelines import CACHE, GENERATOR, INTERLEAVE, MAP, PARALLEL_MAP, stages
 from gpulint.probe.agent.inputs import CLOSE, NEXT, OPEN
 from gpulint.probe.agent.models import ARRAYS, DATASET, LOADER
 from gpulint.probe.agent.models import GENERATOR as KERAS_GENERATOR
@@ -27,6 +27,9 @@ MANY = 3
 """Calls of `fit` on one line that are a loop."""
 
 PARALLEL = "num_parallel_calls=tf.data.AUTOTUNE"
+
+FED = 0.2
+"""Threads that run Python of the program for the pipeline, on average, from which Python is what it waits for."""
 
 LOADING = "GPU406"
 """The rule about Python that makes batches for `fit` in one thread."""
@@ -188,14 +191,26 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
             finding = finding_at(observed, (rule,), stage.where, (rows,))
             if finding is not None:
                 return place_of(finding), finding.message, _fix(finding), finding.code
+    runs_python = sum(one.threads for one in observed.time.input_stages) >= FED
+    slowest = next((one.name for one in observed.time.pipeline if one.where == where), "")
     for pipeline in pipelines:
         by_kind = {one.kind: one.where for one in reversed(pipeline)}
+        if slowest.startswith("ParallelMap") and PARALLEL_MAP in by_kind:
+            by_kind.pop(MAP, None)  # another, cheap one
+            if runs_python:
+                text = "`map` runs Python for each element, one thread at a time"
+                other = "prepare the data beforehand" if CACHE in by_kind else "keep the elements with `cache()`"
+                fix = f"Use TensorFlow operations, or {other}."
+                return by_kind[PARALLEL_MAP], text, fix, None
         if GENERATOR in by_kind:
             text = "`from_generator` takes its elements from Python, one after the other"
             return by_kind[GENERATOR], text, "Yield whole batches, or prepare the data beforehand (TFRecord).", None
         for kind, method in ((MAP, "map"), (INTERLEAVE, "interleave")):
             if kind in by_kind:
-                return by_kind[kind], f"`{method}` prepares one element after the other", f"Give it `{PARALLEL}`.", None
+                fix = f"Give it `{PARALLEL}`" + (
+                    ", or use TensorFlow operations instead of Python." if runs_python else "."
+                )
+                return by_kind[kind], f"`{method}` prepares one element after the other", fix, None
     is_fit = any(one.where == where and one.kind == DATASET for one in observed.capture.data)
     if not is_fit and any(len(one.sizes) > 1 for one in observed.capture.splits if one.where == where):
         return where, *_of_python(observed, where), None

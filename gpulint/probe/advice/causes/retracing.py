@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gpulint.probe.advice.advice import Candidate, Observed, Outside
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
+from gpulint.probe.agent.garbage import GARBAGE
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.retracing import causes_of, fixes
 from gpulint.probe.measures.time_spent import TimeSpent, Tracing
@@ -83,8 +84,12 @@ def _fix(observed: Observed, one: Tracing, is_fit: bool) -> str:
 
 def lost_to(time: TimeSpent, one: Tracing) -> float:
     """Seconds of a function's traces, or compilations, but the first ones. Those before the end of the first step are
-    not part of the time. Compilations are found on the lines that call the function."""
-    found = [each for each in time.by_line if (each.name, each.detail) == ("trace", one.function)]
+    not part of the time. Compilations are found on the lines that call the function. Collections of garbage during
+    traces belong to each in proportion."""
+    traced = [each for each in time.by_line if each.name == "trace" and each.detail != GARBAGE]
+    found = [each for each in traced if each.detail == one.function]
     here = [each for each in found if each.where == one.where and one.kind == "trace"]
     within = sum(each.seconds for each in here or found)
-    return min(one.again_seconds, within)
+    named = sum(each.seconds for each in traced)
+    collecting = sum(each.seconds for each in time.by_line if (each.name, each.detail) == ("trace", GARBAGE))
+    return min(one.again_seconds, within * (1 + collecting / named)) if within else 0.0
