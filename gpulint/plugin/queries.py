@@ -7,6 +7,7 @@ from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.traversal import datasets_in, iterated_sources, leaves
 from gpulint.analysis.domain.values.base import known, symbol_of
 from gpulint.analysis.queries import pipelines
+from gpulint.analysis.queries.compiled_modes import has_compiled_way
 from gpulint.analysis.queries.device_scopes import scopes_that_only_build
 from gpulint.analysis.queries.epochs import goes_over_data
 from gpulint.analysis.queries.moments import (
@@ -34,7 +35,6 @@ from gpulint.analysis.queries.training_loops import (
     evaluation_loops,
     every_step,
     fitting_loops,
-    has_compiled_way,
     in_every_iteration,
     is_endless,
     is_rare,

@@ -85,8 +85,8 @@ class EagerTrainStep(Rule):
     Steps that are decorated or wrapped anywhere, also by the caller; `train_step` overrides of a model that is fitted;
     functions behind a decorator unknown to gpulint, unless they read tensors as only eager code can (`.numpy()`,
     `float`); steps outside loops, in a loop of at most ten iterations, or in one that calls `fit` in every iteration;
-    an eager mode next to a compiled one; replica functions (GPU207); functions that a
-    compiled one passes on.
+    an eager mode next to a compiled one (for one device next to replicas, only a mode for debugging); replica functions
+    (GPU207); functions that a compiled one passes on.
 
     ## Fix
     Unsafe, if the step with its update is a function of its own and nothing in it needs the values of tensors:

@@ -164,24 +164,32 @@ class NumpyRoundtrip(Rule):
     def _of_weights(self, plan: Plan, loops: frozenset[Site], given: list[events.WeightsUsed]) -> Iterator[Report]:
         steps = updates(plan) if loops else []
         loops -= {step.site for step in steps}  # of minimizers, which compute on the host
+        found: dict[Site, dict[Site, events.WeightsUsed]] = defaultdict(dict)
         for event in given:
             loop = every_step(event, loops, steps, given)
             if loop is None or is_rare(event.where, loop):
                 loop = with_step(event, loops, steps)
             if loop is None or not in_every_iteration(event, loop, given):
                 continue
+            found[loop.site].setdefault(event.site, event)
+        for place, calls in found.items():
             got = [
                 one.site
                 for one in self.all(events.WeightsUsed)
-                if one.how == "get_weights" and any(around.site == loop.site for around in one.where.context.loops)
+                if one.how == "get_weights" and any(around.site == place for around in one.where.context.loops)
             ]
             if got:
+                first, *others = calls.values()
                 yield Report(
-                    event.site,
+                    first.site,
                     "all weights go through NumPy in every step",
                     instead="`assign` the new values to the variables in a `tf.function`",
-                    confidence=confidence(event.where),
-                    related=((got[0], "they are read into NumPy here"), (loop.site, "the step loop")),
+                    confidence=confidence(first.where),
+                    related=(
+                        (got[0], "they are read into NumPy here"),
+                        *((other.site, "they are set here, too") for other in others),
+                        (place, "the step loop"),
+                    ),
                 )
 
 

@@ -26,7 +26,6 @@ from gpulint.analysis.plan.events import (
     StateUpdated,
     TensorRead,
     TracedCalled,
-    UnknownFitted,
     WeightAssigned,
     WeightsUsed,
 )
@@ -493,34 +492,3 @@ _LOADS = frozenset(
     {"parse_args", "json.load", "toml.load", "tomli.load", "tomllib.load", "yaml.load", "yaml.safe_load"}
 )
 """Functions that read the settings of a program."""
-
-
-def has_compiled_way(where: Where, plan: Plan) -> bool:
-    """Whether the program also trains compiled, on a path that excludes this one, so that the present path is a
-    debugging mode.
-
-    Not if it trains compiled in the same loop on a compatible path, nor by a call that the present path reaches, too.
-    Training with other optimizers, other than by `fit`, is training of something else.
-    """
-    here = {loop.site for loop in where.context.loops}
-    optimizers = {
-        event.optimizer.site
-        for event in plan.events
-        if isinstance(event, GradientsApplied)
-        and here.intersection(loop.site for loop in event.where.context.loops)
-        and compatible(event.where.path, where.path)
-    }
-    compiled = [
-        event
-        for event in plan.events
-        if isinstance(event, (ModelFitted, UnknownFitted))
-        or (
-            is_update(event)
-            and event.where.context.traced is not None
-            and not (isinstance(event, GradientsApplied) and optimizers and event.optimizer.site not in optimizers)
-        )
-    ]
-    reached = [event for event in compiled if compatible(event.where.path, where.path)]
-    return not {event.site for event in compiled} <= {event.site for event in reached} and not any(
-        here.intersection(loop.site for loop in event.where.context.loops) for event in reached
-    )
