@@ -13,7 +13,7 @@ _FAMILIES = ("GPU2", "GPU7", "GPU1", "GPU5", "GPU4", "GPU3", "GPU6", "GPU9")
 """Families of rules: GPUs that idle, then time in every step, then memory, numerics and removed names; others last."""
 
 
-_FACTOR = re.compile(r"([0-9]+) × slower")
+_FACTOR = re.compile(r"(?<![0-9])([0-9]{1,6}) × slower")
 
 
 def by_cost(findings: Iterable[Finding]) -> list[Finding]:
