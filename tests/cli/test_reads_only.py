@@ -19,6 +19,10 @@ WATCHED = """
 import os, sys
 project, seen = os.getcwd(), os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
 
+def cached(path):
+    "Whether a path is in a cache: that of the project, or that of the user, with the key of all caches."
+    return "gpulint_cache" in path or path.startswith(os.path.join(os.environ["XDG_CACHE_HOME"], "gpulint"))
+
 def note(kind, what):
     os.write(seen, f"{kind}\\t{what!r}\\n".encode("utf-8", "replace"))
 
@@ -36,12 +40,12 @@ def hook(event, arguments):
     elif event == "open":
         path, mode, flags = arguments
         writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
-        if writes and isinstance(path, (str, bytes)) and "gpulint_cache" not in os.fsdecode(path):
+        if writes and isinstance(path, (str, bytes)) and not cached(os.fsdecode(path)):
             note(event, path)
     elif event.split(".")[0] in ("subprocess", "socket", "ctypes", "shutil", "webbrowser", "urllib", "ftplib"):
         note(event, arguments)
     elif event in ("os.remove", "os.rename"):
-        if not all("gpulint_cache" in one for one in arguments if isinstance(one, str)):
+        if not all(cached(one) for one in arguments if isinstance(one, str)):
             note(event, arguments)
     elif event in ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.chmod"):
         note(event, arguments)
