@@ -304,10 +304,18 @@ def _is_eager_call(event: events.ModelCalled) -> bool:
     forward = cls.find("call") if cls is not None else None
     if forward is not None and not isinstance(forward[0], values.Function):
         return False
+    is_one_of_several = not _sites(event.model.where) <= _sites(event.where)
     return not any(
-        caller.function in _OF_LAYERS or (caller.function in _STEPS and caller.site is None)
+        caller.function in _OF_LAYERS
+        or (caller.function in _STEPS and caller.site is None)
+        or (caller.function == "__call__" and is_one_of_several)  # of the blocks of a network, one after the other
         for caller in callers(event.where.caller)
     )
+
+
+def _sites(where: Where) -> set[Site]:
+    """Sites of the loops around a moment."""
+    return {loop.site for loop in where.context.loops}
 
 
 _OF_LAYERS = frozenset({"call", "compute_loss"})

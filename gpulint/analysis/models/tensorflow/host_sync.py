@@ -140,9 +140,7 @@ def pass_host_values(machine: Machine, name: str, arguments: Arguments, site: Si
 
     `owner` is the name of its class or object. Arguments of a `tf.function` are copied back to the device.
     """
-    found = _reads_given(machine, arguments)
-    if found and not _notes_down(name) and words(owner).isdisjoint(_LOGGERS):
-        machine.emit(events.HostValueUsed(site, machine.where(), found, name))
+    _use(machine, _reads_given(machine, arguments), name, site, owner)
 
 
 def pass_to_function(machine: Machine, function: Function, arguments: Arguments, result: Value, site: Site) -> None:
@@ -154,7 +152,13 @@ def pass_to_function(machine: Machine, function: Function, arguments: Arguments,
     computed = {read for side in _sides(result, machine.path) for read in reads_in(side)}
     if not computed.issuperset(found) or not only_computes(function):
         owner = function.owner.name if function.owner is not None else ""
-        pass_host_values(machine, function.name, arguments, site, owner)
+        _use(machine, found, function.name, site, owner)
+
+
+def _use(machine: Machine, reads: tuple[Site, ...], name: str, site: Site, owner: str) -> None:
+    """Record that values read at these places are passed to a function, unless it notes them down."""
+    if reads and not _notes_down(name) and words(owner).isdisjoint(_LOGGERS):
+        machine.emit(events.HostValueUsed(site, machine.where(), reads, name))
 
 
 def _reads_given(machine: Machine, arguments: Arguments) -> tuple[Site, ...]:

@@ -126,6 +126,8 @@ def is_own_call(machine: Machine, model: Model, method: Value) -> bool:
 def _calls_layers(method: Function, model: Model) -> bool:
     """Whether a method calls layers that its model keeps as attributes, outside tapes."""
     parameters = method.definition.parameters
+    if not parameters or not any(isinstance(one, Layer) for one in model.attributes.values()):
+        return False
     nodes = list(ir.below((method.definition.body,)))
     layers = (
         model.attributes.get(node.function.name)
@@ -133,7 +135,6 @@ def _calls_layers(method: Function, model: Model) -> bool:
         if isinstance(node, ir.Call)
         and isinstance(node.function, ir.Attribute)
         and isinstance(node.function.value, ir.Name)
-        and parameters
         and node.function.value.id == parameters[0].name
     )
     return any(isinstance(one, Layer) for one in layers) and not any(isinstance(node, ir.With) for node in nodes)
