@@ -19,13 +19,13 @@ RULE = "GPU305"
 
 def candidates(observed: Observed) -> Iterator[Candidate]:
     """Each loop whose calls of models trace again every time. The first iteration has to."""
-    loops: dict[Finding | Where | None, list[ModelCall]] = defaultdict(list)
+    loops: dict[Finding | Where | None, list[tuple[ModelCall, list[Tracing]]]] = defaultdict(list)
     for call in observed.capture.model_calls:
-        if new_traces(observed, call.where):
-            loops[finding_at(observed, (RULE,), call.where) or call.where].append(call)
+        if traced := new_traces(observed, call.where):
+            loops[finding_at(observed, (RULE,), call.where) or call.where].append((call, traced))
     for loop, calls in loops.items():
-        traces = [one for call in calls for one in new_traces(observed, call.where)]
-        first = max(calls, key=lambda one: _seconds(observed, new_traces(observed, one.where)))
+        traces = [one for _, traced in calls for one in traced]
+        first, _ = max(calls, key=lambda one: _seconds(observed, one[1]))
         times = _calls_at(observed, first.where)
         saved = _seconds(observed, traces) * (times - 1) / times
         yield Candidate(
