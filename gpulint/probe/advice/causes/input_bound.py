@@ -79,10 +79,8 @@ def _waits_for_tuning(lines: list[PartAt]) -> str:
     closing = sum(one.seconds for one in lines if one.detail == CLOSE)
     if 2 * closing <= sum(one.seconds for one in lines):
         return ""
-    why = "TensorFlow may overlook that the thread that tunes a pipeline has to end"
-    return (
-        f" Closing pipelines took {duration(closing)} in all: {why}; `options.autotune.enabled = False` leaves it out."
-    )
+    why = "the thread that autotunes a pipeline sometimes stops late"
+    return f" Closing pipelines took {duration(closing)} in total: {why}. `options.autotune.enabled = False` avoids it."
 
 
 def _reopened(observed: Observed, where: Where | None, opened: int, between: list[PartAt]) -> Iterator[Candidate]:
@@ -96,13 +94,13 @@ def _reopened(observed: Observed, where: Where | None, opened: int, between: lis
     again = opened - max(fits or tests, 1) + is_first
     if again < 1:
         return
-    text = "each epoch opens the pipeline again"
+    text = "each epoch reopens the pipeline"
     fix = "Iterate over `dataset.repeat()` once, and count the steps of an epoch."
     if fits:
         fix = "Give `fit` a dataset that ends in `repeat()`, with `steps_per_epoch`: one pipeline serves all epochs."
     elif tests:
-        text, fix = "each evaluation opens pipelines of its own", "Evaluate less often."
-    times = f", {again:,} times" if again > 1 else ""
+        text, fix = "each evaluation opens its own pipeline", "Evaluate less often."
+    times = f" each time, {again:,} times" if again > 1 else ""
     seconds = sum(one.seconds for one in between)
     yield Candidate(
         "input-bound",
@@ -120,11 +118,12 @@ def _rebuilt(observed: Observed, where: Where | None, calls: int, lines: list[Pa
     traced = sum(one.seconds for one in at_line if one.name == "trace" and one.detail.startswith(OF_PIPELINES))
     python = sum(one.seconds for one in at_line if (one.name, one.detail) == ("python", CODE))
     waited = sum(one.seconds for one in lines)
+    each = (waited + traced + python) / calls
     return Candidate(
         "input-bound",
         where,
-        f"each of {calls:,} calls of `fit` builds a pipeline of its own",
-        f"Building and waiting took {duration((waited + traced + python) / calls)} per call.{_waits_for_tuning(lines)}",
+        f"each of the {calls:,} calls of `fit` builds its own pipeline",
+        f"Building it and waiting for it took {duration(each)} per call.{_waits_for_tuning(lines)}",
         "Call `fit` once with all data, or `train_on_batch` for each batch.",
         {"input": waited, "trace": traced, "python": python},
     )
@@ -139,8 +138,8 @@ def _stage(observed: Observed, where: Where | None, each: float) -> tuple[Where 
         return where, *_of_loader(given), finding.code if finding is not None else None
     if given is not None and given.kind == ARRAYS:
         batch = f" of {given.batch}" if given.batch else ""
-        text = f"batches{batch} are cut out of arrays"
-        return where, text, "Use a larger `batch_size`, or arrays of fewer bytes (float32, uint8).", None
+        text = f"`fit` slices each batch{batch} out of arrays"
+        return where, text, "Use a larger `batch_size`, or arrays of a smaller dtype (float32, uint8).", None
     if given is None and _is_of_python(observed, where, each):
         return where, *_of_python(observed, where), None
     return _of_pipeline(observed, where)
@@ -166,22 +165,22 @@ def _is_measured(observed: Observed, where: Where | None) -> bool:
 
 def _of_python(observed: Observed, where: Where | None) -> tuple[str, str]:
     replicas = max((len(one.sizes) for one in observed.capture.splits if one.where == where), default=0)
-    fix = "Iterate over the dataset inside a `tf.function`, or give the step its iterator."
+    fix = "Iterate over the dataset inside a `tf.function`, or pass its iterator to the step."
     if replicas > 1:
-        return f"Python hands each element out to {replicas} replicas", fix
-    return "Python takes longer to ask for an element than the pipeline to make it", fix
+        return f"Python distributes each element to {replicas} replicas", fix
+    return "Python takes longer to request an element than the pipeline takes to produce it", fix
 
 
 def _of_loader(given: Data) -> tuple[str, str]:
-    """What is wrong with Python that makes batches, and the fix."""
+    """What is wrong with Python that produces batches, and the fix."""
     if given.kind == KERAS_GENERATOR:
-        text = "a Python generator makes one batch after the other"
-        return text, "Make it a `PyDataset` with `workers=8`, or a `tf.data` pipeline."
+        text = "a Python generator produces one batch at a time"
+        return text, "Replace it by a `PyDataset` with `workers=8`, or a `tf.data` pipeline."
     if given.workers > 1:
         text = f"{given.workers} workers of the `PyDataset` cannot keep up with training"
         return text, "Give it more `workers`, or do less for each batch."
-    text = "the `PyDataset` loads one batch after the other"
-    return text, "Pass `workers=8` to its constructor; `use_multiprocessing=True` for work in Python."
+    text = "the `PyDataset` loads one batch at a time"
+    return text, "Pass `workers=8` to its constructor, and `use_multiprocessing=True` if it computes in Python."
 
 
 def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None, str, str, str | None]:
@@ -203,14 +202,14 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
                 fix = f"Use TensorFlow operations, or {other}."
                 return by_kind[PARALLEL_MAP], text, fix, None
         if GENERATOR in by_kind:
-            text = "`from_generator` takes its elements from Python, one after the other"
+            text = "`from_generator` takes its elements from Python, one at a time"
             return by_kind[GENERATOR], text, "Yield whole batches, or prepare the data beforehand (TFRecord).", None
         for kind, method in ((MAP, "map"), (INTERLEAVE, "interleave")):
             if kind in by_kind:
-                fix = f"Give it `{PARALLEL}`" + (
+                fix = f"Pass `{PARALLEL}`" + (
                     ", or use TensorFlow operations instead of Python." if runs_python else "."
                 )
-                return by_kind[kind], f"`{method}` prepares one element after the other", fix, None
+                return by_kind[kind], f"`{method}` processes one element at a time", fix, None
     is_fit = any(one.where == where and one.kind == DATASET for one in observed.capture.data)
     if not is_fit and any(len(one.sizes) > 1 for one in observed.capture.splits if one.where == where):
         return where, *_of_python(observed, where), None
@@ -222,4 +221,4 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
 
 def _fix(finding: Finding) -> str:
     in_map = finding.code == "GPU404" and "generator" not in finding.message
-    return f"Give `map` `{PARALLEL}`, or use TensorFlow operations." if in_map else sentence(finding.instead)
+    return f"Pass `{PARALLEL}` to `map`, or use TensorFlow operations." if in_map else sentence(finding.instead)
