@@ -165,12 +165,13 @@ def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
     def read(*names: str) -> Capture:
         return capture(pipelines={HERE: [tuple(Transformation(name, THERE) for name in names)]})
 
-    def with_stage(seconds: float) -> TimeSpent:
-        stages = [PipelineStage(HERE, "Map", 100, seconds, 1.0)]
+    def with_stage(seconds: float, elements: int = 100) -> TimeSpent:
+        stages = [PipelineStage(HERE, "Map", elements, seconds, 1.0)]
         return spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE)], pipeline=stages)
 
     assert first(with_stage(0.001), read("MapDataset")).text == slow_to_hand_out
     assert first(with_stage(0.08), read("MapDataset")).where == THERE
+    assert first(with_stage(0.02, elements=400), read("BatchDataset", "MapDataset")).where == THERE  # four in a batch
     assert "from_generator" in first(with_stage(0.001), read("BatchDataset", "FlatMapDataset", "TensorDataset")).text
     fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
     assert first(with_stage(0.001), fit).text == "the step waits for the dataset that `fit` reads"

@@ -58,7 +58,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         if count:
             steps = observed.time.steps
             evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / count)} each."
-            at, text, fix, code = _stage(observed, where, seconds / count)
+            at, text, fix, code = _stage(observed, where, seconds / count, count)
             yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
         if opened := sum(one.count for one in of_line if one.detail == OPEN):
             between = [one for one in of_line if one.detail in (OPEN, CLOSE)]
@@ -129,9 +129,11 @@ def _rebuilt(observed: Observed, where: Where | None, calls: int, lines: list[Pa
     )
 
 
-def _stage(observed: Observed, where: Where | None, each: float) -> tuple[Where | None, str, str, str | None]:
-    """What the line waits for, for so many seconds per element: its place, what is wrong with it, the fix, and the rule
-    that found it."""
+def _stage(
+    observed: Observed, where: Where | None, each: float, count: int
+) -> tuple[Where | None, str, str, str | None]:
+    """What the line waits for, for so many seconds per element of so many: its place, what is wrong with it, the fix,
+    and the rule that found it."""
     given = next((one for one in observed.capture.data if one.where == where), None)
     if given is not None and given.kind in (LOADER, KERAS_GENERATOR):
         finding = finding_at(observed, (LOADING,), where, (0, NEAR))
@@ -140,18 +142,19 @@ def _stage(observed: Observed, where: Where | None, each: float) -> tuple[Where 
         batch = f" of {given.batch}" if given.batch else ""
         text = f"`fit` slices each batch{batch} out of arrays"
         return where, text, "Use a larger `batch_size`, or arrays of a smaller dtype (float32, uint8).", None
-    if given is None and _is_of_python(observed, where, each):
+    if given is None and _is_of_python(observed, where, each, count):
         return where, *_of_python(observed, where), None
     return _of_pipeline(observed, where)
 
 
-def _is_of_python(observed: Observed, where: Where | None, each: float) -> bool:
+def _is_of_python(observed: Observed, where: Where | None, each: float, count: int) -> bool:
     """Whether `next()` takes most of the wait of a loop in Python, not the pipeline behind it: by the time to get this
-    process's part of a distributed dataset, else by what tf.data measures of its stages."""
+    process's part of a distributed dataset, else by what tf.data measures of its stages. Stages before `batch` have
+    more elements than the loop."""
     elements, seconds = observed.capture.local_input.get(where, (0, 0.0))
     if not elements and _is_measured(observed, where):
         stages_there = [one for one in observed.time.pipeline if one.where == where]
-        elements = max((one.elements for one in stages_there), default=0)
+        elements = count if stages_there else 0
         seconds = sum(one.total for one in stages_there)
     return bool(elements) and seconds / elements < each / 2
 
