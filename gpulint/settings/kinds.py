@@ -136,7 +136,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "number": _checked("a number from 0 on", _is_number, {"type": "number", "minimum": 0, "maximum": MOST}),
     "release": _checked(
-        'a TensorFlow release such as "2.16"',
+        'a release of TensorFlow 1 or 2 such as "2.16"',
         lambda value: isinstance(value, str) and "\n" not in value and bool(re.match(_RELEASE, value)),
         {"type": "string", "pattern": _RELEASE},
     ),
@@ -155,8 +155,10 @@ KINDS: Mapping[str, Kind] = {
     ),
     "rules by pattern": _table("a table of lists of strings", _STRINGS),
     "language by extension": _table(f"a table of {', '.join(LANGUAGES)}", _one_of(*LANGUAGES)),
-    "severity by rule": _table("a table of error, warning, info or off", _one_of("error", "warning", "info", "off")),
+    "severity by rule": _table(
+        "a table of error, warning, info or off by rule", _one_of("error", "warning", "info", "off")
+    ),
     "checks": _STRINGS,
-    "level by check": _table("a table of error, warn or off", _one_of("error", "warn", "off")),
+    "level by check": _table("a table of error, warn or off by check", _one_of("error", "warn", "off")),
 }
 """Every type, keyed by the name that `OPTIONS` and the documentation use."""
