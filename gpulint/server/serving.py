@@ -92,7 +92,7 @@ def _run(server: Server, talk: Coroutine[Any, Any, int]) -> int:
         logger.error("the editor closed the connection")
         return 1
     finally:
-        server.shutdown()
+        server.shutdown()  # type: ignore[no-untyped-call]
 
 
 async def _talk(server: Server, reader: _Reader) -> int:
