@@ -10,7 +10,7 @@ from typing import Any
 
 from gpulint.sources.language import LANGUAGES
 
-_RELEASE = "^(1\\.([0-9]|1[0-5])|2\\.[0-9]+)$"
+_RELEASE = "^(1\\.([0-9]|1[0-5])|2\\.[0-9]{1,3})$"
 """Releases of TensorFlow: 1.15 was the last one before 2.0."""
 
 Schema = Mapping[str, Any]
@@ -39,7 +39,7 @@ class Kind:
         return self.schema.get("type") == "object"
 
 
-_SPECIFIER = r"(?:~= *[0-9]+(?:\.[0-9]+)+|(?:==|!=|<=|>=|<|>) *[0-9]+(?:\.[0-9]+)*)"
+_SPECIFIER = r"(?:~= *[0-9]{1,9}(?:\.[0-9]{1,9})+|(?:==|!=|<=|>=|<|>) *[0-9]{1,9}(?:\.[0-9]{1,9})*)"
 _REQUIREMENT = rf"^(?:{_SPECIFIER}(?: *, *{_SPECIFIER})*)?$"
 
 
