@@ -98,7 +98,12 @@ def _reopened(observed: Observed, where: Where | None, opened: int, between: lis
         return
     text = "each epoch opens the pipeline again"
     fix = "Iterate over `dataset.repeat()` once, and count the steps of an epoch."
-    if fits:
+    if any(one.where == where and one.kind == LOADER for one in observed.capture.data):
+        fix = (
+            "Return None from `num_batches` of the `PyDataset`, and pass `steps_per_epoch` to `fit`: one pipeline "
+            "serves all epochs. The index then keeps counting: take it modulo the number of batches."
+        )
+    elif fits:
         fix = "Give `fit` a dataset that ends in `repeat()`, with `steps_per_epoch`: one pipeline serves all epochs."
     elif tests:
         text, fix = "each evaluation opens pipelines of its own", "Evaluate less often."
