@@ -60,7 +60,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / count)} each."
             at, text, fix, code = _stage(observed, where, seconds / count, count)
             yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
-        if opened := sum(one.count for one in of_line if one.detail == OPEN):
+        opened = sum(one.count for one in of_line if one.detail == OPEN)
+        if opened and not observed.capture.simulated:  # the replicas share a CPU, which delays the end of a pipeline
             between = [one for one in of_line if one.detail in (OPEN, CLOSE)]
             yield from _reopened(observed, where, opened, between)
 
@@ -91,12 +92,18 @@ def _reopened(observed: Observed, where: Where | None, opened: int, between: lis
     fits = sum(number for one, number in observed.capture.data.items() if one.where == where)
     tests = sum(one.where == where and one.name in WITHOUT_STEPS for one in phases) if not fits else 0
     is_first = bool(phases) and phases[0].where == where
-    again = opened - max(fits or tests, 1) + is_first
+    needed = opened // tests if tests else fits  # legacy Keras opens two for an evaluation
+    again = opened - max(needed, 1) + is_first
     if again < 1:
         return
     text = "each epoch reopens the pipeline"
     fix = "Iterate over `dataset.repeat()` once, and count the steps of an epoch."
-    if fits:
+    if any(one.where == where and one.kind == LOADER for one in observed.capture.data):
+        fix = (
+            "Return None from `num_batches` of the `PyDataset`, and pass `steps_per_epoch` to `fit`: one pipeline "
+            "serves all epochs. The index then keeps counting: take it modulo the number of batches."
+        )
+    elif fits:
         fix = "Give `fit` a dataset that ends in `repeat()`, with `steps_per_epoch`: one pipeline serves all epochs."
     elif tests:
         text, fix = "each evaluation opens its own pipeline", "Evaluate less often."
