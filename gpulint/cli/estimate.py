@@ -132,7 +132,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to estimate; see the options. `cards` is None if the user named none."""
+    """The estimate that the options ask for. `cards` is None if the user named none."""
 
     cards: tuple[Card, ...] | None
     gpus: int | None = None

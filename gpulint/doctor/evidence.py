@@ -41,7 +41,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What a TensorFlow was built for. `capabilities` are named as in its build info, `sm_80` or `compute_90`."""
+    """The build of a TensorFlow. `capabilities` are named as in its build info, `sm_80` or `compute_90`."""
 
     cuda: bool = False
     rocm: bool = False

@@ -93,7 +93,7 @@ class Checker:
         )
         self.give_up(lost)
         result = Merger(self._workspace, self._catalogue, self._selections, self._edits, shown).merge(parts, lost)
-        for part in fresh:  # a file that one process gave up can have been read by another
+        for part in fresh:  # another process may have read a file that one gave up
             if part.provenance is not None and not self.files.given_up.isdisjoint(part.provenance.files):
                 part.provenance = None
         result.remembered = sum(part.analysed for part in known)
@@ -117,7 +117,7 @@ class Checker:
         begun: Callable[[str], None] = lambda path: None,
         parsing: Callable[[str], None] = lambda path: None,
     ) -> list[Examined]:
-        """What the programs in each file give for the files in `shown`, independently of what was examined before. All
+        """Results of the programs in each file for the files in `shown`, independent of what was examined before. All
         paths are absolute.
 
         `begun` is called with each path before anything is done with it; `parsing` with that of each imported file

@@ -45,7 +45,7 @@ class Examiner:
         self._screen.forget(path)
 
     def examine(self, paths: Sequence[str], shown: Collection[str], begun: Callable[[str], None]) -> list[Examined]:
-        """What the programs in each file give for the files in `shown`, independently of what was examined before.
+        """Results of the programs in each file for the files in `shown`, independent of what was examined before.
 
         `begun` is called with each path before anything is done with it.
         """
@@ -70,7 +70,8 @@ class Examiner:
         return examined
 
     def _examined(self, path: str, begun: Callable[[str], None], reports: list[tuple[Examined, Raised]]) -> Examined:
-        """What the programs in a file give, less the candidates: `reports` receives those that need a place."""
+        """Results of the programs in a file, without candidates. `reports` receives the reports that still need a
+        place."""
         begun(path)
         self._workspace.begin(path)
         forget_conditions()

@@ -71,7 +71,7 @@ class Placing:
 
 
 def _confidence(raised: Raised, functions: Mapping[int, frozenset[int]]) -> Confidence:
-    """That of the report, but `INFERRED` if a finding shows places in several functions or files."""
+    """Confidence of a finding: that of its report, but `INFERRED` if it shows places in several functions or files."""
     places = [*raised.shown]
     path = raised.report.site.path
     if any(site.path != path for site in places):

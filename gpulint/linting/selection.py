@@ -60,7 +60,7 @@ class Catalogue:
         self.is_complete = is_complete
         self.faults = faults
         self.notes: dict[str, None] = {}
-        """What settings ask for in vain, one line each."""
+        """Settings without effect, one line each."""
         self._by_name = {rule.name: rule.code for rule in pack}
         self._by_code = {rule.code: rule for rule in pack}
         self._replaced = {word.lower(): rule.code for rule in pack for word in rule.replaces}
@@ -120,8 +120,8 @@ class Catalogue:
         return rule is not None and rule.once_a_file
 
     def nearest(self, word: str) -> str | None:
-        """The code or name closest to the beginning of a word; among equally close ones, that with most letters in a
-        row."""
+        """The code or name most similar to the first `MAX_WORD` letters of a word; among equally similar ones, the one
+        with the longest common run of letters."""
         word = word[:MAX_WORD]
 
         def closeness(name: str) -> tuple[float, int]:

@@ -244,7 +244,7 @@ class Server(LanguageServer):
     def _is_gone(self, uri: str, report: SnapshotResult) -> bool:
         """Whether a document has no diagnostics of its own any more: it was deleted, or its cells have them."""
         if unquote(uri) in report.snapshot.places:
-            return False  # it will be checked
+            return False  # it is going to be checked
         path = self.path(uri)
         return path in report.snapshot.buffers or not os.path.exists(path)
 

@@ -86,7 +86,7 @@ def _one_of(*words: str) -> Kind:
 
 
 def _excess(value: Any) -> str:
-    """What is wrong with a value of the right type: too large a number, or a NUL, which no file name can have."""
+    """Problem of a value of the right type: too large a number, or a NUL, which no file name can have."""
     if isinstance(value, (int, float)) and abs(value) > MOST:
         return f", {MOST:,} at most"
     texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []

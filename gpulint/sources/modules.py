@@ -102,7 +102,7 @@ class ModuleFinder:
             self._packages[here] = package_root(here)
         for base in (*bases, here, self._packages[here], *self._roots, *self.around(here)):
             if parts[0] in sys.stdlib_module_names and "__init__.py" in self._names_in(base):
-                continue  # a program that is started in a package is rare: `random` is Python's
+                continue  # few programs are started inside a package, so `random` is Python's
             if _is_project(base, here, parts[0]) and (found := self._at(base, parts)):
                 return found
         if len(parts) > 1:

@@ -308,7 +308,7 @@ def _is_eager_call(event: events.ModelCalled) -> bool:
     return not any(
         caller.function in _OF_LAYERS
         or (caller.function in _STEPS and caller.site is None)
-        or (caller.function == "__call__" and is_one_of_several)  # of the blocks of a network, one after the other
+        or (caller.function == "__call__" and is_one_of_several)  # a network calls its blocks one after the other
         for caller in callers(event.where.caller)
     )
 

@@ -233,7 +233,7 @@ class PredictInLoop(Rule):
 
 def _is_of_data(value: values.Value, results: Container[int]) -> bool:
     if isinstance(value, values.PerReplica):
-        return True  # with one GPU, a batch or what is computed from one
+        return True  # with one GPU, it is a batch, or is computed from one
     return isinstance(value, values.Tensor) and (value.from_data or id(value) in results)
 
 

@@ -102,7 +102,7 @@ class RetraceRisk(Rule):
                 )
 
     def _number(self, event: events.TracedCalled, key: int | str, value: values.Value) -> tuple[str, str]:
-        """What changes, by the name of the argument, and the help."""
+        """Change of an argument, in words with its name, and the help."""
         site = event.arguments.sites.get(key)
         code = self.source(site) if site is not None else ""
         if not code.isidentifier():

@@ -106,7 +106,7 @@ class EmptyReplica(Rule):
                 )
 
     def _fitted(self) -> Iterator[_Trained]:
-        """What `fit` trains on, each with the strategy of its model."""
+        """Datasets that `fit` trains on, each with the strategy of its model."""
         for event in self.all(events.ModelFitted):
             strategy = event.model.where.context.strategy
             for data in possible(event.data, event.where) if strategy is not None else ():

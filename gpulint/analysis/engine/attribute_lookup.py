@@ -56,7 +56,7 @@ def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Va
     if isinstance(receiver, Partial) and name == "func":
         return receiver.function
     if isinstance(receiver, Constant) and not hasattr(receiver.value, name):
-        return Unknown(("attribute", symbol_of(receiver), name))  # of a member of an enumeration
+        return Unknown(("attribute", symbol_of(receiver), name))  # the constant is a member of an enumeration
     if isinstance(receiver, (Constant, PartialString, Items, Mapping, Namespace, Manager, Descriptor)):
         return Bound(receiver, name)
     if (found := machine.library.get_attribute(receiver, name, node)) is not None:

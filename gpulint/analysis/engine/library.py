@@ -151,7 +151,7 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def enter_unknown(self, manager: Value, site: Site) -> Value:
-        """The same as `enter` for a value that is not a known manager."""
+        """Enter a value that is not a known manager. Returns the value that `as` binds."""
 
     @abstractmethod
     def leave(self, manager: Manager) -> None:

@@ -166,7 +166,7 @@ class Machine(ABC):
         self.operations = 0
         """Number of ops called so far, without those that only compute shapes."""
         self.instances: dict[int, tuple[Value, Changes]] = {}
-        """For each class that only entry points use, the shared instance and the changes made by creating it."""
+        """Class that only entry points use → the shared instance, and the changes made by creating it."""
         self.filled: Changes = {}
         """Changes by entry points that others depend on."""
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)

@@ -38,7 +38,7 @@ def element_bytes(dataset: Dataset) -> int | None:
     """Bytes of an element before it is batched; None if they are unknown. Labels of folders of images are left out."""
     changing = [step.name for step in dataset.steps if step.name not in _KEEPING]
     own = dataset.source.rpartition(".")[2]
-    if own == "image_dataset_from_directory" and not changing:  # has batches
+    if own == "image_dataset_from_directory" and not changing:  # its elements are batches
         return _image(dataset.arguments)
     if own != "from_tensor_slices" or changing not in ([], ["batch"]) or len(dataset.arguments.positional) != 1:
         return None
@@ -63,8 +63,8 @@ def _image(arguments: Arguments) -> int | None:
 
 
 def _rows(values: Iterable[Value], most: int = 8, depth: int = 2) -> int | None:
-    """Bytes of one row of each array, also in tuples and dicts in `depth` levels. `most`: bytes of a real number at
-    most."""
+    """Bytes of one row of each array, also of those in `depth` levels of tuples and dicts. `most`: maximum number of
+    bytes of a real number."""
     total = 0
     for one in values:
         inner: Iterable[Value] | None = None
@@ -90,7 +90,7 @@ def _row(name: Symbol, most: int) -> int | None:
 
 
 def _array(name: Symbol) -> tuple[int, str] | None:
-    """The elements in a row of an array, and their dtype."""
+    """Number of elements in a row of an array, and their dtype."""
     parts = name.parts
     if parts[:1] == ("binary",) and len(parts) == 4:
         return _computed(symbol(parts[1]) if isinstance(parts[1], Symbol) else parts[1], symbol(parts[2]), parts[3])

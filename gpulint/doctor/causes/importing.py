@@ -86,7 +86,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         )
         return
     if evidence.messages.unknown_flag:
-        return  # has a cause of its own
+        return  # another cause reports it
     said = "\n".join((asked.error, asked.traceback, asked.log))
     for text in _TEXTS:
         if found := re.search(text.pattern, said):

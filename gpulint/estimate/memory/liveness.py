@@ -82,7 +82,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What the runtime is free to do, and what the allocator's pieces depend on."""
+    """Choices that the runtime is free to make, on which the chunks of the allocator depend."""
 
     is_latest_first: bool = True
     """Whether, of the operations that one makes ready, the one that was created last starts first. A Dense network

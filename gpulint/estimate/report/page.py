@@ -120,7 +120,7 @@ def _memory(estimate: Estimate) -> Iterator[Child]:
 
 
 def _held(memory: Memory) -> holders.Held:
-    """What the probe's treemap draws; what the lines do not hold is of unknown holders."""
+    """The memory as the probe's treemap draws it. Bytes that no line holds belong to unknown holders."""
     peak = memory.steady_peak or 0
     known = list(memory.holders) or [Holder("", 0, group, amount) for group, amount in memory.by_group.items()]
     rest = peak - sum(one.bytes for one in known)

@@ -22,7 +22,7 @@ def place(filename: str, row: int, cell: int | None = None) -> str:
 
 
 def title(estimate: Estimate) -> str:
-    """What was estimated: `train.py:40 fit · batch 32 per GPU · float32 · estimated, no step was run`."""
+    """Title of an estimate: `train.py:40 fit · batch 32 per GPU · float32 · estimated, no step was run`."""
     step = estimate.step
     parts = [f"{place(step.filename, step.row, step.cell)} {step.name}".strip()]
     if step.batch is not None:

@@ -1,4 +1,4 @@
-"""What the bounds mean for a user, in sentences."""
+"""Statements about the bounds for users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLEARLY = 2
 
 
 def active(steps: Steps, found: Bounds, card: Card) -> str:
-    """What bounds the step on this card."""
+    """The active bound on the step on this card."""
     if found.active == "launch":
         if not steps.launches:
             return f"bound by the call of the compiled step, {duration(found.launch)}; kernels {duration(found.device)}"
@@ -81,7 +81,7 @@ def _count(number: int) -> str:
 
 
 def missing(steps: Steps) -> Iterator[str]:
-    """What the bounds leave out."""
+    """Limitations of the bounds."""
     if count := sum(steps.unknown.values()):
         names = ", ".join(name for name, _ in steps.unknown.most_common(3))
         yield f"{number(count, 'operation')} without a cost model {_count(count)} nothing: {names}"

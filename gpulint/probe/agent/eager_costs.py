@@ -1,4 +1,4 @@
-"""What launching an eager operation costs: measured in a few training steps."""
+"""Cost of launching an eager operation, measured in a few training steps."""
 
 from __future__ import annotations
 

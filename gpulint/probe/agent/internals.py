@@ -48,7 +48,7 @@ class Private(NamedTuple):
 
 
 class IteratorModel(NamedTuple):
-    """What an iterator reports: the number of elements produced, the last gaps between requests in µs, and the
+    """Report of an iterator: the number of elements produced, the last gaps between requests in µs, and the
     `ModelProto` with its stages."""
 
     elements: int
@@ -423,8 +423,8 @@ class Internals:
         return [one for one in found if isinstance(one, self.owned_iterator)]
 
     def iterator_model(self, iterator: Any) -> IteratorModel | None:
-        """What an iterator reports (`ModelProto`), None if nothing. Runs an operation, so not while a graph is built,
-        which would get it."""
+        """Report of an iterator (`ModelProto`), None if it has none. Not to be called while a graph is built: it runs
+        an operation, which would become part of the graph."""
         if self._model_of is None:
             return None
         get, form = self._model_of

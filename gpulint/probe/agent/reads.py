@@ -85,7 +85,7 @@ class Reads:
         """Whether the program itself reads: it calls one of `READERS`, or hands a tensor to another library."""
         called = None
         while frame is not None and self._places.is_foreign(frame.f_code.co_filename):
-            if not frame.f_code.co_filename.startswith(GPULINT):  # a wrapper of what the program calls
+            if not frame.f_code.co_filename.startswith(GPULINT):  # skip gpulint's wrappers
                 called = frame
             frame = frame.f_back
         if frame is None or called is None:

@@ -1,4 +1,4 @@
-"""What a value of the program shows about devices: tensors, variables, models, functions."""
+"""Devices of the values of a program: tensors, variables, models, functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Lines(NamedTuple):
 
 @dataclass(slots=True)
 class Seen:
-    """What a value shows now, and where to find the rest."""
+    """The devices of a value so far, and where to find the rest."""
 
     subject: str
     objects: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -107,7 +107,7 @@ def _read(lines: Iterable[str], path: str) -> Capture:
     if not capture.start and not capture.process:
         raise CaptureError(f"{path}: not a gpulint capture")
     if sum(one.taken for one in capture.steps.values()) > 1 and not capture.segments:
-        # gpulint counts reads after each step since it records states
+        # A capture without states is from a release that did not count the reads of a step either.
         capture.lost += [(what, "the capture has no record of it") for what in (STATES, STEP_READS)]
     return capture
 
@@ -480,7 +480,7 @@ def _inside(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _traced(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, name, kind, times, seconds, causes, *more in record["rows"]:
-        again, again_seconds = more or (times - 1, seconds * (times - 1) / max(times, 1))  # of early captures
+        again, again_seconds = more or (times - 1, seconds * (times - 1) / max(times, 1))  # early captures lack them
         traced = Traced(times, seconds, tuple(causes), again, again_seconds)
         capture.traced[name, _place(files, file, row), kind] = traced
 

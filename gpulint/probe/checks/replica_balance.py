@@ -20,8 +20,8 @@ UNEVEN = 1.2
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For strategies that mirror variables, or ranks with a model each: bytes of variables on every replica's
-    device, and nodes of step graphs."""
+    """Balance of strategies that mirror variables, and of ranks with a model each: bytes of variables on every
+    replica's device, and nodes of step graphs."""
     replicas = {(task, device): capture for task, capture in run.capture.trainers for device in _devices(capture)}
     if len({task for task, _ in replicas}) < 2:
         return
@@ -67,7 +67,7 @@ def _nodes(capture: Capture) -> Counter[str]:
 
 
 def _told(values: dict[tuple[Task, str], str]) -> str:
-    """By worker if its devices are equal; otherwise by device."""
+    """Values in words: one for each worker whose devices have equal ones, otherwise one for each device."""
     of_tasks: dict[Task, dict[str, str]] = {}
     for (task, device), value in values.items():
         of_tasks.setdefault(task, {})[device] = value

@@ -28,7 +28,7 @@ SHOWN = 3
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For each strategy with several replicas on existing devices: variables and operations by device."""
+    """Variables and operations by device, of each strategy with several replicas on existing devices."""
     for strategy in run.capture.strategies:
         devices = tuple(dict.fromkeys(strategy.devices))
         is_there = not run.capture.logical or set(devices) <= set(run.capture.logical)
@@ -103,7 +103,7 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
 
 
 def _copied(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
-    """What each replica's device receives from another at a time."""
+    """Copies that each replica's device receives from another, in words."""
     sizes = Counter[tuple[str, str]]()
     for one, count in between_replicas(capture, strategy).items():
         sizes[one.source, one.target] += (one.bytes or 0) * count
@@ -111,7 +111,7 @@ def _copied(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
 
 
 def _reached(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
-    """What replicas other than the first read or change on devices of others, by device."""
+    """Uses of the variables on one device by replicas on others, in words."""
     devices = set(strategy.devices)
     counts = Counter[tuple[int, str]]()
     for node, count in capture.nodes.items():

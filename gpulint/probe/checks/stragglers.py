@@ -27,8 +27,8 @@ def check(run: Run) -> Iterator[Expectation]:
 
     In synchronous training each step ends for all workers when the last one arrives, so step times are equal, and the
     first to arrive waits longest inside its step. The shortest time inside is that of a step without waiting; anything
-    beyond it is waiting for others. A worker with a slow step, on a slow device, delays everybody's step and cannot be
-    told from the others by this.
+    beyond it is waiting for others. A worker with a slow device delays the step of every worker, so this check cannot
+    find it.
     """
     trainers = run.capture.trainers
     if len(trainers) < 2 or run.capture.simulated:

@@ -57,7 +57,7 @@ IDS = {
 """Check ids, as in reports and `[tool.gpulint.probe.level]`."""
 
 IGNORABLE = tuple(sorted({*IDS, *CAUSES}))
-"""What `[tool.gpulint.probe] ignore` can name: checks, and causes of advice."""
+"""Names that `[tool.gpulint.probe] ignore` accepts: checks, and causes of advice."""
 
 
 def validate(settings: Settings) -> None:

@@ -58,13 +58,13 @@ class Metric:
     """Evidence without which it is not known."""
 
     def of(self, capture: Capture, argument: str) -> Measured | Unknown:
-        """What a run has of it, where its evidence is there."""
+        """Value of the metric in a run, or the reason why it is unknown."""
         lost = next((f"{what} ({why})" for what, why in capture.lost if what in self.needs), "")
         return Unknown(f"not seen: {lost}") if lost else self.measure(capture, argument)
 
     @property
     def form(self) -> str:
-        """Its syntax: `memory.peak[DEVICE]`."""
+        """Syntax of the metric: `memory.peak[DEVICE]`."""
         return f"{self.name}[{self.argument}]" if self.argument else self.name
 
 

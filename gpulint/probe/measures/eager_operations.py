@@ -1,4 +1,4 @@
-"""How many operations a step runs eagerly."""
+"""Number of operations that a step runs eagerly."""
 
 from __future__ import annotations
 

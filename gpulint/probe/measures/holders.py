@@ -1,4 +1,4 @@
-"""Who holds a device's memory at its peak."""
+"""Holders of a device's memory at its peak."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def in_words(causes: Counter[Retrace]) -> list[str]:
 
 
 def fixes(causes: Counter[Retrace]) -> str:
-    """What helps against the most frequent causes, "" if none is known."""
+    """Fixes for the most frequent causes, "" if none is known."""
     found: dict[str, list[Retrace]] = {}
     for one, _ in causes.most_common():
         fix = _OF_LIBRARY if not one.own and one.cause in ("shape", "dtype") else _FIXES.get(one.cause, "")

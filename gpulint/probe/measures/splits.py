@@ -9,7 +9,7 @@ from gpulint.probe.capture.records import Where
 
 
 def splits_by_loop(capture: Capture) -> dict[Where | None, Counter[tuple[int, ...]]]:
-    """By loop: elements of each replica → number of batches divided in this way."""
+    """Loop → elements of each replica → number of batches divided in this way."""
     found: dict[Where | None, Counter[tuple[int, ...]]] = {}
     for one, count in capture.splits.items():
         found.setdefault(one.where, Counter())[one.sizes] += count

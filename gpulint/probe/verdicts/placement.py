@@ -82,8 +82,8 @@ def _copied(finding: Finding, capture: Capture) -> Verdict | None:
 
 
 def _replicas_pinned(finding: Finding, capture: Capture) -> Verdict | None:
-    """By the first row of the block that is in a step: unpinned replicas are each on their own device. Or by the
-    variables created in the block."""
+    """Verdict by the first row of the block that is in a step (unpinned replicas are each on their own device), else by
+    the variables created in the block."""
     strategy = of_replicas(capture)
     if strategy is None:
         return None

@@ -56,7 +56,7 @@ def take(machine: Machine, loss: Value, sources: Value | None, site: Site, tape:
     """Result of `tape.gradient(loss, sources)`."""
     for one in leaves_on(EVERYWHERE, loss):
         if isinstance(one, Tensor) and not one.from_data:
-            one.on_host = False  # computed from variables, whatever else it is computed from
+            one.on_host = False  # a loss depends on variables, which are on the device
     gradient = Tensor(site)
     gradient.gradient = Gradient(site, machine.where(), loss, False, False, frozenset({Summand(gradient.serial)}))
     several = not isinstance(sources, (Variable, Tensor))

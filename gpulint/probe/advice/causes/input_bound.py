@@ -76,7 +76,7 @@ def _own_share(observed: Observed, where: Where | None) -> float:
 
 
 def _waits_for_tuning(lines: list[PartAt]) -> str:
-    """What to do where closing pipelines takes most of these waits."""
+    """Advice, as a sentence, if closing pipelines takes most of these waits; else ""."""
     closing = sum(one.seconds for one in lines if one.detail == CLOSE)
     if 2 * closing <= sum(one.seconds for one in lines):
         return ""
@@ -139,8 +139,8 @@ def _rebuilt(observed: Observed, where: Where | None, calls: int, lines: list[Pa
 def _stage(
     observed: Observed, where: Where | None, each: float, count: int
 ) -> tuple[Where | None, str, str, str | None]:
-    """What the line waits for, for so many seconds per element of so many: its place, what is wrong with it, the fix,
-    and the rule that found it."""
+    """Stage that a line waits for, `each` seconds for each of `count` elements: its place, its problem, the fix, and the
+    rule that found it."""
     given = next((one for one in observed.capture.data if one.where == where), None)
     if given is not None and given.kind in (LOADER, KERAS_GENERATOR):
         finding = finding_at(observed, (LOADING,), where, (0, NEAR))
@@ -182,7 +182,7 @@ def _of_python(observed: Observed, where: Where | None) -> tuple[str, str]:
 
 
 def _of_loader(given: Data) -> tuple[str, str]:
-    """What is wrong with Python that produces batches, and the fix."""
+    """Problem of batches that Python creates, and the fix."""
     if given.kind == KERAS_GENERATOR:
         text = "a Python generator produces one batch at a time"
         return text, "Replace it by a `PyDataset` with `workers=8`, or a `tf.data` pipeline."
@@ -205,7 +205,7 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
     for pipeline in pipelines:
         by_kind = {one.kind: one.where for one in reversed(pipeline)}
         if slowest.startswith("ParallelMap") and PARALLEL_MAP in by_kind:
-            by_kind.pop(MAP, None)  # another, cheap one
+            by_kind.pop(MAP, None)  # the sequential map is another, cheap one
             if runs_python:
                 text = "`map` runs Python for each element, one thread at a time"
                 other = "prepare the data beforehand" if CACHE in by_kind else "keep the elements with `cache()`"

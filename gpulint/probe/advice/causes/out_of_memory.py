@@ -56,6 +56,6 @@ def _fix(observed: Observed) -> str:
 
 
 def _at(observed: Observed, device: str) -> list[Held]:
-    """Who holds the memory of the device, or of all GPUs if it is not known."""
+    """Holders of the memory of a device, or of all GPUs if the device is unknown."""
     known = [one for one in observed.held if one.holders]
     return [one for one in known if one.device == device or (not device and one.device.startswith("GPU"))]

@@ -22,7 +22,7 @@ _STEPS = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
 class Reading(NamedTuple):
-    """What a drawing says at a place on its horizontal axis, in the units of the drawing."""
+    """Text for a position on the horizontal axis of a drawing, in its units."""
 
     x: float
     text: str

@@ -31,7 +31,7 @@ BOXES = 12
 
 
 def section(report: RunReport, places: Places) -> Iterator[Child]:
-    """Who held each device's memory at its peak; then the phases, and a curve for each device, card, and the host."""
+    """Holders of each device's memory at its peak; then the phases, and a curve for each device, card, and the host."""
     known = [one for one in report.held if one.holders]
     if known:
         yield tag(
@@ -74,7 +74,7 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
 
 
 def treemap(held: Held, located: Callable[[Where], str], limit: int | None = None) -> Element:
-    """Who held a device's memory at its peak: areas are proportional to bytes. `located` is a line as users know it,
+    """Holders of a device's memory at its peak: areas are proportional to bytes. `located` is a line as users know it,
     `limit` the memory of a simulated GPU."""
     ordered = sorted((one for one in held.holders if one.bytes), key=lambda one: -one.bytes)
     shown = ordered[:BOXES]
@@ -101,7 +101,7 @@ def treemap(held: Held, located: Callable[[Where], str], limit: int | None = Non
 
 def _amounts(held: Held, limit: int | None) -> Iterator[str]:
     """The peak, and what it is easily confused with."""
-    if limit and held.peak > limit:  # with what was refused
+    if limit and held.peak > limit:  # the peak includes the refused allocation
         yield f"needed {in_words(held.peak)} of {in_words(limit)}"
         return
     yield f"peak {in_words(held.allocator or held.peak)}"
@@ -136,7 +136,7 @@ def _box(one: Holder, box: Box, located: Callable[[Where], str]) -> Element:
 
 
 def _cut(text: str, width: float) -> str:
-    """As much of a text as fits, "" if next to nothing does. Letters are about 6.6 units wide."""
+    """Beginning of a text that fits, "" if next to nothing does. Letters are about 6.6 units wide."""
     fits = int(width / 6.6)
     return text if len(text) <= fits else f"{text[: fits - 1]}…" if fits >= 6 else ""
 

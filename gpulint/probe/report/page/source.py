@@ -89,7 +89,7 @@ def _times(spent: TimeSpent | None) -> dict[Where, tuple[float, float]]:
             seconds[one.where] += one.seconds
     waited = spent.seconds_of("input")
     working = sum(one.threads for one in spent.input_stages if one.where is not None)
-    for stage in spent.input_stages:  # the training waits in one line for what others do
+    for stage in spent.input_stages:  # training waits on one line for the work of other lines
         if stage.where is not None and working:
             seconds[stage.where] += waited * stage.threads / max(working, 1.0)
     return {where: (each / spent.steps, each / spent.seconds) for where, each in seconds.items()}
