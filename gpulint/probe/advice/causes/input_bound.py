@@ -139,8 +139,8 @@ def _rebuilt(observed: Observed, where: Where | None, calls: int, lines: list[Pa
 def _stage(
     observed: Observed, where: Where | None, each: float, count: int
 ) -> tuple[Where | None, str, str, str | None]:
-    """Stage that a line waits for, `each` seconds for each of `count` elements: its place, its problem, the fix, and the
-    rule that found it."""
+    """Stage that a line waits for, `each` seconds for each of `count` elements: its place, its problem, the fix, and
+    the rule that found it."""
     given = next((one for one in observed.capture.data if one.where == where), None)
     if given is not None and given.kind in (LOADER, KERAS_GENERATOR):
         finding = finding_at(observed, (LOADING,), where, (0, NEAR))
