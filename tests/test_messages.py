@@ -131,6 +131,17 @@ def test_a_late_variable_has_its_own_moment(before: str, variable: str, when: st
 
 
 @pytest.mark.parametrize(
+    ("value", "cure"),
+    [("0", "put it in quotes"), ("None", "to unset it, call `os.environ.pop('CUDA_VISIBLE_DEVICES', None)`")],
+)
+def test_none_is_no_string_to_quote(value: str, cure: str, tmp_path: Path) -> None:
+    _, _, instead = _only(
+        "GPU304", f"import os\nos.environ['CUDA_VISIBLE_DEVICES'] = {value}\nx = tf.zeros(4)\n", tmp_path
+    )
+    assert instead.startswith(cure)
+
+
+@pytest.mark.parametrize(
     ("layer", "cure"),
     [
         ("LSTM(8, recurrent_dropout=0.2)", "use `dropout` instead"),
