@@ -285,7 +285,7 @@ class EagerTrainStep(Rule):
             yield Report(
                 event.site,
                 "the gradients of a compiled function are applied eagerly",
-                why="Python dispatches the update of each variable operation by operation",
+                why="Python dispatches the operations of each update one by one, and the GPU waits for it",
                 instead="call it inside the `tf.function` that takes the gradients",
                 confidence=confidence(event.where),
                 related=((loop.site, "in this loop"), (taken.site, "the gradients are taken here")),

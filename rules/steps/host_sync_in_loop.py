@@ -144,7 +144,7 @@ class HostSyncInLoop(Rule):
             found.setdefault((event.tensor.site, loop.site), {}).setdefault(event.site, event)
         for (tensor, loop_site), reads in found.items():
             first, *others = reads.values()
-            instead = _BRANCH if first.how == "bool" else "" if loop_site in training else _ADD_UP
+            instead = _INSTEAD.get(first.how, "" if loop_site in training else _ADD_UP)
             yield Report(
                 first.site,
                 f"{_HOW[first.how]} in every step",
@@ -287,7 +287,10 @@ SHORT = 40
 
 _COUNT = "count the steps in Python: `for step, x in enumerate(data)`"
 
-_BRANCH = "check it every hundred steps, or move the `if` into the `@tf.function`, which decides on the device"
+_INSTEAD = {
+    "bool": "check it every hundred steps, or move the `if` into the `@tf.function`, which decides on the device",
+    "weights": "read them every hundred steps or once per epoch",
+}
 
 _ADD_UP = "add it up on the device, or in a metric, and read the total after the loop"
 

@@ -376,6 +376,13 @@ def test_all_traces_but_the_first_are_lost_time() -> None:
     assert not advise(capture(), (), before_the_first_step)
 
 
+def test_the_most_frequent_cause_of_retraces_is_named() -> None:
+    value = "8 ×: the Python value of `rate` changed, first 0.1 → 0.2"
+    retraced = tracing("train", "trace", 10, 5.0, 9, value, "1 ×: the shape of `x` changed")
+    one = first(spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[retraced]), capture())
+    assert one.evidence.endswith("each time: the Python value of `rate` changed, first 0.1 → 0.2.")
+
+
 def test_collecting_garbage_during_traces_is_part_of_them() -> None:
     lines = [PartAt("trace", THERE, 6.0, 9, "train"), PartAt("trace", None, 2.0, 9, "garbage collection")]
     time = spent({"trace": 8.0, "launch": 1.0}, by_line=lines, tracings=[tracing("train", "trace", 10, 10.0, 9)])
