@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from itertools import islice
 
 from gpulint.analysis import Project
-from gpulint.analysis.project.call_graph import imported_paths
+from gpulint.analysis.project.module_names import imported_paths
 from gpulint.discovery import files_below
 from gpulint.linting.screening import mentions_tensorflow, runs_something
 from gpulint.server.buffers import Snapshot
@@ -31,7 +31,7 @@ _RELATIVE = re.compile(rb"from[ \t]*\.")
 
 
 class _File:
-    """What is known about a file with this `stamp`: the words in its imports and, once needed, the imported files."""
+    """Facts about a file with this `stamp`: the words in its imports and, once needed, the imported files."""
 
     def __init__(self, stamp: object, data: bytes) -> None:
         self.stamp = stamp
@@ -88,7 +88,7 @@ class Importers:
         return is_below(path, self._folder.root)
 
     def _file(self, path: str, snapshot: Snapshot) -> _File | None:
-        """What is known about a file, None if it cannot be read."""
+        """Facts about a file, None if it cannot be read."""
         try:
             stamp = self._stamp(path, snapshot)
             if (known := self._files.get(path)) is None or known.stamp != stamp:
