@@ -111,7 +111,7 @@ class Estimate:
             found.append(f"this is one of several steps, and the only one estimated: {named} takes gradients, too")
         if self.tight:
             named = ", ".join(self.tight)
-            found.append(f"the peak is so near the limit of {named} that the error of this estimate decides")
+            found.append(f"the peak is too close to the limit of {named} for this estimate to decide")
         if self.step.unknown:
             found.append(f"unknown dimensions: {', '.join(self.step.unknown)} (state them with --shape)")
         return found

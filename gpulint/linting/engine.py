@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from gpulint.analysis import Plan, analyse
 from gpulint.analysis.project.modules import Parsed
@@ -13,6 +14,7 @@ from gpulint.linting.examined import Examined, Memory
 from gpulint.linting.examiner import TOO_DEEP, Examiner
 from gpulint.linting.files import Files
 from gpulint.linting.merging import Merger
+from gpulint.linting.nearest import Importing, importers
 from gpulint.linting.portions import portions
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue, Selections
@@ -143,6 +145,14 @@ class Checker:
     def programs(self, path: str) -> Programs | None:
         """The programs in a file, None if it cannot be read."""
         return self.files.loaded(os.path.abspath(path))
+
+    def importers(self, path: str, files: Iterable[str]) -> list[str]:
+        """The nearest of some files, all given by absolute path, that import a file. Raises SettingsError."""
+        found = []
+        for one in files:
+            with suppress(OSError):
+                found.append(Importing(one, self._finder.of_file(one).read(one)))
+        return importers([path], found, self._workspace.project(path))
 
     def plan(self, source: Source) -> Plan:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""

@@ -33,16 +33,22 @@ MIN_CLOSENESS = 0.6
 """Minimum `SequenceMatcher.ratio` of a word and the code or name that is suggested for it."""
 
 
+_OF_OPTIONS = frozenset({"select", "ignore", "extend-select", "extend-ignore", "per-file-ignores"})
+"""Keys of the table `lint` that have an option of the same name."""
+
+
 class Place(NamedTuple):
-    """A key of the table `lint`, and the configuration file that sets it; "" for options and defaults."""
+    """A key of the table `lint`, and the configuration file that sets it; "" for options."""
 
     file: str
     key: str
 
     def of(self, word: str = "") -> str:
         """The place of a word among the values, with its row if the file has them on one: `file:row: lint.key`."""
-        row = (row_of(self.file, self.key, word) or row_of(self.file, word)) if self.file else 0
-        return f"{self.file or 'settings'}{f':{row}' if row else ''}: lint.{self.key}"
+        if not self.file:
+            return f"--{self.key}" if self.key in _OF_OPTIONS else f"--config: lint.{self.key}"
+        row = row_of(self.file, self.key, word) or row_of(self.file, word)
+        return f"{self.file}{f':{row}' if row else ''}: lint.{self.key}"
 
 
 class Catalogue:

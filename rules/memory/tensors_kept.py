@@ -99,7 +99,7 @@ class TensorsKept(Rule):
     is_performance = True
     any_of_names = TRAINING_WORDS
     why = "each tensor stays in GPU memory, which grows with every step until it runs out"
-    instead = "keep `tensor.numpy()` in host memory, or clear the list once it was used; for losses, update a metric"
+    instead = "keep `tensor.numpy()` in host memory, or clear the list after use; for losses, update a metric"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if plan.may_have_missed(".clear(", ".pop(", ".popleft("):

@@ -91,7 +91,7 @@ def _without_cuda(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "windows-wheel",
             Severity.ERROR,
-            f"TensorFlow {version} for Windows",
+            f"TensorFlow {version} runs on native Windows",
             "since 2.11 TensorFlow does not support GPUs on native Windows (tensorflow#58729), only under WSL 2",
             "wsl --install",
         )
@@ -120,8 +120,8 @@ def _macos(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "macos",
             Severity.WARNING,
-            "TensorFlow for macOS has no GPU of its own",
-            "Apple's plug-in gives it the GPU of Apple silicon",
+            "TensorFlow for macOS has no GPU support of its own",
+            "Apple's plug-in adds the GPU of Apple silicon",
             pip_install(evidence, "tensorflow-metal"),
         )
     elif evidence.machine.architecture != "arm64":

@@ -187,7 +187,7 @@ def _thinned(moments: list[tuple[int, Moment]]) -> list[tuple[int, Moment]]:
 def _time(estimate: Estimate) -> Iterator[Child]:
     """The bounds on each card, side by side, and by line."""
     yield tag(
-        "p", "Lower bounds: the step takes at least the longest of them. They predict no duration.", class_="hint"
+        "p", "Lower bounds: the step takes at least the longest of them. They are not predictions.", class_="hint"
     )
     for one in estimate.cards:
         found = one.bounds

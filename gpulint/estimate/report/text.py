@@ -85,7 +85,7 @@ def _memory(estimate: Estimate, width: int) -> Iterator[Text]:
         yield Text(f"  {name:<22}{in_words(amount):>10}  {'█' * round(BAR * share)} {percent(share)}")
     held = sorted(memory.holders, key=lambda one: -one.bytes)[:MOST_HOLDERS]
     for one in held:
-        where = place(one.filename, one.row, one.cell) or "no line is known"
+        where = place(one.filename, one.row, one.cell) or "(unknown line)"
         layer = f" ({one.layer})" if one.layer else ""
         text = f"{where}{layer} {GROUP_NAMES.get(one.group, one.group)}"
         yield from map(Text, beside(text, in_words(one.bytes), width, "  "))

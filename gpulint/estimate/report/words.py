@@ -46,7 +46,9 @@ def peak(memory: Memory) -> str:
     spread = highest - least
     if spread < SPREAD * highest:
         return in_words(highest)
-    return f"{in_words(highest)}; up to {in_words(spread)} less if the allocator's pieces match what is asked for"
+    return (
+        f"{in_words(highest)}; up to {in_words(spread)} less if the allocator finds a chunk of the right size each time"
+    )
 
 
 def fits(memory: Memory | None) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpulint.probe.advice.advice import Advice
+from gpulint.probe.advice.ranking import REHEARSED
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.expectations.metrics import is_on
 from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.failures import signal_name
 from gpulint.probe.measures.out_of_memory import refused, retried
@@ -13,6 +15,7 @@ from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_spent import DeviceTime, TimeSpent
 from gpulint.probe.measures.time_words import duration, percent
+from gpulint.probe.measures.work import work
 
 BUSY = 0.9
 """Share of the time in steps from which nothing is said to be in the way."""
@@ -62,6 +65,7 @@ def headline(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice])
 
 
 _REHEARSED = "Rehearsed"
+"""How the headline of a rehearsal begins."""
 
 
 def _without_steps(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice]) -> str | None:
@@ -136,13 +140,22 @@ def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
     needed = 0.0
     if most is not None and not is_little:
         needed = max(most.seconds / 2, 0.0 if is_known else MUCH * time.seconds)
-    if advice and (not advice[0].seconds or advice[0].seconds >= needed):
+    if advice and (not advice[0].seconds or advice[0].seconds >= needed or advice[0].cause in REHEARSED):
         return _CAUSES[advice[0].cause]
+    if capture.simulated and not advice and _has_work(capture):
+        return "it has work" if capture.simulated == 1 else "each has work"
     if most is None or is_little:
         return "nothing stands in its way"
     if is_known:
         return f"most of the rest is {_PARTS[most.name]} ({percent(most.share)})"
     return f"{percent(most.share)} of the time is {_PARTS[most.name]}"
+
+
+def _has_work(capture: Capture) -> bool:
+    """Whether each simulated GPU works in training steps."""
+    done = work(capture)
+    gpus = [device for device in capture.own_devices if is_on(device, "GPU")]
+    return bool(done.steps and gpus) and all(done.by_device[device] for device in gpus)
 
 
 def _counted(number: int, noun: str) -> str:

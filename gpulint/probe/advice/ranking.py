@@ -20,6 +20,9 @@ input."""
 ERRORS = 3
 """Number of standard errors of the time that a gain must exceed: a smaller one may be chance."""
 
+REHEARSED = ("idle-device", "copies")
+"""Causes that a rehearsal shows as GPUs would: they come first there, whatever takes most of its time."""
+
 QUARTILES = 1.349
 """Distance of the quartiles of a normal distribution, in standard deviations."""
 
@@ -35,7 +38,8 @@ def ranked(
     whole = {part.name: part.seconds for part in time.shown}
     left = dict(whole)
     while open_ and len(chosen) < MOST:
-        best = max(open_, key=lambda one: sum(saved(one, left, whole).values()) + _outside(one))
+        rehearsed = [one for one in open_ if not is_timed and one.cause in REHEARSED]
+        best = max(rehearsed or open_, key=lambda one: sum(saved(one, left, whole).values()) + _outside(one))
         open_.remove(best)
         gains, remaining = saved(best, left, whole), sum(left.values())
         seconds = sum(gains.values())
@@ -44,7 +48,7 @@ def ranked(
         if outside and seconds + outside > LEAST * run:
             chosen.append(_of_run(best, seconds, remaining, run, is_timed))
             run -= seconds + outside
-        elif seconds > least_gain(time, after):
+        elif seconds > (LEAST * whole.get("launch", 0.0) if rehearsed else least_gain(time, after)):
             advice = _advice(best, seconds, remaining / max(remaining - seconds, 1e-9), is_timed)
             chosen.append(replace(advice, is_after_outside=any(one.is_outside for one in chosen)))
         else:

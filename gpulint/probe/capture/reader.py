@@ -68,6 +68,10 @@ MEASURED = "steps"
 """The phase that checks look at: building a model and warming up may be slow and allocate memory."""
 
 
+_TENSORFLOW = "/tensorflow/python/"
+"""The folder of TensorFlow's own Python code."""
+
+
 class CaptureError(Exception):
     """A file that is not a capture, or was written by a later gpulint. The message names the file."""
 
@@ -112,7 +116,12 @@ _Files: TypeAlias = "dict[int, tuple[str, int | None]]"
 
 
 def _where(value: Any) -> Where | None:
-    return Where(str(value[0]), int(value[1]), *value[2:3]) if value else None
+    return _of_program(str(value[0]), int(value[1]), *value[2:3]) if value else None
+
+
+def _of_program(path: str, row: int, cell: int | None = None) -> Where | None:
+    """A place in the program. Early captures also name files of TensorFlow where it was outside `site-packages`."""
+    return None if _TENSORFLOW in path else Where(path, row, cell)
 
 
 def _at(record: dict[str, Any]) -> float:
@@ -123,7 +132,7 @@ def _place(files: _Files, file: int | None, row: int) -> Where | None:
     if file is None:
         return None
     path, cell = files[file]
-    return Where(path, row, cell)
+    return _of_program(path, row, cell)
 
 
 def _lost(capture: Capture, record: dict[str, Any], files: _Files) -> None:

@@ -82,7 +82,7 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
     uneven = sorted(found.uneven, key=lambda variable: -variable.bytes)
     reached = (*_reached(capture, strategy), *_copied(capture, strategy))
     if not reached and not any(text in capture.error for text in MIXED):
-        told = f"{observed}; no replica was seen to use what is on one device only"
+        told = f"{observed}; no replica was seen to use the variables that are on one device only"
         if is_unsure(capture, strategy):
             yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, observed)
         elif any(node.replica and node.op in _READS for node in capture.nodes):

@@ -26,11 +26,12 @@ _TEXTS = {
 }
 
 _FIXES = {
-    "shape": "give it `input_signature` with None where the shape of {argument} changes, or `reduce_retracing=True`",
+    "shape": "give it an `input_signature` with `None` where the shape of {argument} changes, "
+    "or `reduce_retracing=True`",
     "dtype": "cast {argument} to one dtype before the call",
     "value": "pass {argument} as a tensor",
     "object": "pass the same object as {argument} each time, or the tensors in it",
-    "structure": "pass {argument} in one form",
+    "structure": "always pass {argument} in the same form",
     "function": "create the function once, outside the loop",
     "context": "call it under one device and strategy",
 }
@@ -70,10 +71,10 @@ def fixes(causes: Counter[Retrace]) -> str:
 
 def _fix(fix: str, causes: Iterable[Retrace]) -> str:
     """A fix for all arguments with the same cause."""
-    arguments = list(dict.fromkeys(f"`{one.argument}`" for one in causes))
-    named = fix.format(argument=" and ".join(arguments[:MOST_ARGUMENTS]))
+    arguments = list(dict.fromkeys(f"`{one.argument}`" for one in causes))[:MOST_ARGUMENTS]
+    named = fix.format(argument=" and ".join(filter(None, (", ".join(arguments[:-1]), arguments[-1]))))
     if fix == _FIXES["shape"] and all(_LAST.search(one.example) for one in causes):
-        return f"make all batches equally large (`batch(…, drop_remainder=True)`), or {named}"
+        return f"make all batches the same size (`batch(…, drop_remainder=True)`), or {named}"
     return named
 
 

@@ -16,9 +16,9 @@ def _waits(finding: Finding, capture: Capture) -> Verdict | None:
         return None
     worst = max(judged, key=lambda one: one.share)
     if worst.is_high:
-        return Verdict(True, worst.text)
+        return Verdict(True, f"training waited for input {worst.text}")
     return (
-        Verdict(False, worst.text)
+        Verdict(False, f"training waited for input {worst.text}")
         if worst.share < waiting.MODERATE and any(name.startswith("GPU") for name in capture.logical)
         else None
     )

@@ -95,10 +95,11 @@ def _replicas_pinned(finding: Finding, capture: Capture) -> Verdict | None:
         if one.where.row == first:
             devices[one.device] += one.times
     if len(devices) == 1:
-        return Verdict(True, f"operations of all {strategy.replicas} replicas: {counted(devices)}")
+        ((device, count),) = devices.items()
+        return Verdict(True, f"all {strategy.replicas} replicas ran on {device} ({count} operations)")
     made = {one.device for one in capture.variables if is_in(one.where, finding.span, STEP)}
     if len(made) > 1:
-        return Verdict(True, f"variables are on {', '.join(sorted(made))} despite it")
+        return Verdict(True, f"variables are on {', '.join(sorted(made))} despite the device scope")
     return Verdict(False, f"operations of the {strategy.replicas} replicas: {counted(devices)}") if devices else None
 
 
@@ -110,7 +111,7 @@ def _without_kernel(finding: Finding, capture: Capture) -> Verdict | None:
         if is_in(one.where, finding.span) and one.requested.startswith("GPU"):
             why = reason(one, capture)
             if why.startswith(NO_KERNEL):
-                return Verdict(True, f"{one.op} asked for {one.requested} ran on the host: {why}")
+                return Verdict(True, f"`{one.op}` was requested on {one.requested} and ran on the host: {why}")
     return None
 
 

@@ -118,9 +118,9 @@ def _whole_batches(finding: Finding, capture: Capture) -> Verdict | None:
         return None
     if (same := next((one for one in here if one.whole and not one.divided), None)) is not None:
         batch = f"a batch of {same.batch}" if same.batch else "the same batch"
-        return Verdict(True, f"each of the {same.replicas} replicas got all of {batch}")
+        return Verdict(True, f"each of the {same.replicas} replicas got the whole of {batch}")
     if all(one.divided for one in here):
-        return Verdict(False, f"each of the {here[0].replicas} replicas got its own part")
+        return Verdict(False, f"each of the {here[0].replicas} replicas got its own shard")
     return None
 
 
@@ -129,14 +129,16 @@ def _one_replica(finding: Finding, capture: Capture) -> Verdict | None:
     if strategy is None or any(is_in(one.where, finding.span) for one in capture.runs):
         return None
     idle = _idle(strategy, capture)
-    return Verdict(True, f"{', '.join(idle)} idle, while the step ran") if idle else None
+    return Verdict(True, f"{', '.join(idle)} idle while the step ran") if idle else None
 
 
 def _eager_runs(finding: Finding, capture: Capture) -> Verdict | None:
     here = {one: count for one, count in capture.runs.items() if is_in(one.where, finding.span)}
     eager = sum(count for one, count in here.items() if one.eager and not one.traced)
     if eager:
-        return Verdict(True, f"{eager} calls outside a function, each operation dispatched to each replica separately")
+        return Verdict(
+            True, f"{eager} calls outside a function: Python dispatched every operation of every replica separately"
+        )
     return Verdict(False, "it was called inside a function") if here else None
 
 
@@ -177,7 +179,7 @@ def _applied_each_time(finding: Finding, capture: Capture) -> Verdict | None:
     )
     taken = sum(steps.taken for (name, _), steps in capture.steps.items() if name == EAGER_STEP)
     if applied and applied == taken:
-        return Verdict(True, f"{taken} gradients were taken, and all {applied} applied, one after the other")
+        return Verdict(True, f"{taken} gradients were computed, and all {applied} were applied one by one")
     return None
 
 
@@ -195,7 +197,7 @@ def _updated_by_each(finding: Finding, capture: Capture) -> Verdict | None:
     (device,) = devices
     if sum(updates.values()) < strategy.replicas:
         return None
-    return Verdict(True, f"one copy, on {device}, for {strategy.replicas} replicas; updates of it: {counted(updates)}")
+    return Verdict(True, f"{strategy.replicas} replicas share one copy, on {device}; updates: {counted(updates)}")
 
 
 def _does_not_compile(finding: Finding, capture: Capture) -> Verdict | None:

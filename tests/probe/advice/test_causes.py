@@ -101,8 +101,16 @@ def test_the_advice_for_input_fits_its_source(seen: Capture, where: Where, fix: 
     assert one.evidence == "100 of 100 steps waited for it, 90.0 ms each."
 
 
-@pytest.mark.parametrize("kind", ["arrays", "dataset", None])
-def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None) -> None:
+@pytest.mark.parametrize(
+    ("kind", "fix"),
+    [
+        ("arrays", "a dataset that ends in `repeat()`, with `steps_per_epoch`"),
+        ("dataset", "a dataset that ends in `repeat()`, with `steps_per_epoch`"),
+        ("PyDataset", "Return None from `num_batches` of the `PyDataset`, and pass `steps_per_epoch`"),
+        (None, "Iterate over `dataset.repeat()` once"),
+    ],
+)
+def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None, fix: str) -> None:
     lines = [
         PartAt("input", HERE, 3.0, 4, "iter"),
         PartAt("input", HERE, 2.0, 9, "end of a pipeline"),
@@ -111,9 +119,9 @@ def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None)
     time = spent({"input": 5.1, "launch": 5.0}, 100, lines, phases=[phase("epoch 1", HERE)])
     (one,) = advise(capture(data=Counter({Data(HERE, kind, 0, 32): 1} if kind else {})), (), time)
     assert (one.cause, one.where, one.seconds) == ("input-bound", HERE, pytest.approx(5.0))
-    assert one.text == "each epoch opens the pipeline again"
-    assert one.evidence == "Closing one and opening the next took 1.2 s, 4 times."
-    assert "`repeat()`" in one.fix or "`dataset.repeat()`" in one.fix
+    assert one.text == "each epoch reopens the pipeline"
+    assert one.evidence == "Closing one and opening the next took 1.2 s each time, 4 times."
+    assert fix in one.fix
 
 
 def test_a_long_wait_for_the_end_of_pipelines_names_the_thread_that_tunes_them() -> None:
@@ -121,7 +129,7 @@ def test_a_long_wait_for_the_end_of_pipelines_names_the_thread_that_tunes_them()
     time = spent({"input": 10.0, "launch": 5.0}, 100, lines, phases=[phase("epoch 1", HERE)])
     for fits in (1, 4):
         (one,) = advise(capture(data=Counter({Data(HERE, "dataset", 0, 0): fits})), (), time)
-        assert "Closing pipelines took 9.0 s in all" in one.evidence
+        assert "Closing pipelines took 9.0 s in total" in one.evidence
         assert "`options.autotune.enabled = False`" in one.evidence
 
 
@@ -148,16 +156,17 @@ def test_ignored_causes_are_left_out() -> None:
 
 def test_an_evaluation_is_no_epoch() -> None:
     phases = [phase("epoch 1", THERE), phase("evaluation", HERE)]
-    assert not advise(capture(), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 1), phases=phases))
+    for each in (1, 2):
+        assert not advise(capture(), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, each), phases=phases))
     several = spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 4), phases=[*phases, phase("evaluation", HERE)])
     one = first(several, capture())
-    assert (one.text, one.fix) == ("each evaluation opens pipelines of its own", "Evaluate less often.")
+    assert (one.text, one.fix) == ("each evaluation opens its own pipeline", "Evaluate less often.")
     assert one.seconds == pytest.approx(2.0)
 
 
 def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
     """WAITING: 90 ms for each element."""
-    slow_to_hand_out = "Python takes longer to ask for an element than the pipeline to make it"
+    slow_to_hand_out = "Python takes longer to request an element than the pipeline takes to produce it"
     local = capture(local_input={HERE: (100, 3.0)}, splits=Counter({Split(HERE, (8,)): 100}))
     assert first(WAITING, local).text == slow_to_hand_out
     assert first(WAITING, capture(local_input={HERE: (100, 8.0)})).text == "the step waits for the dataset"
@@ -165,12 +174,13 @@ def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
     def read(*names: str) -> Capture:
         return capture(pipelines={HERE: [tuple(Transformation(name, THERE) for name in names)]})
 
-    def with_stage(seconds: float) -> TimeSpent:
-        stages = [PipelineStage(HERE, "Map", 100, seconds, 1.0)]
+    def with_stage(seconds: float, elements: int = 100) -> TimeSpent:
+        stages = [PipelineStage(HERE, "Map", elements, seconds, 1.0)]
         return spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE)], pipeline=stages)
 
     assert first(with_stage(0.001), read("MapDataset")).text == slow_to_hand_out
     assert first(with_stage(0.08), read("MapDataset")).where == THERE
+    assert first(with_stage(0.02, elements=400), read("BatchDataset", "MapDataset")).where == THERE  # four in a batch
     assert "from_generator" in first(with_stage(0.001), read("BatchDataset", "FlatMapDataset", "TensorDataset")).text
     fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
     assert first(with_stage(0.001), fit).text == "the step waits for the dataset that `fit` reads"
@@ -188,7 +198,7 @@ def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
             "Use TensorFlow operations, or keep the elements with `cache()`.",
         ),
         ("ParallelMapV2", 0.9, "CacheDataset", OTHER, "Use TensorFlow operations, or prepare the data beforehand."),
-        ("Map", 0.0, "BatchDataset", THERE, "Give it `num_parallel_calls=tf.data.AUTOTUNE`."),
+        ("Map", 0.0, "BatchDataset", THERE, "Pass `num_parallel_calls=tf.data.AUTOTUNE`."),
         ("Map", 0.9, "BatchDataset", THERE, "or use TensorFlow operations instead of Python."),
     ],
 )
@@ -261,7 +271,7 @@ def test_the_pipeline_of_the_line_that_waits_is_blamed() -> None:
 def test_a_loop_over_a_distributed_dataset_without_a_slow_stage_waits_for_python() -> None:
     handed_out = Counter({Split(HERE, (8, 8, 8, 8)): 100})
     one = first(WAITING, capture(splits=handed_out))
-    assert (one.where, one.text) == (HERE, "Python hands each element out to 4 replicas")
+    assert (one.where, one.text) == (HERE, "Python distributes each element to 4 replicas")
     assert "`tf.function`" in one.fix
     slow = capture(splits=handed_out, executions=built(("MapDataset", THERE)))
     assert first(WAITING, slow).where == THERE
@@ -360,7 +370,7 @@ def test_all_traces_but_the_first_are_lost_time() -> None:
     one = first(time, capture())
     assert (one.cause, one.where, one.seconds) == ("retracing", THERE, 4.5)
     assert one.text == "`train` is traced 10 times"
-    assert one.evidence.endswith("each: shape of `x`.")
+    assert one.evidence.endswith("each time: shape of `x`.")
     assert "input_signature" in one.fix
     before_the_first_step = spent({"launch": 5.0}, tracings=[retraced])
     assert not advise(capture(), (), before_the_first_step)
@@ -398,11 +408,11 @@ def test_a_last_batch_that_is_smaller_is_to_be_dropped() -> None:
         for n, rest in ((0, ", 28"), (1, ","))
     ]
     one = first(time, capture(retraces=Counter(retraces)))
-    assert one.evidence == "The second time took 2.5 s: a shape."
-    assert one.fix.startswith("Make all batches equally large (`batch(…, drop_remainder=True)`), or give it")
+    assert one.evidence == "The second trace took 2.5 s: a shape."
+    assert one.fix.startswith("Make all batches the same size (`batch(…, drop_remainder=True)`), or give it")
     assert one.fix.endswith("the shape of `inputs[0]` and `inputs[1]` changes, or `reduce_retracing=True`.")
     varying = Counter([*retraces, Retrace(HERE, "train", True, "shape", "inputs[2]", "(64, 9) → (64, 8)")])
-    assert first(time, capture(retraces=varying)).fix.startswith("Give it `input_signature`")
+    assert first(time, capture(retraces=varying)).fix.startswith("Give it an `input_signature`")
 
 
 def test_models_that_a_loop_creates_are_traced_each_time() -> None:
@@ -421,7 +431,7 @@ def test_models_that_a_loop_creates_are_traced_each_time() -> None:
     found = advise(capture(model_calls=calls, data=data), [finding("GPU305", THERE)], time)
     assert [(one.cause, one.code, one.where) for one in found] == [("new-models", "GPU305", THERE)]
     assert found[0].seconds == pytest.approx(10.0 * 9 / 10)
-    assert found[0].text == "each of 10 calls of `fit` traces its model"
+    assert found[0].text == "each of the 10 calls of `fit` traces its model"
     assert "`set_weights`" in found[0].fix
     without_rule = advise(capture(model_calls=calls, data=data), (), time)
     assert [(one.code, one.where) for one in without_rule] == [(None, THERE), (None, tests)]
@@ -495,7 +505,7 @@ def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:
     callback, line = advise(capture(), (), time)
     assert (callback.cause, callback.where, callback.seconds) == ("slow-python", THERE, 4.0)
     assert callback.text == "steps wait for `Plot.on_train_batch_end`"
-    assert callback.evidence == "It takes 40.0 ms of a step of 200 ms."
+    assert callback.evidence == "It takes 40.0 ms of a 200 ms step."
     assert (line.cause, line.where, line.seconds) == ("slow-python", HERE, 3.0)
     of_fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
     assert [one.where for one in advise(of_fit, (), time)] == [THERE], "the Python of `fit` is Keras's"
@@ -517,7 +527,7 @@ def test_calls_of_a_model_in_a_loop_cost_the_run_what_they_do_not_compute() -> N
     (one,) = advise(seen, [finding("GPU503", THERE, instead="predict all at once")], time)
     assert (one.cause, one.where, one.code) == ("repeated-calls", THERE, "GPU503")
     assert one.text == "`predict` is called 60 times, 200 ms each"
-    assert one.evidence == "All calls took 12.0 s. Computing took 200 ms of it."
+    assert one.evidence == "The calls took 12.0 s, of which computing took 200 ms."
     assert one.outside is not None
     assert one.outside[:2] == ("60 `predict` calls", 12.0)
     assert one.seconds == pytest.approx(11.8 * 59 / 60)
@@ -563,8 +573,33 @@ def test_a_rehearsal_promises_no_gain() -> None:
     assert with_gain(one, is_first=True) == one.text
 
 
+def test_a_rehearsal_says_first_what_gpus_would_show() -> None:
+    """Replicas that share a CPU wait, and end pipelines late."""
+    nodes = Counter({Node(HERE, "MatMul", "", "GPU:0", "", "float16", "step"): 4})
+    seen = capture(logical=GPUS, nodes=nodes, simulated=2)
+    time = spent({"input": 90.0, "launch": 10.0}, by_line=[input_at(HERE, 80.0), *opened(HERE, 4)])
+    assert [one.cause for one in advise(seen, (), time)] == ["idle-device", "input-bound"]
+    assert not advise(capture(simulated=2), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 4)))
+
+
+@pytest.mark.parametrize(
+    ("detail", "seen", "fix"),
+    [
+        ("train.Checkpoint.write", capture(), "`CheckpointOptions(enable_async=True)`"),
+        ("train.CheckpointManager.save", capture(), "`CheckpointOptions(enable_async=True)`"),
+        ("Model.save", capture(data=Counter({Data(HERE, "arrays", 0, 32): 1})), '`save_freq="epoch"`'),
+        ("Model.save", capture(), "Save less often."),
+    ],
+)
+def test_the_advice_for_checkpoints_fits_what_writes_them(detail: str, seen: Capture, fix: str) -> None:
+    lines = [PartAt("checkpoint", HERE, 4.0, 100, detail)]
+    (one,) = advise(seen, (), spent({"checkpoint": 4.0, "launch": 4.0}, by_line=lines))
+    assert fix in one.fix
+
+
 def test_checkpoints_and_summaries_are_advised_apart() -> None:
-    lines = [PartAt("checkpoint", HERE, 4.0, 100, "save"), PartAt("checkpoint", THERE, 2.0, 100, "summary")]
+    saves = PartAt("checkpoint", HERE, 4.0, 100, "train.Checkpoint.save")
+    lines = [saves, PartAt("checkpoint", THERE, 2.0, 100, "summary")]
     advice = advise(capture(), (), spent({"checkpoint": 6.0, "launch": 4.0}, by_line=lines))
     assert [(one.cause, one.where) for one in advice] == [("checkpoints", HERE), ("checkpoints", THERE)]
     assert "async" in advice[0].fix
@@ -591,7 +626,7 @@ def test_copies_of_a_rehearsal_have_the_share_that_they_would_have_on_gpus() -> 
     one = first(spent({"launch": 8.0, "python": 2.0}, operations=38.0), seen)
     assert (one.cause, one.where) == ("copies", THERE)
     assert one.seconds == pytest.approx(8.0 * 0.81)  # 810 µs of copying beside 190 µs of launching
-    assert "GPU:1 to GPU:0; on GPUs at least 810 µs, and its operations 190 µs to launch" in one.evidence
+    assert "GPU:1 to GPU:0. On real GPUs copying takes at least 810 µs, launching the step 190 µs" in one.evidence
     launched = advise(seen, (), spent({"launch": 8.0, "python": 2.0}, operations=100_000.0))
     assert [one.cause for one in launched] == ["launch-bound"]
 
@@ -612,7 +647,7 @@ def test_the_slowest_worker_is_named_at_its_slowest_line() -> None:
 
     members = (worker(0, 0.01), worker(1, 0.2), worker(2, 0.01))
     one = first(spent({"launch": 20.0, "python": 1.0}), capture(members=members))
-    assert (one.cause, one.text) == ("straggler", "the others wait for worker 1")
+    assert (one.cause, one.text) == ("straggler", "the other workers wait for worker 1")
     assert one.seconds == pytest.approx(19.0, abs=0.01)
     alike = tuple(worker(index, 0.01) for index in range(3))
     assert not advise(capture(members=alike), (), spent({"launch": 20.0, "python": 1.0}))

@@ -49,7 +49,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     where = place_of(finding) if finding is not None else steps.where
     text = f"Python runs {operations:,.0f} operations {'of' if is_step else 'around'} each step one at a time"
     each = (launching + between) / max(time.steps, 1)
-    evidence = f"Launching them takes up to {duration(each)} of a step of {duration(time.seconds / time.steps)}."
+    evidence = f"Launching them takes up to {duration(each)} of a {duration(time.seconds / time.steps)} step."
     fix = "Put the whole step into a function decorated with `@tf.function`."
     if finding is not None and finding.code == "GPU506":
         fix = f"{finding.instead[0].upper()}{finding.instead[1:]}."

@@ -43,13 +43,13 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         text = f"{told} keeps the GPU busy for {duration(busy)} of {duration(whole)}"
         evidence = (
             _launched(operations, time.launch_cost)
-            or f"{duration(launching / time.steps)} of each step launch operations."
+            or f"Launching operations takes {duration(launching / time.steps)} of each step."
         )
         yield Candidate("launch-bound", where, text, evidence, _fix(capture, compiled), {"launch": launching})
     elif operations and operations >= MANY:
         each = _unhindered(observed, operations) or time.launch_cost or launching / time.steps / operations
         if each <= SMALL:
-            text = f"{told} runs {operations:,.0f} operations of {duration(each)} each, which do almost nothing"
+            text = f"{told} runs {operations:,.0f} operations that do almost nothing, {duration(each)} each"
             evidence = f"On a GPU, launching them takes at least {duration(operations * LAUNCH)} per step."
             seconds = min(operations * time.steps * min(each, LAUNCH), launching)
             yield Candidate("launch-bound", where, text, evidence, _fix(capture, compiled), {"launch": seconds})
@@ -77,7 +77,7 @@ def _launched(operations: float | None, cost: float | None) -> str:
 
 
 def _fix(capture: Capture, compiled: bool) -> str:
-    larger = "use a larger batch, which costs hardly more time here"
+    larger = "use a larger batch, which takes hardly longer here"
     if compiled:
         return f"{larger[0].upper()}{larger[1:]}."
     return f"Compile it with `jit_compile=True`, or {larger}."

@@ -37,7 +37,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         yield Candidate(
             "out-of-memory",
             None,
-            "allocations of memory fail and are retried",
+            "memory allocations fail and are retried",
             f"{held}{waited}",
             "Use a smaller batch or model, or spread it over more devices.",
             {"launch": float(RETRY * repeated)},
@@ -51,7 +51,7 @@ def _fix(observed: Observed) -> str:
         known_to = "; `gpulint estimate` names the largest batch that fits" if observed.capture.simulated else ""
         return f"Use a smaller batch or model, or spread it over more devices{known_to}."
     if not known.fits:
-        return f"Use a smaller model, or more devices: the model does not fit, whatever the batch ({known.batch:,})."
+        return f"Use a smaller model, or more devices: no batch size fits ({known.batch:,} failed)."
     return f"Batches above {known.fits:,} do not fit ({known.batch:,} failed). Use a smaller one, or more devices."
 
 
