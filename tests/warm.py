@@ -1,5 +1,5 @@
-"""Python that has already imported what programs need: they run in forks of one process, which saves each the seconds
-of the imports.
+"""A Python process that has already imported what programs need. They run in its forks, which saves each the seconds of
+the imports.
 
 A fork runs its program as `python` would: its own arguments, directory, environment, input and output. Where TensorFlow
 is imported, `tensorflow` and `keras` are absent from `sys.modules` until the program imports them, and TensorFlow's
@@ -27,13 +27,14 @@ import tempfile
 import threading
 import types
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
 if sys.platform != "win32":
     import resource
@@ -46,7 +47,36 @@ QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
 
 
 Limits = Sequence[tuple[int, int]]
-"""Resources, such as `resource.RLIMIT_AS`, with the most that each process of a program may use."""
+"""Resources, such as `resource.RLIMIT_AS`, with the maximum that each process of a program may use."""
+
+
+class Job(NamedTuple):
+    """A program to run. `command` is `sys.executable`, perhaps `-u`, then a script, `-m` and a module or `-c` and code,
+    then arguments. `env` is added to the environment."""
+
+    command: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str] = QUIET
+    limits: Limits = ()
+
+
+class Launcher(ABC):
+    """Runs Python programs."""
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] = QUIET,
+        given: str = "",
+        limits: Limits = (),
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end; `given` is its standard input. The rest is as in `Job`."""
+        return self._run(Job(command, cwd, env, limits), given)
+
+    @abstractmethod
+    def _run(self, job: Job, given: str) -> subprocess.CompletedProcess[str]: ...
 
 
 class Running:
@@ -65,8 +95,8 @@ class Running:
             os.kill(self.pid, signal.SIGKILL)
 
 
-class Python:
-    """A process that has imported some modules. It runs one program at a time."""
+class Python(Launcher):
+    """A process that has imported some modules. It runs one program at a time, in a fork."""
 
     def __init__(self, *modules: str, **variables: str) -> None:
         self._jobs, theirs = socket.socketpair()
@@ -89,74 +119,47 @@ class Python:
         self._process.kill()
         self._process.wait()
 
-    def start(
-        self,
-        command: Sequence[str],
-        files: Sequence[int],
-        *,
-        cwd: Path,
-        env: Mapping[str, str] = QUIET,
-        limits: Limits = (),
-    ) -> Running:
-        """Start the command line of a Python program with three open files as its standard streams: `sys.executable`,
-        perhaps `-u`, then a script, `-m` and a module or `-c` and code, then arguments. `env` is added to the
-        environment."""
-        assert command[0] == sys.executable
-        job = {"command": list(command[1:]), "cwd": str(cwd), "env": {**os.environ, **env}, "limits": list(limits)}
+    def start(self, job: Job, files: Sequence[int]) -> Running:
+        """Start a program with three open files as its standard streams."""
+        python, *command = job.command
+        assert python == sys.executable
+        sent = {"command": command, "cwd": str(job.cwd), "env": {**os.environ, **job.env}, "limits": list(job.limits)}
         socket.send_fds(self._jobs, [b"\n"], files)
-        self._jobs.sendall(json.dumps(job).encode() + b"\n")
+        self._jobs.sendall(json.dumps(sent).encode() + b"\n")
         return Running(int(self._answers.readline()), self._answers)
 
-    def run(
-        self,
-        command: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str] = QUIET,
-        given: str = "",
-        limits: Limits = (),
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end; `given` is its standard input."""
+    def _run(self, job: Job, given: str) -> subprocess.CompletedProcess[str]:
         with contextlib.ExitStack() as stack:
             files = [
                 stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")) for _ in range(3)
             ]
             files[0].write(given)
             files[0].seek(0)
-            status = self.start(command, [file.fileno() for file in files], cwd=cwd, env=env, limits=limits).wait()
+            status = self.start(job, [file.fileno() for file in files]).wait()
             for file in files:
                 file.seek(0)
             _, stdout, stderr = (file.read() for file in files)
-        return subprocess.CompletedProcess(list(command), status, stdout, stderr)
+        return subprocess.CompletedProcess(list(job.command), status, stdout, stderr)
 
 
-class Fresh:
+class Fresh(Launcher):
     """Runs each program in a process of its own, which imports everything itself."""
 
-    def run(
-        self,
-        command: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str] = QUIET,
-        given: str = "",
-        limits: Limits = (),
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command line as `Python.run` does."""
+    def _run(self, job: Job, given: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command,
-            cwd=cwd,
-            env={**os.environ, **env},
+            job.command,
+            cwd=job.cwd,
+            env={**os.environ, **job.env},
             input=given,
             capture_output=True,
             text=True,
             errors="replace",
             check=False,
-            preexec_fn=(lambda: _limit(limits)) if limits else None,
+            preexec_fn=(lambda: _limit(job.limits)) if job.limits else None,
         )
 
 
-def with_tensorflow(**variables: str) -> Python | Fresh:
+def with_tensorflow(**variables: str) -> Launcher:
     """A process that has imported TensorFlow with some environment variables. Its forks read `/proc`, which only Linux
     has."""
     if sys.platform != "linux":
@@ -168,7 +171,7 @@ _AGENT = ("gpulint.cli.probe", "gpulint.probe.agent.running")
 
 
 def _of_a_check() -> list[str]:
-    """What every check imports: the shipped rules and the form of the report."""
+    """Modules that every check imports, the shipped rules among them."""
     rules = find_spec("gpulint.rules")
     assert rules is not None
     found = pkgutil.walk_packages(rules.submodule_search_locations, "gpulint.rules.")
@@ -178,13 +181,13 @@ def _of_a_check() -> list[str]:
 
 
 @cache
-def python() -> Python | Fresh:
+def python() -> Launcher:
     """The process of this test session that has imported TensorFlow; it ends with the session."""
     return with_tensorflow()
 
 
 @cache
-def gpulint() -> Python | Fresh:
+def gpulint() -> Launcher:
     """The process of this test session that has imported `gpulint check` and, with their extras, `gpulint probe` and
     `gpulint server`, without TensorFlow."""
     if sys.platform != "linux":
@@ -251,7 +254,7 @@ def _open_streams() -> None:
 
 
 def _execute(command: Sequence[str]) -> NoReturn:
-    """Run what the command line of Python says, then end this process as Python would."""
+    """Run a program as Python would with this command line, then end the process as Python would."""
     if not any(isinstance(finder, _Imported) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Imported())
     status: object = 0
@@ -296,7 +299,7 @@ def _interpret(command: Sequence[str]) -> None:
 
 
 class _Forked:
-    """What `gpulint.probe.launch.program` uses of Popen, for a Python program: a fork in place of a new process."""
+    """The part of Popen that `gpulint.probe.launch.program` uses, for a Python program: a fork, not a new process."""
 
     def __init__(
         self,

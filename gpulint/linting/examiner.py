@@ -91,7 +91,7 @@ class Examiner:
         return part
 
     def _check_file(self, path: str, part: Examined, reports: list[tuple[Examined, Raised]]) -> bool:
-        """Fill in `part`; whether another attempt would give the same."""
+        """Fill in `part`. Returns whether another attempt would have the same result."""
         try:
             programs = self._files.load(path)
         except OSError as error:

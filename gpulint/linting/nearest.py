@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gpulint.analysis import Project
-from gpulint.analysis.project.call_graph import imported_paths
+from gpulint.analysis.project.module_names import imported_paths
 from gpulint.linting.screening import mentions_tensorflow, runs_something
 
 MAX_IMPORTERS = 24

@@ -24,7 +24,7 @@ class Importers:
         self._folder = folder
         self._paths: dict[str, None] | None = None
         self._files: dict[str, tuple[object, Importing]] = {}
-        """What is known about files, each with the stamp of its content."""
+        """Path → stamp of the content, and the facts about it."""
 
     def files(self, snapshot: Snapshot) -> Collection[str]:
         """The folder's files, including open ones."""
@@ -42,7 +42,7 @@ class Importers:
         return is_below(path, self._folder.root)
 
     def _file(self, path: str, snapshot: Snapshot) -> Importing | None:
-        """What is known about a file, None if it cannot be read."""
+        """Facts about a file, None if it cannot be read."""
         try:
             stamp = self._stamp(path, snapshot)
             known, file = self._files.get(path, (None, None))

@@ -118,7 +118,7 @@ class TensorsKept(Rule):
                 continue
             container = event.container
             loop = loop_around(event.where, loops)
-            if loop is None or _is_made_anew(container, event.where) or id(container) in cleared:
+            if loop is None or _is_recreated(container, event.where) or id(container) in cleared:
                 continue
             if are_few(event.where.context.loops) or is_rare(event.where, loop) or _is_limited(event, kept):
                 continue
@@ -158,7 +158,7 @@ def _is_limited(event: events.TensorKept, kept: Sequence[events.TensorKept]) -> 
     )
 
 
-def _is_made_anew(container: values.Items | values.Mapping, where: Where) -> bool:
+def _is_recreated(container: values.Items | values.Mapping, where: Where) -> bool:
     """Whether a container is created in a loop around the place, or at an unknown one."""
     if container.around is None:
         return True

@@ -292,8 +292,8 @@ class EagerTrainStep(Rule):
             )
 
     def _calls_model(self, taken: events.GradientTaken) -> bool:
-        """Whether eager code calls a model between a tape and its gradients: a compiled function computes only the loss
-        of the result."""
+        """Whether eager code calls a model between a tape and its gradients, so that a compiled function in between
+        computes only the loss."""
         if taken.tape is None or taken.where.context.traced is not None:
             return False
         first, last = taken.tape.site, taken.site

@@ -121,9 +121,9 @@ class HostSyncInLoop(Rule):
         unneeded_in = cache(lambda loop: _unneeded(loop, reads_at, needs))
         training, evaluating, steps = step_loops(plan), evaluation_loops(plan), updates(plan)
         guarded: set[tuple[Site, Site, int, int]] = set()
-        """Reads of a tensor in an iteration of a loop that, as far as is known, are on some paths only."""
+        """Reads (site, tensor, execution and iteration of the loop) that are not known to be on all paths."""
         found: dict[tuple[Site, Site], dict[Site, events.TensorRead]] = {}
-        """By tensor and loop: the first read makes the host wait, and others of the same tensor find it computed."""
+        """Reads, keyed by tensor and loop. The first read makes the host wait; later ones find the tensor computed."""
         for event in (event for alike in reads_at.values() for event in alike):
             loops = training | evaluating if self._reports_progress(event, evaluating) else training
             alike = [*reads_at[event.site], *reads_of[event.tensor.site]]
@@ -158,8 +158,8 @@ class HostSyncInLoop(Rule):
             )
 
     def _reports_progress(self, event: events.TensorRead, evaluating: frozenset[Site]) -> bool:
-        """Whether Python reads one number, such as a loss: the predictions of an evaluation may be what it is for. If
-        it is not known what was reduced, the name says so."""
+        """Whether Python reads one number, such as a loss, and not the predictions, which an evaluation may exist for.
+        If it is unknown what was reduced, the name decides."""
         if event.how == "bool":
             return False
         reduced = event.tensor.reduced
@@ -218,6 +218,7 @@ class _Needs(NamedTuple):
     counters: Collection[int]
 
     def include(self, event: events.TensorRead, loop: Site) -> bool:
+        """Whether the host uses the value of a read in a loop, other than as a number of steps."""
         return loop in self.loops.get(event.site, ()) and not self.counts(event)
 
     def counts(self, event: events.TensorRead) -> bool:
@@ -247,16 +248,16 @@ class _Waits:
         return any(
             needs.include(other, loop)
             and other.where.path <= event.where.path
-            and not _turns(other, loop).isdisjoint(_turns(event, loop))
+            and not _iterations(other, loop).isdisjoint(_iterations(event, loop))
             for other in self._group[id(event)]
         )
 
 
 _WORK = (events.ModelCalled, events.TracedCalled, events.GradientTaken, events.GradientsApplied)
-"""Events for which a GPU takes its time."""
+"""Events that give the GPU work."""
 
 
-def _turns(event: events.Event, loop: Site) -> set[tuple[int, int]]:
+def _iterations(event: events.Event, loop: Site) -> set[tuple[int, int]]:
     """Iterations of a loop around an event, by execution and index."""
     return {(around.entry, around.iteration) for around in event.where.context.loops if around.site == loop}
 

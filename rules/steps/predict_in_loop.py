@@ -108,7 +108,7 @@ class PredictInLoop(Rule):
         fitted_on_samples = {
             loop.site
             for event in made
-            if any(_is_one(value) for value in _given(event))
+            if any(_is_one(value) for value in _inputs(event))
             for loop in (_loop(event),)
             if loop.site in fits and not any(words(name) & _PASSES for name in loop.names)
         }
@@ -131,9 +131,9 @@ class PredictInLoop(Rule):
                 continue
             if is_rare(event.where, loop) or not in_every_iteration(event, loop, made):
                 continue
-            if _is_of_another_model(event, loop, made) or self._is_trained_anew(event):
+            if _is_of_another_model(event, loop, made) or self._is_retrained(event):
                 continue
-            given = _given(event)
+            given = _inputs(event)
             one = any(_is_one(value) for value in given)
             batch = _is_in_one(event) and any(_is_of_data(value, of_data) for value in given)
             in_step = event.how == "predict" and (
@@ -196,7 +196,7 @@ class PredictInLoop(Rule):
                     related=((loop.site, "the loop"),),
                 )
 
-    def _is_trained_anew(self, event: events.ModelCalled) -> bool:
+    def _is_retrained(self, event: events.ModelCalled) -> bool:
         """Whether each iteration of the innermost loop creates the model, and trains one that it creates. The training
         takes far longer than a call."""
         loop = _loop(event)
@@ -242,7 +242,7 @@ def _is_assembled(event: events.ModelCalled, emptied: frozenset[Symbol]) -> bool
     return any(
         value.symbol.parts[0] == "call"
         and not emptied.isdisjoint(value.symbol.parts[2] if len(value.symbol.parts) > 2 else ())
-        for value in _given(event)
+        for value in _inputs(event)
         if type(value) is values.Unknown
     )
 
@@ -251,12 +251,12 @@ def _is_of_another_model(event: events.ModelCalled, loop: Loop, made: Iterable[e
     """Whether each iteration creates a model of its own and passes it the same data."""
     if not _is_made_in(event.model, loop):
         return False
-    given = [symbol_of(value) for value in _given(event)]
+    given = [symbol_of(value) for value in _inputs(event)]
     return any(
         other.site == event.site
         and around.entry == loop.entry
         and around.iteration != loop.iteration
-        and [symbol_of(value) for value in _given(other)] == given
+        and [symbol_of(value) for value in _inputs(other)] == given
         for other in made
         for around in other.where.context.loops
     )
@@ -298,7 +298,7 @@ def _is_one(value: values.Value) -> bool:
     return is_single(value) or is_drawn(value)
 
 
-def _given(event: events.ModelCalled) -> list[values.Value]:
+def _inputs(event: events.ModelCalled) -> list[values.Value]:
     """Inputs that a model is called with, one by one."""
     found = possible(event.arguments.get("x", 0), event.where)
     return [leaf for value in found for leaf in (tuple(leaves(value)) or (value,))]

@@ -89,7 +89,7 @@ class RetraceRisk(Rule):
                     for position, leaf in enumerate(leaves(value))
                 ):
                     what, instead = self._number(event, key, value)
-                elif (made_in := self._made_in(event, key, value)) is not None:
+                elif (made_in := self._creating_loop(event, key, value)) is not None:
                     what, instead, loop = "it gets a new function each time", ONE_FUNCTION, made_in
                 else:
                     continue
@@ -113,7 +113,7 @@ class RetraceRisk(Rule):
             return f"`{code}` is a new Python number each time", f"pass a tensor: `tf.constant({code})`"
         return "it gets a new Python number each time", ""
 
-    def _made_in(self, event: events.TracedCalled, key: int | str, value: values.Value) -> Loop | None:
+    def _creating_loop(self, event: events.TracedCalled, key: int | str, value: values.Value) -> Loop | None:
         """Loop in each iteration of which a nested `def` creates the passed function."""
         if not isinstance(value, values.Function) or not value.closure:
             return None

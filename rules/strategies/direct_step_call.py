@@ -125,7 +125,7 @@ class DirectStepCall(Rule):
             self._trained[id(event.where.caller)].append(event.model)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        made = self._made(event)
+        made = self._origin(event)
         strategy = made.context.strategy
         caller = event.where.caller
         if strategy is None or not strategy.is_multi_replica or event.where.context.replica is not None:
@@ -159,7 +159,7 @@ class DirectStepCall(Rule):
         text = f"call it as `strategy.run({function}{arguments})`, with batches of a distributed dataset"
         return text if len(text) <= SHORT else ""
 
-    def _made(self, event: events.GradientsApplied) -> Where:
+    def _origin(self, event: events.GradientsApplied) -> Where:
         """Where the optimizer was created; if that is outside all scopes, where the models it trains were."""
         optimizer = event.optimizer.where
         taken = [one.gradient.where for one in event.gradients if one.gradient is not None]

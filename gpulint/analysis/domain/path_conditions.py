@@ -87,10 +87,10 @@ def _table() -> _Table:
 def literal_of(condition: Condition, holds: bool) -> Literal:
     """The literal of a condition."""
     known = _table().literals.get((condition, holds))
-    return known if known is not None else _made(condition, holds)
+    return known if known is not None else _create_literals(condition, holds)
 
 
-def _made(condition: Condition, holds: bool) -> Literal:
+def _create_literals(condition: Condition, holds: bool) -> Literal:
     """Create both literals of a condition and return the requested one."""
     subject = condition.subject
     if condition.operator == "any":

@@ -38,7 +38,7 @@ class Symbol:
 
     @property
     def first_words(self) -> tuple[str, ...]:
-        """The same strings in order, so that the limit keeps the same ones in each run."""
+        """Strings in the symbol in order of appearance, the first `MAX_WORDS` of them: the same ones in each run."""
         if self._first is None:
             self._first = tuple(dict.fromkeys(_words(self.parts)))[:MAX_WORDS]
         return self._first
@@ -149,3 +149,16 @@ def symbol(name: Any) -> Symbol:
 
 _ONE = symbol(("constant", "int", 1))
 _NONE = symbol(("constant", "NoneType", None))
+
+
+def called_with(name: Symbol) -> tuple[str, tuple[Any, ...]]:
+    """Last part of the callee's name and the symbols of the positional arguments, from the symbol of a call."""
+    last = symbol(name.parts[1]).parts[-1]
+    given = name.parts[2] if len(name.parts) > 2 and isinstance(name.parts[2], tuple) else ()
+    return last.rpartition(".")[2] if isinstance(last, str) else "", given
+
+
+def library_callee(name: Symbol) -> str:
+    """Canonical name of the library function or class that the symbol of a call calls; "" for any other callee."""
+    parts = symbol(name.parts[1]).parts
+    return str(parts[1]) if len(parts) == 2 and parts[0] == "external" else ""

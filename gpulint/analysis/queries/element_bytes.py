@@ -103,11 +103,12 @@ def _array(name: Symbol) -> tuple[int, str] | None:
         array, dtype = _array(symbol(function.parts[1])), _dtype(given[:1])
         return (array[0], dtype) if array is not None and dtype else None
     called = str(function.parts[1]) if function.parts[:1] == ("external",) else ""
-    return _made(called, given) if called.startswith("numpy.") else None
+    return _created_array(called, given) if called.startswith("numpy.") else None
 
 
 def _computed(operator: object, left: Symbol, right: object) -> tuple[int, str] | None:
-    """An array with a constant: quotients of integers are float64."""
+    """Number of elements in a row of an array that is computed with a constant, and their dtype. Quotients of integers
+    are float64."""
     array = _array(left)
     if array is None or symbol(right).parts[:1] != ("constant",):
         return None
@@ -129,7 +130,7 @@ def _loaded(name: Symbol) -> tuple[int, str] | None:
     return (_OF_KERAS[words[-2]] if name.parts[2] == 0 else 1), "uint8"
 
 
-def _made(called: str, given: Sequence[Symbol]) -> tuple[int, str] | None:
+def _created_array(called: str, given: Sequence[Symbol]) -> tuple[int, str] | None:
     """An array that NumPy fills or draws, with a shape of constants. Its first dimension counts the rows."""
     own = called.rpartition(".")[2]
     is_drawn = called == f"numpy.random.{own}" and own in _DRAWN

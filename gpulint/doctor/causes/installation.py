@@ -25,7 +25,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             pip_install(evidence, with_cuda(evidence)),
         )
         return
-    yield from _in_the_way(evidence)
+    yield from _shadowing(evidence)
     yield from _two(evidence)
     yield from _without_cuda(evidence)
 
@@ -39,7 +39,7 @@ def is_shadowed(evidence: Evidence) -> bool:
     return bool(path) and (mine or interpreter.kind == "module")
 
 
-def _in_the_way(evidence: Evidence) -> Iterator[Diagnosis]:
+def _shadowing(evidence: Evidence) -> Iterator[Diagnosis]:
     """Something else that is named tensorflow."""
     interpreter, path = evidence.interpreter, evidence.interpreter.package
     if is_shadowed(evidence):

@@ -192,7 +192,7 @@ class Inference:
         """Makes constants of shapes that are known, where shape inference does not do so and leaves others open.
         Returns whether there are any. `listed`: placeholders of lists of the same sizes, one for each iteration of a
         loop."""
-        if all(tensor.shape.is_fully_defined() for tensor in _made_on_device(graph)):
+        if all(tensor.shape.is_fully_defined() for tensor in _device_tensors(graph)):
             return False
         values: dict[str, Sequence[int]] = {}
         for one in graph.get_operations():
@@ -276,7 +276,7 @@ def results(function: Any, tensors: Mapping[str, str]) -> list[str]:
     return [one if ":" in one else f"{one}:0" for one in returned]
 
 
-def _made_on_device(graph: Any) -> Iterator[Any]:
+def _device_tensors(graph: Any) -> Iterator[Any]:
     """Tensors of a graph that are not lists of sizes."""
     for one in graph.get_operations():
         if one.type not in SMALL:

@@ -157,8 +157,8 @@ class StepWatch:
         return Trace(concrete, not self.settings.shapes and _is_general(concrete))
 
     def _again(self, function: Any) -> Any:
-        """A function of the same code without traces: one that is more general would be used again, and a trace that
-        fails leaves a function that cannot be traced."""
+        """A new function of the same code, without traces. The old one would use a more general trace again, and cannot
+        be traced any more after a trace has failed."""
         return self._tensorflow.function(
             function.python_function, autograph=function._autograph, jit_compile=function._jit_compile
         )

@@ -103,6 +103,7 @@ class Bfc:
         return None
 
     def _extend(self, needed: int) -> None:
+        """Reserve another region, of at least `needed` bytes. Raises Exhausted."""
         available = None if self._limit is None else self._limit - self.regions
         if available is not None and needed > available:
             raise Exhausted(needed)

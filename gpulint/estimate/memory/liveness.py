@@ -378,8 +378,8 @@ class _Player:
         self._release(scratch)
 
     def _tune(self, one: Operation, result: int, workspaces: Sequence[int]) -> None:
-        """Try algorithms of a convolution, each with its workspace, on a result of their own. What does not fit is not
-        tried."""
+        """Try the algorithms of a convolution, each with its workspace, on a separate result. Those that do not fit are
+        not tried."""
         if not result:
             return
         with suppress(Exhausted):

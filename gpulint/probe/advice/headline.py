@@ -1,4 +1,4 @@
-"""The run in one sentence of two facts: how busy the devices were, and what took most of the rest."""
+"""The headline of a run: how busy its devices were, and what took most of the rest of the time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpulint.probe.measures.time_words import duration, percent
 from gpulint.probe.measures.work import work
 
 BUSY = 0.9
-"""Share of the time in steps from which nothing is said to be in the way."""
+"""Share of the time in steps from which on the headline names no obstacle."""
 
 MUCH = 0.2
 """Share of the time from which a run on the CPU waits for something: TensorFlow's profiler calls it a bottleneck."""
@@ -40,7 +40,7 @@ _CAUSES = {
     "out-of-memory": "it ran out of memory",
     "precision": "it computes in a higher precision than it needs",
 }
-"""What stands in the way, by the cause of the first advice."""
+"""Cause of the first advice → the obstacle, in words."""
 
 _PARTS = {
     "collective": "the all-reduce",
@@ -56,11 +56,11 @@ _PARTS = {
 
 
 def headline(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice]) -> str:
-    """For example "GPU:0 computed 0.8 % of the time. Training waits for its input."."""
+    """The headline: "GPU:0 computed 0.8 % of the time. Training waits for its input."."""
     if (without := _without_steps(capture, time, advice)) is not None:
         return without
     assert time is not None
-    first, second = _where(capture, time), _second(capture, time, advice)
+    first, second = _devices(capture, time), _obstacle(capture, time, advice)
     return f"{first}: {second}." if first.startswith(_REHEARSED) else f"{first}. {_capital(second)}."
 
 
@@ -69,7 +69,7 @@ _REHEARSED = "Rehearsed"
 
 
 def _without_steps(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice]) -> str | None:
-    """What comes before all figures of steps: that there are none, or how the program failed."""
+    """Headline of a run without steps to report on: there were none, or the program failed. None for other runs."""
     failed = refused(capture)
     if failed is not None:
         size = f" for {in_words(failed.size)}" if failed.size else ""
@@ -101,8 +101,8 @@ def _without_steps(capture: Capture, time: TimeSpent | None, advice: Sequence[Ad
     return f"{_counted(workers, 'worker')}; no training step was seen." if workers else "No training was seen."
 
 
-def _where(capture: Capture, time: TimeSpent) -> str:
-    """How busy the devices were, or which they were."""
+def _devices(capture: Capture, time: TimeSpent) -> str:
+    """The devices: how busy they were, or which they were if that is unknown."""
     if capture.simulated:
         return f"{_REHEARSED} on {_counted(capture.simulated, 'simulated GPU')}"
     known = [one for one in time.devices if one.busy_share is not None]
@@ -127,9 +127,9 @@ def _busy(devices: Sequence[DeviceTime]) -> str:
     return f"{len(devices)} GPUs computed {low.removesuffix(' %')} to {high} of the time"
 
 
-def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
-    """What ran outside training, if the first advice is about that; else its cause, unless that is about little of the
-    time, or much less than the largest part of the rest."""
+def _obstacle(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
+    """The obstacle: the work outside training, if the first advice is about that; else the cause of that advice,
+    unless it accounts for little of the time, or for much less than the largest part of the rest."""
     if advice and advice[0].is_outside and advice[0].is_timed and (outside := advice[0].outside) is not None:
         return f"{outside.what} took {duration(outside.seconds)}, training {duration(time.seconds)}"
     is_known = any(one.busy_share is not None for one in time.devices)

@@ -191,7 +191,7 @@ class Places:
         return self._libraries.has_added(path) or any(name in path for name in _OF_TENSORFLOW)
 
     def is_library(self, module: ModuleType) -> None:
-        """A module is none of the user's, wherever it lies."""
+        """Treat a module as part of a library, wherever it lies."""
         self._libraries.add(module)
         for path in self.known.keys() - self._cells.keys():
             del self.known[path]

@@ -219,7 +219,7 @@ class States:
     def moves(
         self, place: Place | None, state: int, detail: str, began: float, ended: float, seconds: float, count: int = 1
     ) -> None:
-        """Inside a function, so many seconds of those between two moments belong to another state."""
+        """Assign `seconds` of the time between two moments inside a function to another state."""
         if self.is_counting and began >= self._first and seconds > 0:
             with self._lock:
                 self._moved.append(Moved(place, state, detail, began, ended, seconds, count))
@@ -227,7 +227,7 @@ class States:
     # -------------------------------------------------------------------- steps and stages
 
     def stepped(self, eager: int) -> None:
-        """A step has ended, after so many eager operations in all."""
+        """Record the end of a step, after `eager` operations in all."""
         thread = threading.current_thread()
         if thread.ident != self._thread and not hasattr(thread, "replica_id"):
             if self.is_counting:

@@ -190,7 +190,7 @@ def _call(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 
 def _ops(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    beside = (_beside(record, name, "") for name in ("dtypes", "parts"))
+    beside = (_column(record, name, "") for name in ("dtypes", "parts"))
     for (file, row, op, requested, device, count), *more in zip(record["rows"], *beside, strict=True):
         ran = Execution(_place(files, file, row), op, requested, device, *more)
         capture.executions[ran] += count
@@ -201,20 +201,20 @@ def _ops(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 
 def _nodes(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    beside = (_beside(record, name, otherwise) for name, otherwise in (("dtypes", ""), ("parts", ""), ("replicas", 0)))
+    beside = (_column(record, name, otherwise) for name, otherwise in (("dtypes", ""), ("parts", ""), ("replicas", 0)))
     for (file, row, op, requested, assigned, layer, count), *more in zip(record["rows"], *beside, strict=True):
         capture.nodes[Node(_place(files, file, row), op, requested, assigned, layer, *more)] += count
 
 
 def _copies(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    at = _beside(record, "at", [None, 0, "", "", None, False, False])
+    at = _column(record, "at", [None, 0, "", "", None, False, False])
     for (op, source, target, count), (file, row, *needed) in zip(record["rows"], at, strict=True):
         made = Copy(op, source, target, _place(files, file, row), *needed)
         capture.copies[made] += count
         capture.timeline.append(Happened(_at(record), made, count))
 
 
-def _beside(record: dict[str, Any], name: str, otherwise: Any) -> list[Any]:
+def _column(record: dict[str, Any], name: str, otherwise: Any) -> list[Any]:
     """A list with one element per row of a record; early captures lack it."""
     found: list[Any] = record.get(name) or [otherwise] * len(record["rows"])
     return found

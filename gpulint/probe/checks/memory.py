@@ -214,7 +214,7 @@ def _of_held(idle: memory.Held) -> Expectation:
 
 
 def _of_preallocation(taken: memory.Preallocation) -> Expectation:
-    """Reported, never a violation: TensorFlow's default without memory growth or a limit."""
+    """Information, never a violation: TensorFlow reserves memory in advance unless growth or a limit is set."""
     subject, expected = f"memory reserved for {taken.device} on its card", "for information"
     if taken.verdict == "inconclusive":
         return undecided(_TAKEN, Status.SKIP, subject, expected, taken.reason)

@@ -28,7 +28,7 @@ def check(run: Run) -> Iterator[Expectation]:
     sizes = {place: _bytes(capture, place[1]) for place, capture in replicas.items()}
     if any(sizes.values()):
         subject, expected = "variables of each replica", "the same bytes on each"
-        observed = _told({place: f"{size:,} bytes" for place, size in sizes.items()})
+        observed = _in_words({place: f"{size:,} bytes" for place, size in sizes.items()})
         if len(set(sizes.values())) == 1:
             yield held(_ID, subject, expected, observed)
         else:
@@ -37,7 +37,7 @@ def check(run: Run) -> Iterator[Expectation]:
     nodes = {place: _nodes(capture)[place[1]] for place, capture in replicas.items()}
     if any(nodes.values()):
         subject, expected = "operations of a training step on each replica", f"within {UNEVEN - 1:.0%} of each other"
-        observed = _told({place: f"{count:,} nodes" for place, count in nodes.items()})
+        observed = _in_words({place: f"{count:,} nodes" for place, count in nodes.items()})
         if min(nodes.values()) * UNEVEN >= max(nodes.values()):
             yield held(_ID, subject, expected, observed)
         else:
@@ -66,7 +66,7 @@ def _nodes(capture: Capture) -> Counter[str]:
     return counts
 
 
-def _told(values: dict[tuple[Task, str], str]) -> str:
+def _in_words(values: dict[tuple[Task, str], str]) -> str:
     """Values in words: one for each worker whose devices have equal ones, otherwise one for each device."""
     of_tasks: dict[Task, dict[str, str]] = {}
     for (task, device), value in values.items():

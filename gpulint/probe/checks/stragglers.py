@@ -43,7 +43,7 @@ def check(run: Run) -> Iterator[Expectation]:
     own = own_times(times)
     middle = sorted(own.values())[(len(own) - 1) // 2]
     slow = [task for task, seconds in own.items() if seconds > SLOW * middle and seconds - middle > SHORT]
-    evidence = tuple(_told(task, times[task], own[task]) for task in sorted(own, key=lambda one: -own[one]))
+    evidence = tuple(_in_words(task, times[task], own[task]) for task in sorted(own, key=lambda one: -own[one]))
     worst = max(own, key=lambda one: own[one])
     observed = f"{own[worst] * 1e3:.1f} ms on {worst.name}, median {middle * 1e3:.1f} ms"
     if slow:
@@ -66,7 +66,7 @@ def own_times(times: dict[Task, Pace]) -> dict[Task, float]:
     return {task: one.between + least for task, one in times.items()}
 
 
-def _told(task: Task, times: Pace, own: float) -> str:
+def _in_words(task: Task, times: Pace, own: float) -> str:
     return (
         f"{task.name}: {own * 1e3:.1f} ms of its own, {times.between * 1e3:.1f} ms of them between steps; "
         f"{times.inside * 1e3:.1f} ms in the step, waiting included"

@@ -136,6 +136,7 @@ def _limit(capture: Capture, device: str) -> int | None:
 
 
 def _read(text: str) -> Iterator[Refused]:
+    """Refused allocations that an error message names."""
     if found := _TENSOR.search(text):
         size = _SIZES.get(found["type"] or "", 4)
         for length in filter(None, found["shape"].split(",")):

@@ -79,8 +79,8 @@ def _fix(fix: str, causes: Iterable[Retrace]) -> str:
 
 
 def is_recreated(function: Function, capture: Capture, most: int) -> bool:
-    """Whether more than so many functions of one code each ran once, as of one that is created for each call. The
-    objects of a class and the folds of a validation have a function each, which runs more often."""
+    """Whether a function is created for each call: more than `most` functions of its code ran only once. The objects of
+    a class and the folds of a validation have a function each, too, but that runs more often."""
     again = sum(count for one, count in causes_of(function.name, capture).items() if one.cause == "function")
     steps = sum(one.taken for one in capture.steps.values() if one.name == function.name)
     runs = function.runs + steps

@@ -10,7 +10,7 @@ from gpulint.probe.verdicts.evidence import Judge, Verdict
 
 
 def _waits(finding: Finding, capture: Capture) -> Verdict | None:
-    """Uses the loop that waits most: findings are about pipelines and do not say which loop reads them."""
+    """Verdict by the loop that waits most: findings are about pipelines, and do not say which loop reads them."""
     judged = [one for one in map(waiting.wait_share, own_waits(capture).values()) if one.enough]
     if not judged:
         return None

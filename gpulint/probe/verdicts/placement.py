@@ -27,7 +27,7 @@ from gpulint.probe.verdicts.evidence import (
 from gpulint.probe.verdicts.strategies import one_replica
 
 
-def _asked_below(finding: Finding, capture: Capture) -> list[PlacedOp]:
+def _with_requested_device(finding: Finding, capture: Capture) -> list[PlacedOp]:
     """Operations with a requested device in the rows of a finding or shortly below: the statements of its block."""
     return [
         one for one in placed(capture) if one.requested and is_in(one.where, finding.span, STEP) and not is_free(one.op)
@@ -44,13 +44,13 @@ def _work(capture: Capture) -> Iterator[tuple[str, str, int]]:
 
 
 def _confined(finding: Finding, capture: Capture) -> Verdict | None:
-    devices = {one.device for one in _asked_below(finding, capture)}
+    devices = {one.device for one in _with_requested_device(finding, capture)}
     if len(devices) != 1:
         return None
     (device,) = devices
     others = peers(device, capture)
     if not others and device.startswith("GPU"):
-        pinned = sum(one.times for one in _asked_below(finding, capture))
+        pinned = sum(one.times for one in _with_requested_device(finding, capture))
         return Verdict(True, f"{pinned} operations pinned to {device}, the only GPU here")
     if not others or not is_all_seen(capture):
         return None
@@ -88,7 +88,7 @@ def _replicas_pinned(finding: Finding, capture: Capture) -> Verdict | None:
     if strategy is None:
         return None
     steps = {node.where for node in capture.nodes if node.part == "step"}
-    asked = [one for one in _asked_below(finding, capture) if one.where in steps]
+    asked = [one for one in _with_requested_device(finding, capture) if one.where in steps]
     first = min((one.where.row for one in asked), default=0)
     devices = Counter[str]()
     for one in asked:
@@ -116,7 +116,7 @@ def _without_kernel(finding: Finding, capture: Capture) -> Verdict | None:
 
 
 def _missing_device(finding: Finding, capture: Capture) -> Verdict | None:
-    for one in _asked_below(finding, capture):
+    for one in _with_requested_device(finding, capture):
         if capture.logical and one.requested not in capture.logical:
             return Verdict(True, f"there is no {one.requested}: its operations ran on {one.device}")
     return None

@@ -121,7 +121,7 @@ def _one_worker(finding: Finding, capture: Capture) -> Verdict | None:
     return Verdict(True, f"one worker, with {strategy.replicas} replica{'' if strategy.replicas == 1 else 's'}")
 
 
-def _gone(finding: Finding, capture: Capture) -> Verdict | None:
+def _removed_name(finding: Finding, capture: Capture) -> Verdict | None:
     """Confirmed by its own error on its own line: a program uses many removed names and ends with the first. Refuted
     where the line ran without one."""
     spans = [finding.span, *(related.span for related in finding.related)]
@@ -148,5 +148,5 @@ VERDICTS: dict[str, Judge] = {
     "GPU307": _kept,
     "GPU701": _one_worker,
     "GPU702": ended_with("Collective ops must be configured at program startup"),
-    "GPU901": _gone,
+    "GPU901": _removed_name,
 }

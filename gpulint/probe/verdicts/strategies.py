@@ -40,7 +40,7 @@ _USES = ("compiled", "fitted", "used")
 _SIZE = re.compile(r"\bbatch size (\d+)")
 
 
-def _made_at(finding: Finding, capture: Capture) -> Strategy | None:
+def _strategy_at(finding: Finding, capture: Capture) -> Strategy | None:
     """The strategy created in the rows of a finding, or of its related lines."""
     spans = [finding.span, *(related.span for related in finding.related)]
     return next((one for span in spans for one in capture.strategies if is_in(one.where, span)), None)
@@ -50,7 +50,7 @@ def _variables_of_one_replica(finding: Finding, capture: Capture) -> Verdict | N
     strategy = of_replicas(capture)
     if strategy is None:
         return None
-    made = made_by(finding.span, capture) or _made_in_use(finding, capture)
+    made = made_by(finding.span, capture) or _variables_built_in_use(finding, capture)
     if not made:
         return None
     alone = made if len(_devices(made)) == 1 else uneven(made, strategy.devices)
@@ -61,7 +61,7 @@ def _variables_of_one_replica(finding: Finding, capture: Capture) -> Verdict | N
     return Verdict(False, f"variables on {', '.join(_devices(made))}")
 
 
-def _made_in_use(finding: Finding, capture: Capture) -> list[Variable]:
+def _variables_built_in_use(finding: Finding, capture: Capture) -> list[Variable]:
     """Variables of a lazily built model, in the rows that use it."""
     uses = [related.span for related in finding.related if related.message.startswith(_USES)]
     return [one for span in uses for one in made_by(span, capture)]
@@ -94,7 +94,7 @@ def _idle(strategy: Strategy, capture: Capture) -> list[str]:
 
 
 def _unused(finding: Finding, capture: Capture) -> Verdict | None:
-    strategy = _made_at(finding, capture)
+    strategy = _strategy_at(finding, capture)
     if strategy is None or strategy.replicas < 2 or len(set(strategy.devices)) < 2:
         return None
     idle = _idle(strategy, capture)

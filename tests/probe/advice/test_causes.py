@@ -626,6 +626,14 @@ def test_copies_are_blamed_on_the_line_that_moves_most() -> None:
     assert not advise(seen, (), spent({"gpu": 5.0, "launch": 0.01}, busy={"GPU:0": 0.99}))
 
 
+def test_of_several_lines_with_copies_the_largest_is_blamed_for_its_share() -> None:
+    large = Copy("_Send", "GPU:1", "GPU:0", THERE, "MatMul", "", 3 << 20, in_step=True)
+    small = Copy("_Send", "GPU:1", "GPU:0", HERE, "MatMul", "", 1 << 20, in_step=True)
+    seen = capture(logical=GPUS, copies=Counter({small: 1, large: 1}))
+    one = first(spent({"copy": 4.0, "gpu": 6.0}, busy={"GPU:0": 0.6}), seen)
+    assert (one.where, one.seconds) == (THERE, 3.0)
+
+
 def test_copies_of_a_rehearsal_have_the_share_that_they_would_have_on_gpus() -> None:
     moved = Copy("_Send", "GPU:1", "GPU:0", THERE, "MatMul", "", 20_000_000, in_step=True)
     fed = Copy("_Send", "CPU:0", "GPU:0", HERE, "MatMul", "", 1 << 30, in_step=True)

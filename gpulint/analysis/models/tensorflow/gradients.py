@@ -144,7 +144,8 @@ def _sum(values: tuple[Value, ...]) -> Gradient | None:
 
 
 def _scaled(values: tuple[Value, ...]) -> Gradient | None:
-    """Gradient of a product or quotient in which some values are. With two gradients it is no longer a sum."""
+    """Gradient that a product or quotient is if one of its values is one. A product of two gradients is no longer a
+    sum."""
     present = _first(values)
     if present is None:
         return None

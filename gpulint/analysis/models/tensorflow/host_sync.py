@@ -140,13 +140,13 @@ def pass_host_values(machine: Machine, name: str, arguments: Arguments, site: Si
 
     `owner` is the name of its class or object. Arguments of a `tf.function` are copied back to the device.
     """
-    _use(machine, _reads_given(machine, arguments), name, site, owner)
+    _use(machine, _reads_behind(machine, arguments), name, site, owner)
 
 
 def pass_to_function(machine: Machine, function: Function, arguments: Arguments, result: Value, site: Site) -> None:
     """Record that host values were passed to a function of the program, unless it only computed a result from them:
     what becomes of that result tells whether they are needed."""
-    found = _reads_given(machine, arguments)
+    found = _reads_behind(machine, arguments)
     if not found:
         return
     computed = {read for side in _sides(result, machine.path) for read in reads_in(side)}
@@ -161,7 +161,7 @@ def _use(machine: Machine, reads: tuple[Site, ...], name: str, site: Site, owner
         machine.emit(events.HostValueUsed(site, machine.where(), reads, name))
 
 
-def _reads_given(machine: Machine, arguments: Arguments) -> tuple[Site, ...]:
+def _reads_behind(machine: Machine, arguments: Arguments) -> tuple[Site, ...]:
     """Places in an eager loop where the tensors were read that host values among the arguments were computed from."""
     if not machine.context.loops or machine.context.traced is not None:
         return ()

@@ -21,7 +21,7 @@ SMALL = 2 * LAUNCH
 """An operation that takes the CPU at most this long does almost no work."""
 
 FAST = 10
-"""One of so many steps is at least as fast as those that count."""
+"""One step in this many is at least as fast as the step that counts."""
 
 MANY = 100
 """Operations of a step from which launching them can matter."""

@@ -161,11 +161,11 @@ def _short(count: int) -> str:
 def _title(notes: RowNotes) -> str:
     """Tooltip of the row."""
     ordered = sorted(notes.placements, key=lambda one: -int(one["count"]))
-    lines = [f"{one['count']:,} × {one['op']}: {_way(one)}" for one in ordered]
+    lines = [f"{one['count']:,} × {one['op']}: {_placement_text(one)}" for one in ordered]
     return "\n".join([*lines[:10], f"… and {len(lines) - 10} more"] if len(lines) > 10 else lines)
 
 
-def _way(one: Mapping[str, Any]) -> str:
+def _placement_text(one: Mapping[str, Any]) -> str:
     reason = f" ({one['reason']})" if one.get("reason") else ""
     return f"asked for {one['requested'] or 'no device'}, on {one['assigned'] or 'an unknown one'}{reason}"
 
