@@ -37,6 +37,7 @@ from gpulint.probe.capture.records import (
     Where,
     Work,
 )
+from gpulint.probe.measures.holders import Held, Holder
 from gpulint.probe.measures.time_spent import InputStage, PartAt, PhaseTime, PipelineStage, TimeSpent, Tracing
 from tests.probe.advice.times import spent
 
@@ -160,8 +161,12 @@ def test_an_evaluation_is_no_epoch() -> None:
         assert not advise(capture(), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, each), phases=phases))
     several = spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 4), phases=[*phases, phase("evaluation", HERE)])
     one = first(several, capture())
-    assert (one.text, one.fix) == ("each evaluation opens pipelines of its own", "Evaluate less often.")
+    assert (one.text, one.fix) == ("each evaluation opens a pipeline of its own", "Evaluate less often.")
     assert one.seconds == pytest.approx(2.0)
+    phases = [phase("epoch 1", THERE), *[phase("prediction", HERE)] * 2]
+    one = first(spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 2), phases=phases), capture())
+    assert one.text == "each prediction opens a pipeline of its own"
+    assert "`model(x, training=False)` opens no pipeline" in one.fix
 
 
 def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
@@ -683,6 +688,13 @@ def test_a_program_without_memory_needs_that_first() -> None:
     one = advise(capture(error=OOM, error_at=THERE), (), None)[0]
     assert (one.cause, one.where, one.text) == ("out-of-memory", THERE, "GPU:0 has no memory left for 256 MiB")
     assert one.seconds == 0
+
+
+def test_memory_that_python_keeps_is_not_the_batchs() -> None:
+    who = (Holder("GPU:0", "python", THERE, 600), Holder("GPU:0", "weights", HERE, 400))
+    seen, full = capture(error=OOM, error_at=THERE), Held("GPU:0", 1000, None, None, None, who)
+    assert advise(seen, (), None, [full])[0].fix.startswith("Keep no tensor of a step longer than the step")
+    assert advise(seen, (), None, [full._replace(holders=who[1:])])[0].fix.startswith("Use a smaller batch")
 
 
 def test_allocations_that_are_retried_are_lost_time() -> None:
