@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value
 from gpulint.analysis.domain.values.containers import Mapping
@@ -32,6 +34,19 @@ def namespace(machine: Machine, arguments: Arguments, site: Site) -> Value:
     for name, value in {**(given.entries if isinstance(given, Mapping) else {}), **arguments.keywords}.items():
         machine.state.write(made.attributes, str(name), value)
     return made
+
+
+def with_fields(*names: str) -> Callable[[Machine, Arguments, Site], Value]:
+    """Constructor of a library's class whose arguments become attributes of these names."""
+
+    def construct(machine: Machine, arguments: Arguments, site: Site) -> Value:
+        made = Instance(site, machine.where())
+        for position, name in enumerate(names):
+            if (value := arguments.get(name, position)) is not None:
+                machine.state.write(made.attributes, name, value)
+        return made
+
+    return construct
 
 
 def fill(machine: Machine, cls: UserClass, made: Object, arguments: Arguments, site: Site) -> None:
