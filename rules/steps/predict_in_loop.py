@@ -118,7 +118,7 @@ class PredictInLoop(Rule):
         """How calls that are reported are made, by call and loop: those on their results are made alike."""
         for event in made:
             loop = _loop(event, steps)
-            if are_few(event.where.context.loops) or self._waits(event, loop):
+            if _is_over(event.model, loop) or are_few(event.where.context.loops) or self._waits(event, loop):
                 continue
             if event.how == "predict" and _is_assembled(event, emptied.get(loop.site, frozenset())):
                 yield Report(
@@ -275,11 +275,18 @@ def _is_sampled(value: values.Value) -> bool:
 _SAMPLES = frozenset({"random.sample", "sample", "sample_batch", "sample_buffer", "sample_memory"})
 
 
-def _loop(event: events.Event, steps: frozenset[Site] = frozenset()) -> Loop:
-    """Innermost loop with several iterations around a call, one in `steps` if there is one."""
+def _loop(event: events.ModelCalled | events.ModelFitted, steps: frozenset[Site] = frozenset()) -> Loop:
+    """Innermost loop with several iterations around a call, one in `steps` if there is one. A loop over models counts
+    only if there is no other: each is called once."""
     around = event.where.context.loops
     several = [one for one in reversed(around) if iteration_count(one) != 1] or [around[-1]]
-    return next((one for one in several if one.site in steps), several[0])
+    of_calls = [one for one in several if not _is_over(event.model, one)] or several
+    return next((one for one in of_calls if one.site in steps), of_calls[0])
+
+
+def _is_over(model: values.Object, loop: Loop) -> bool:
+    """Whether a loop iterates over models, and this is one of them."""
+    return loop.iterable is not None and any(one is model for one in leaves(loop.iterable))
 
 
 def _is_in_one(event: events.ModelCalled) -> bool:

@@ -79,7 +79,7 @@ class RetraceRisk(Rule):
         loop = next((loop for loop in reversed(event.where.context.loops) if not loop.unrolled), None)
         if loop is None or event.has_signature or are_few(event.where.context.loops):
             return
-        own = self._made_in(event, "", event.function)
+        own = self._creating_loop(event, "", event.function)
         given: list[tuple[int | str, values.Value]] = [*enumerate(event.arguments.positional)]
         for key, argument in (*given, *event.arguments.keywords.items()):
             for value in possible(argument, event.where):

@@ -241,6 +241,10 @@ class Machine(ABC):
         """Instance of a class that the program itself does not instantiate, constructed from unknown arguments."""
 
     @abstractmethod
+    def annotated(self, annotation: ir.Expr | None, module: ModuleScope, site: Site) -> Value | None:
+        """Value that a type annotation stands for, where nothing else is known; None if it does not help."""
+
+    @abstractmethod
     def run_module(self, path: str, dotted: str, site: Site | None = None) -> ModuleScope | None:
         """Import a module of the project; None if it cannot be read.
 
