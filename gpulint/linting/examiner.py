@@ -22,7 +22,6 @@ from gpulint.linting.workspace import Workspace
 from gpulint.places import Site, Span
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.source import Source
-from gpulint.syntax.enclosing import enclosing
 from gpulint.syntax.parse import CannotParse, syntax_error
 
 TOO_DEEP = "the program is nested too deeply to analyse"
@@ -144,12 +143,11 @@ class Examiner:
         for bound, site in bounds:
             by_path[site.path if bound != "steps" else ""].append((bound, site))
         for path, reached in by_path.items():
-            if not path or (syntax := self._workspace.syntax(path)) is None:
+            if not path or (enclosing := self._workspace.enclosing(path)) is None:
                 stopped.update(reached)
                 continue
-            definitions = enclosing(syntax, {site.node for _, site in reached})
             for bound, site in reached:
-                around = definitions[site.node]
+                around = enclosing.of(site.node)
                 stopped.add((bound, Site(path, around[-1].number if around else 0)))
         return stopped
 

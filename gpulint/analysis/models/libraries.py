@@ -24,7 +24,6 @@ from gpulint.analysis.models.tensorflow import (
     built_later,
     classes,
     device_lists,
-    device_scopes,
     escape,
     foreign_objects,
     gradients,
@@ -33,6 +32,7 @@ from gpulint.analysis.models.tensorflow import (
     object_calls,
     objects,
     retention,
+    scope_managers,
     tensors,
     tf_data,
     tf_function,
@@ -241,19 +241,19 @@ class Libraries(LibrarySemantics):
         return classes.from_star(modules, name)
 
     def enter(self, manager: Manager, site: Site) -> Value:
-        return device_scopes.enter(self._machine, manager, site)
+        return scope_managers.enter(self._machine, manager, site)
 
     def enter_unknown(self, manager: Value, site: Site) -> Value:
-        return device_scopes.enter_unknown(self._machine, manager, site)
+        return scope_managers.enter_unknown(self._machine, manager, site)
 
     def leave(self, manager: Manager) -> None:
-        device_scopes.leave(self._machine, manager)
+        scope_managers.leave(self._machine, manager)
 
     def has_no_effect_on(self, body: Sequence[ir.Statement], manager: Value, site: Site) -> bool:
-        return device_scopes.has_no_effect_on(self._machine, body, manager, site)
+        return scope_managers.has_no_effect_on(self._machine, body, manager, site)
 
     def is_first(self, manager: Value) -> bool:
-        return device_scopes.has_replicas(manager)
+        return scope_managers.has_replicas(manager)
 
     def is_tracked(self, value: Value) -> bool:
         return isinstance(value, Tensor)
@@ -323,7 +323,7 @@ class Libraries(LibrarySemantics):
         retention.models_kept(self._machine, value, site)
 
     def dropped(self, value: Value, site: Site) -> None:
-        device_scopes.dropped(self._machine, value, site)
+        scope_managers.dropped(self._machine, value, site)
         tf_data.dropped(self._machine, value, site)
 
     def main_program_reached(self) -> None:
