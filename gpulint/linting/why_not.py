@@ -29,7 +29,7 @@ MAX_NODES = 1_000_000
 """Maximum number of nodes of the file whose places are computed."""
 
 
-MAX_PROGRAMS = 24
+MAX_PROGRAMS = 8
 """Maximum number of other programs in which the row is looked at."""
 
 

@@ -19,7 +19,7 @@ class Symbol:
     program (a network of a hundred layers), so parts are shared and equality compares a 61-bit digest computed once.
     """
 
-    __slots__ = ("_first", "_words", "digest", "parts")
+    __slots__ = ("_first", "_origin", "_words", "digest", "parts")
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
@@ -27,6 +27,7 @@ class Symbol:
         is_ambiguous = last.__class__ in _NUMBERS and last == -1  # Python gives -1 and -2 the same hash
         self.digest = hash((*parts, "ambiguous")) if is_ambiguous else hash(parts)
         self._first: tuple[str, ...] | None = None
+        self._origin: str | None = None
         self._words: frozenset[str] | None = None
 
     @property
@@ -53,15 +54,27 @@ class Symbol:
     def origin(self) -> str:
         """Dotted name of a library, or of what is taken for one, from which calls, attributes and items lead to the
         named value; "" if there is none."""
-        name = self
-        while name.parts[0] in ("attribute", "call", "item"):
-            inner = name.parts[1]
-            if isinstance(inner, tuple):
-                inner = Symbol(inner)
-            if not isinstance(inner, Symbol):
-                return ""
-            name = inner
-        return str(name.parts[1]) if name.parts[0] == "external" else ""
+        if self._origin is None:
+            passed = [self]
+            while (inner := passed[-1]._inner()) is not None and inner._origin is None:
+                passed.append(inner)
+            last = passed[-1]
+            if inner is not None:
+                found = inner._origin
+            else:
+                found = str(last.parts[1]) if last.parts[0] == "external" else ""
+            for name in passed:  # chains share their beginnings
+                name._origin = found
+        return self._origin or ""
+
+    def _inner(self) -> Symbol | None:
+        """The symbol of what is called, or whose attribute or item this is, None for others."""
+        if self.parts[0] not in ("attribute", "call", "item"):
+            return None
+        inner = self.parts[1]
+        if isinstance(inner, tuple):
+            inner = Symbol(inner)
+        return inner if isinstance(inner, Symbol) else None
 
     def __hash__(self) -> int:
         return self.digest
