@@ -1,5 +1,5 @@
-"""A Python process that has already imported what programs need. They run in its forks, which saves each the seconds of
-the imports.
+"""Python that has already imported what programs need: they run in forks of one process, which saves each the seconds
+of the imports.
 
 A fork runs its program as `python` would: its own arguments, directory, environment, input and output. Where TensorFlow
 is imported, `tensorflow` and `keras` are absent from `sys.modules` until the program imports them, and TensorFlow's
@@ -47,36 +47,16 @@ QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
 
 
 Limits = Sequence[tuple[int, int]]
-"""Resources, such as `resource.RLIMIT_AS`, with the maximum that each process of a program may use."""
+"""Resources, such as `resource.RLIMIT_AS`, with the most that each process of a program may use."""
 
 
-class Job(NamedTuple):
-    """A program to run. `command` is `sys.executable`, perhaps `-u`, then a script, `-m` and a module or `-c` and code,
-    then arguments. `env` is added to the environment."""
+class Program(NamedTuple):
+    """A command line, and the directory, environment and limits of its process. `env` is added to the environment."""
 
     command: Sequence[str]
     cwd: Path
     env: Mapping[str, str] = QUIET
     limits: Limits = ()
-
-
-class Launcher(ABC):
-    """Runs Python programs."""
-
-    def run(
-        self,
-        command: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str] = QUIET,
-        given: str = "",
-        limits: Limits = (),
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end; `given` is its standard input. The rest is as in `Job`."""
-        return self._run(Job(command, cwd, env, limits), given)
-
-    @abstractmethod
-    def _run(self, job: Job, given: str) -> subprocess.CompletedProcess[str]: ...
 
 
 class Running:
@@ -95,8 +75,39 @@ class Running:
             os.kill(self.pid, signal.SIGKILL)
 
 
-class Python(Launcher):
-    """A process that has imported some modules. It runs one program at a time, in a fork."""
+class Runner(ABC):
+    """Runs command lines of Python programs."""
+
+    @abstractmethod
+    def start(self, program: Program, files: Sequence[int]) -> Running | subprocess.Popen[bytes]:
+        """Start a program with three open files as its standard streams."""
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] = QUIET,
+        given: str = "",
+        limits: Limits = (),
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end; `given` is its standard input."""
+        with contextlib.ExitStack() as stack:
+            files = [
+                stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")) for _ in range(3)
+            ]
+            files[0].write(given)
+            files[0].seek(0)
+            status = self.start(Program(command, cwd, env, limits), [file.fileno() for file in files]).wait()
+            for file in files:
+                file.seek(0)
+            _, stdout, stderr = (file.read() for file in files)
+        return subprocess.CompletedProcess(list(command), status, stdout, stderr)
+
+
+class Python(Runner):
+    """A process that has imported some modules. It runs one program at a time: `sys.executable`, perhaps `-u`, then a
+    script, `-m` and a module or `-c` and code, then arguments."""
 
     def __init__(self, *modules: str, **variables: str) -> None:
         self._jobs, theirs = socket.socketpair()
@@ -119,47 +130,36 @@ class Python(Launcher):
         self._process.kill()
         self._process.wait()
 
-    def start(self, job: Job, files: Sequence[int]) -> Running:
-        """Start a program with three open files as its standard streams."""
-        python, *command = job.command
-        assert python == sys.executable
-        sent = {"command": command, "cwd": str(job.cwd), "env": {**os.environ, **job.env}, "limits": list(job.limits)}
+    def start(self, program: Program, files: Sequence[int]) -> Running:
+        assert program.command[0] == sys.executable
+        job = {
+            "command": list(program.command[1:]),
+            "cwd": str(program.cwd),
+            "env": {**os.environ, **program.env},
+            "limits": list(program.limits),
+        }
         socket.send_fds(self._jobs, [b"\n"], files)
-        self._jobs.sendall(json.dumps(sent).encode() + b"\n")
+        self._jobs.sendall(json.dumps(job).encode() + b"\n")
         return Running(int(self._answers.readline()), self._answers)
 
-    def _run(self, job: Job, given: str) -> subprocess.CompletedProcess[str]:
-        with contextlib.ExitStack() as stack:
-            files = [
-                stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")) for _ in range(3)
-            ]
-            files[0].write(given)
-            files[0].seek(0)
-            status = self.start(job, [file.fileno() for file in files]).wait()
-            for file in files:
-                file.seek(0)
-            _, stdout, stderr = (file.read() for file in files)
-        return subprocess.CompletedProcess(list(job.command), status, stdout, stderr)
 
-
-class Fresh(Launcher):
+class Fresh(Runner):
     """Runs each program in a process of its own, which imports everything itself."""
 
-    def _run(self, job: Job, given: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            job.command,
-            cwd=job.cwd,
-            env={**os.environ, **job.env},
-            input=given,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            preexec_fn=(lambda: _limit(job.limits)) if job.limits else None,
+    def start(self, program: Program, files: Sequence[int]) -> subprocess.Popen[bytes]:
+        stdin, stdout, stderr = files
+        return subprocess.Popen(
+            program.command,
+            cwd=program.cwd,
+            env={**os.environ, **program.env},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            preexec_fn=(lambda: _limit(program.limits)) if program.limits else None,
         )
 
 
-def with_tensorflow(**variables: str) -> Launcher:
+def with_tensorflow(**variables: str) -> Python | Fresh:
     """A process that has imported TensorFlow with some environment variables. Its forks read `/proc`, which only Linux
     has."""
     if sys.platform != "linux":
@@ -171,23 +171,27 @@ _AGENT = ("gpulint.cli.probe", "gpulint.probe.agent.running")
 
 
 def _of_a_check() -> list[str]:
-    """Modules that every check imports, the shipped rules among them."""
+    """What a check imports: the shipped rules, the form of the report and, where there are findings, LibCST."""
     rules = find_spec("gpulint.rules")
     assert rules is not None
     found = pkgutil.walk_packages(rules.submodule_search_locations, "gpulint.rules.")
-    return ["gpulint.cli.check", "gpulint.linting.engine", "gpulint.linting.workers", "gpulint.output.formats.text"] + [
-        module.name for module in found
-    ]
+    return [
+        "gpulint.cli.check",
+        "gpulint.linting.engine",
+        "gpulint.linting.workers",
+        "gpulint.output.formats.text",
+        "libcst.matchers",
+    ] + [module.name for module in found]
 
 
 @cache
-def python() -> Launcher:
+def python() -> Python | Fresh:
     """The process of this test session that has imported TensorFlow; it ends with the session."""
     return with_tensorflow()
 
 
 @cache
-def gpulint() -> Launcher:
+def gpulint() -> Python | Fresh:
     """The process of this test session that has imported `gpulint check` and, with their extras, `gpulint probe` and
     `gpulint server`, without TensorFlow."""
     if sys.platform != "linux":
@@ -254,7 +258,7 @@ def _open_streams() -> None:
 
 
 def _execute(command: Sequence[str]) -> NoReturn:
-    """Run a program as Python would with this command line, then end the process as Python would."""
+    """Run what the command line of Python says, then end this process as Python would."""
     if not any(isinstance(finder, _Imported) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Imported())
     status: object = 0
@@ -299,7 +303,7 @@ def _interpret(command: Sequence[str]) -> None:
 
 
 class _Forked:
-    """The part of Popen that `gpulint.probe.launch.program` uses, for a Python program: a fork, not a new process."""
+    """What `gpulint.probe.launch.program` uses of Popen, for a Python program: a fork in place of a new process."""
 
     def __init__(
         self,

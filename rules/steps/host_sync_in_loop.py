@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
-
-import libcst as cst
-import libcst.matchers as m
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events
 from gpulint.plugin.queries import (
@@ -22,6 +19,9 @@ from gpulint.plugin.queries import (
 )
 from gpulint.plugin.symbols import words
 from gpulint.plugin.words import TRAINING_WORDS
+
+if TYPE_CHECKING:
+    import libcst as cst
 
 
 class HostSyncInLoop(Rule):
@@ -170,6 +170,9 @@ class HostSyncInLoop(Rule):
             return reduced.is_number
         if event.how == "print" or loop_around(event.where, evaluating) is None:
             return False
+        import libcst as cst  # slow to import, and seldom needed
+        import libcst.matchers as m
+
         node = self.node(event.site)
         if node is None or len(m.findall(node, m.Call())) > 1:
             return False
@@ -178,6 +181,9 @@ class HostSyncInLoop(Rule):
 
     def _sum(self, read: events.TensorRead, loop: Site) -> str:
         """Help for a number that the loop adds up, as in `total += float(loss)`; "" for any other."""
+        import libcst as cst
+        import libcst.matchers as m
+
         body, node = self.node(loop), self.node(read.site)
         if body is None or node is None or read.site.path != loop.path:
             return ""
@@ -279,6 +285,9 @@ def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], need
 
 def _tensor(read: cst.CSTNode) -> cst.BaseExpression | None:
     """The tensor in `float(tensor)` or `tensor.numpy()`, None in other calls."""
+    import libcst as cst
+    import libcst.matchers as m
+
     if m.matches(read, m.Call(func=m.Attribute(attr=m.Name("numpy") | m.Name("item")), args=[])):
         return cst.ensure_type(cst.ensure_type(read, cst.Call).func, cst.Attribute).value
     if m.matches(read, m.Call(func=m.Name("float") | m.Name("int"), args=[m.Arg()])):

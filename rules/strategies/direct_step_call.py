@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-import libcst as cst
-import libcst.matchers as m
-
 from gpulint.plugin import (
     Draft,
     Edit,
@@ -150,11 +147,12 @@ class DirectStepCall(Rule):
 
     def _through_run(self, site: Site) -> str:
         """Help that spells out the call through `strategy.run`; "" if that would be long."""
+        import libcst as cst  # slow to import, and seldom needed
+
         call = self.node(site)
-        if call is None or not m.matches(call, m.Call(args=[m.ZeroOrMore(m.Arg(keyword=None, star=""))])):
+        if not isinstance(call, cst.Call) or any(one.keyword is not None or one.star for one in call.args):
             return ""
-        node = cst.ensure_type(call, cst.Call)
-        function, *given = (self.source(one) for one in (node.func, *(one.value for one in node.args)))
+        function, *given = (self.source(one) for one in (call.func, *(one.value for one in call.args)))
         arguments = f", args=({', '.join(given)}{',' if len(given) == 1 else ''})" if given else ""
         text = f"call it as `strategy.run({function}{arguments})`, with batches of a distributed dataset"
         return text if len(text) <= SHORT else ""

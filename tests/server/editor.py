@@ -305,14 +305,14 @@ async def _started(client: _Client, arguments: tuple[str, ...], is_fresh: bool) 
     """Start a server for a client: a fork of a process that has imported it, or a new process."""
     command = [sys.executable, "-m", "gpulint", "server", *arguments]
     python = warm.gpulint()
-    if is_fresh or not isinstance(python, warm.Python):
+    if is_fresh or isinstance(python, warm.Fresh):
         await client.start_io(*command)
         process = client._server
         assert process is not None
         return _Server(process.wait, process.kill)
     ours, theirs = socket.socketpair()
     with theirs:
-        running = python.start(warm.Job(command, Path.cwd()), [theirs.fileno(), theirs.fileno(), 2])
+        running = python.start(warm.Program(command, Path.cwd()), [theirs.fileno(), theirs.fileno(), 2])
     await client.connect(ours)
     return _Server(lambda: asyncio.to_thread(running.wait), running.kill)
 
