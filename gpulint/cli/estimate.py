@@ -34,6 +34,9 @@ MORE_GPUS = (2, 4, 8)
 LONGEST = 300
 """Characters of an exception's message that are shown."""
 
+_WRONG_USAGE = "SystemExit: 2"
+"""How argparse and click end a program whose arguments are wrong."""
+
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -214,8 +217,16 @@ def why(found: NotTraced, target: Target) -> str:
     there = at or target.name
     message = _in_one_line(found.message)
     if found.reason == "no step":
+        elsewhere = " in its first process; a step in a process that it starts is not found" if message else ""
         return (
-            f"{target.name} ended without a training step: neither `fit` nor a function that takes gradients was called"
+            f"{target.name} ended without a training step: neither `fit` nor a function that takes gradients was "
+            f"called{elsewhere}"
+        )
+    if found.reason == "died" and message == _WRONG_USAGE:
+        named = f"-m {target.name}" if target.is_module else target.name
+        return (
+            f"{there} ended with exit status 2 before its first training step; "
+            f"if it lacks arguments, they follow its name: gpulint estimate {named} --option value"
         )
     if found.reason == "died":
         reason = message or (f"exit status {found.status}" if found.status is not None else "a signal ended it")

@@ -7,9 +7,11 @@ import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from signal import Signals
 from typing import TYPE_CHECKING, Literal
 
 from gpulint.estimate.graph import StepGraph
+from gpulint.probe.agent.forks import OTHERS
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.reader import CaptureError, read
 from gpulint.probe.capture.records import Where
@@ -45,6 +47,7 @@ class NotTraced:
 
     reason: Reason
     message: str = ""
+    """What raised or ended the program; of one without a step, OTHERS if processes that it started may have one."""
     where: Where | None = None
     status: int | None = None
     """Exit status of the program, None if a signal ended it."""
@@ -119,6 +122,8 @@ def _why(ended: Ended, capture: Capture) -> NotTraced:
         return NotTraced("refused", capture.refused, status=ended.status)
     if ended.reason != "exit":
         return NotTraced("stopped", ended.reason, status=ended.status)
-    if capture.error or ended.status:
-        return NotTraced("died", capture.error, capture.error_at, ended.status)
-    return NotTraced("no step", status=ended.status)
+    if capture.error or ended.status != 0:
+        killed = f"{Signals(ended.signal).name} ended it" if ended.signal in set(Signals) else ""
+        return NotTraced("died", capture.error or killed, capture.error_at, ended.status)
+    has_others = any(evidence == OTHERS for evidence, _ in capture.lost)
+    return NotTraced("no step", OTHERS if has_others else "", status=ended.status)

@@ -46,6 +46,12 @@ with tf.Session() as session:
 print("trained")
 """
 
+NEEDS_ARGUMENTS = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.parse_args(["--data"])
+"""
+
 
 def estimate(directory: Path, program: str, *words: str, name: str = "train.py") -> subprocess.CompletedProcess[str]:
     (directory / "train.py").write_text(textwrap.dedent(program), encoding="utf-8")
@@ -90,6 +96,8 @@ def test_a_step_that_does_not_fit_is_status_1(tmp_path: Path) -> None:
         ("import keras\n1 / 0", 4, "train.py:2 failed before its first training step: ZeroDivisionError"),
         (SESSION, 3, "train.py:10 runs its training step in a TensorFlow 1 session, which cannot be estimated"),
         ("import sys\nsys.exit(7)", 4, "train.py:2 failed before its first training step: SystemExit: 7"),
+        (NEEDS_ARGUMENTS, 4, "train.py:4 ended with exit status 2 before its first training step; if it lacks arg"),
+        ("import os\nos.kill(os.getpid(), 9)", 4, "train.py failed before its first training step: SIGKILL ended it"),
     ],
 )
 def test_a_program_without_a_step_is_reported_in_one_line(tmp_path: Path, program: str, status: int, line: str) -> None:
@@ -135,6 +143,10 @@ def test_bad_input_is_status_2_and_one_line(
     ("found", "line"),
     [
         (NotTraced("died", "FileNotFoundError: no x.csv", Where("/p/a.py", 3)), "an estimate needs the data that"),
+        (
+            NotTraced("no step", "other processes"),
+            "was called in its first process; a step in a process that it starts",
+        ),
         (NotTraced("died", status=None), "train.py failed before its first training step: a signal ended it"),
         (NotTraced("dynamic", "its batch size", Where("/p/a.py", 3)), "leaves its batch size open; state it with"),
         (NotTraced("eager", "no function", Where("/p/a.py", 3)), "/p/a.py:3 takes gradients eagerly, and cannot be"),

@@ -59,10 +59,8 @@ class Symbol:
             while (inner := passed[-1]._inner()) is not None and inner._origin is None:
                 passed.append(inner)
             last = passed[-1]
-            if inner is not None:
-                found = inner._origin
-            else:
-                found = str(last.parts[1]) if last.parts[0] == "external" else ""
+            beginning = str(last.parts[1]) if last.parts[0] == "external" else ""
+            found = beginning if inner is None else inner._origin
             for name in passed:  # chains share their beginnings
                 name._origin = found
         return self._origin or ""

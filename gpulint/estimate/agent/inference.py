@@ -34,10 +34,14 @@ _ELEMENT_SHAPES = {
 }
 """Operations on lists → which input is the shape of an element."""
 
+_GIVEN = frozenset({"Const", "Placeholder"})
+"""Operations whose value is known, or is not."""
+
 _MOST_SIZES = 16
 """Elements of a constant from which it is no shape."""
 
 _SHAPES = "output_shapes"
+_LENGTH = "num_elements"
 
 Shape = tuple["int | None", ...] | None
 """A shape; None where the rank or a dimension is unknown."""
@@ -96,12 +100,18 @@ class Inference:
                         constant.attr["value"].tensor.CopyFrom(self._pieces.tensors.make_tensor_proto(value))
 
     def settle(self, definition: Any, lists: Mapping[str, Tensor] | None = None) -> None:
-        """Gives the variables of loops the shapes with which they enter, and conditions those that their branches agree
-        on: the trace left those of the batch open. `lists`: as of `imported`."""
+        """Gives the variables of loops the shapes with which they enter, conditions those that their branches agree on,
+        and stacks of what a loop wrote its length: the trace left those open. `lists`: as of `imported`."""
         nodes = {node.name: node for node in definition.node if node.op in LOOPS or node.op in CONDITIONS}
+        stacks = [node for node in definition.node if node.op == "TensorListStack" and node.attr[_LENGTH].i < 0]
         for _ in nodes:  # one may feed another
             graph = self.imported(definition, lists)
             has_changed = False
+            for node in stacks:
+                length = self._length(graph.get_operation_by_name(node.name).inputs[0])
+                if length is not None and node.attr[_LENGTH].i < 0:
+                    node.attr[_LENGTH].i = length
+                    has_changed = True
             for name, node in nodes.items():
                 operation = graph.get_operation_by_name(name)
                 if all(tensor.shape.is_fully_defined() for tensor in operation.outputs):
@@ -120,6 +130,23 @@ class Inference:
                         has_changed = True
             if not has_changed:
                 return
+
+    def _length(self, tensor: Any) -> int | None:
+        """Elements of a list that a loop filled (`TensorArray.write`): as many as were reserved; None if the loop may
+        have done anything else to it."""
+        loop = tensor.op
+        function = self._library.get(loop.node_def.attr["body"].func.name) if loop.type in LOOPS else None
+        if function is None:
+            return None
+        arguments = [one.name for one in function.signature.input_arg]
+        nodes = {node.name: node for node in function.node_def}
+        source = function.ret[function.signature.output_arg[tensor.value_index].name].partition(":")[0]
+        while source in nodes and nodes[source].op in ("Identity", "TensorListSetItem"):
+            source = nodes[source].input[0].partition(":")[0]
+        if source != arguments[tensor.value_index] or loop.inputs[tensor.value_index].op.type != "TensorListReserve":
+            return None
+        value = self._pieces.tensors.try_evaluate_constant(loop.inputs[tensor.value_index].op.inputs[1])
+        return None if value is None else int(value)
 
     def _agreed(self, node: Any, given: Sequence[Any]) -> list[Any]:
         """Shapes of a condition's outputs that both branches have, or one if the other's depends on values."""
@@ -189,16 +216,17 @@ class Inference:
         return self._pieces.tensors.constant_value(tensor)
 
     def fold(self, definition: Any, graph: Any, listed: Mapping[str, Sequence[int]] | None = None) -> bool:
-        """Makes constants of shapes that are known, where shape inference does not do so and leaves others open.
-        Returns whether there are any. `listed`: placeholders of lists of the same sizes, one for each iteration of a
-        loop."""
-        if all(tensor.shape.is_fully_defined() for tensor in _device_tensors(graph)):
-            return False
-        values: dict[str, Sequence[int]] = {}
-        for one in graph.get_operations():
-            sizes = _SIZES.get(one.type)
-            if sizes is not None:
-                values |= sizes(one, values, listed or {})
+        """Makes constants of the counts of loops that are known and, where shape inference leaves shapes open, of those
+        that are known. Returns whether there are any. `listed`: placeholders of lists of the same sizes, one for each
+        iteration of a loop."""
+        values: dict[str, Sequence[int] | int] = dict(self._counts(graph))
+        if not all(tensor.shape.is_fully_defined() for tensor in _device_tensors(graph)):
+            shapes: dict[str, Sequence[int]] = {}
+            for one in graph.get_operations():
+                sizes = _SIZES.get(one.type)
+                if sizes is not None:
+                    shapes |= sizes(one, shapes, listed or {})
+            values |= shapes
         made: dict[str, Any] = {}
         for node in definition.node:
             for index, name in enumerate(node.input):
@@ -210,6 +238,15 @@ class Inference:
                     node.input[index] = made[tensor].name
         definition.node.extend(made.values())
         return bool(made)
+
+    def _counts(self, graph: Any) -> Iterator[tuple[str, int]]:
+        """Integers that enter loops and follow from shapes, such as the number of time steps."""
+        loops = (one for one in graph.get_operations() if one.type in LOOPS)
+        for tensor in {id(one): one for loop in loops for one in loop.inputs}.values():
+            if tensor.dtype.is_integer and tensor.shape.rank == 0 and tensor.op.type not in _GIVEN:
+                value = self._pieces.tensors.try_evaluate_constant(tensor)
+                if value is not None:
+                    yield tensor.name, int(value)
 
     def _constant(self, name: str, tensor: Any, value: Any) -> Any:
         """A node with the value of a tensor."""

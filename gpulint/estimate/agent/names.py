@@ -11,7 +11,10 @@ from typing import Any
 GRADIENT = re.compile(r"(^|/)(gradient_tape|gradients)/")
 """Name scopes of operations that a `GradientTape` or `tf.gradients` creates."""
 
-UPDATES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply", "ResourceSparseApply")
+UPDATES = (
+    *("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"),
+    *("ResourceApply", "ResourceScatter", "ResourceSparseApply"),
+)
 """Beginnings of the types of operations that change variables."""
 
 _MOST_FUNCTIONS = 100

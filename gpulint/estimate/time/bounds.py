@@ -19,6 +19,7 @@ from typing import Literal
 
 from gpulint.estimate.cards import Card
 from gpulint.estimate.graph import StepGraph
+from gpulint.estimate.time.exchange import gradient_bytes
 from gpulint.estimate.time.executed import executed
 from gpulint.estimate.time.kinds import KINDS
 from gpulint.estimate.time.work import Work, work_of
@@ -169,14 +170,10 @@ def steps_of(graph: StepGraph) -> Steps:
         found[device][Line(operation.filename, operation.row, operation.cell), work, one.is_compiled] += one.times
     busiest = max(found.values(), key=_weight, default=Counter())
     jobs = [Job(line, work, times, compiled) for (line, work, compiled), times in busiest.items()]
-    gradients: Counter[str] = Counter()
-    for variable in graph.variables:
-        if variable.is_trainable:
-            gradients[variable.device] += variable.tensor.bytes or 0
     return Steps(
         jobs=tuple(jobs),
         input_bytes=sum(one.tensor.bytes or 0 for one in graph.arguments) / graph.replicas,
-        gradient_bytes=max(gradients.values(), default=0),
+        gradient_bytes=gradient_bytes(graph),
         unknown=unknown,
         unsized=unsized,
         uncounted_loops=loops,

@@ -108,3 +108,34 @@ def test_a_condition_in_a_loop_calls_functions_that_the_optimizer_specialized() 
     assert not step.has_unknown
     assert any(one.calls for function in step.functions.values() for one in function.operations)
     assert not play(step).unknown
+
+
+def test_a_stack_of_what_a_loop_wrote_is_as_long_as_what_was_reserved() -> None:
+    import keras
+    import tensorflow as tf
+
+    class Recurrent(keras.layers.Layer):
+        def build(self, shape: Any) -> None:
+            self.cell = keras.layers.SimpleRNNCell(4)
+            self.cell.build((None, 8))
+            super().build(shape)
+
+        @tf.function
+        def call(self, x: Any) -> Any:
+            count, state = tf.shape(x)[1], tf.zeros((tf.shape(x)[0], 4))
+            written = tf.TensorArray(tf.float32, size=count)
+            for step in tf.range(count):
+                state, _ = self.cell(x[:, step], [state])
+                state = tf.ensure_shape(state, (None, 4))
+                written = written.write(step, state)
+            return tf.transpose(written.stack(), (1, 0, 2))
+
+        def compute_output_shape(self, shape: Any) -> Any:
+            return (*shape[:-1], 4)
+
+    model = keras.Sequential([keras.Input((6, 8)), Recurrent(), keras.layers.Dense(2)])
+    step = step_of(model, keras.optimizers.SGD(), ((None, 6, 8), "float32"), ((None, 6), "int32"), batch=3)
+    (stack,) = (one for one in step.body.operations if one.type == "TensorListStack")
+    assert stack.outputs[0].shape == (6, 3, 4)
+    assert not step.has_unknown
+    assert not play(step).unknown
