@@ -317,6 +317,25 @@ def test_nothing_is_wider_than_the_window(browser: Any, hostile_page: Path, widt
             assert seen.page.evaluate("document.documentElement.scrollWidth") <= width, name
 
 
+def test_the_name_of_a_column_fits_beside_its_value(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page, width=400) as seen:
+        for name in SECTIONS:
+            seen.page.click(f"nav a[href='#{name}']")
+            too_long = seen.page.evaluate(
+                """() => {
+                    const drawn = document.createElement("canvas").getContext("2d");
+                    return [...document.querySelectorAll("td[data-name]")].filter((cell) => {
+                        const label = getComputedStyle(cell, "::before");
+                        drawn.font = label.font;
+                        const { width } = drawn.measureText(cell.dataset.name);
+                        return label.position === "absolute" && cell.offsetParent !== null
+                            && width > parseFloat(getComputedStyle(cell).paddingLeft);
+                    }).map((cell) => cell.dataset.name);
+                }"""
+            )
+            assert too_long == [], name
+
+
 def contrast(seen: Opened, selector: str) -> float:
     """The contrast between an element's text and its background, as WCAG 2 defines it."""
     ratio: float = seen.page.evaluate(
