@@ -30,8 +30,8 @@ class HostSyncInLoop(Rule):
     ## What it does
     Finds `.numpy()`, NumPy functions, `float(t)`, `int(t)`, `if t`, `print(t)` and f-strings of a device tensor that
     are reached in every step of a training loop; and of a loss or metric in every iteration of an evaluation loop. A
-    loop over more than a hundred epochs whose body is one step is a training loop. Several reads of one tensor are one
-    finding.
+    loop over more than a hundred epochs whose body is one step is a training loop. Several reads of one tensor, or of
+    one number of steps, are one finding.
 
     ## Why is this bad
     TensorFlow hands work to the GPU and returns at once, and Python prepares the next step meanwhile. Reading a value
@@ -122,8 +122,9 @@ class HostSyncInLoop(Rule):
         training, evaluating, steps = step_loops(plan), evaluation_loops(plan), updates(plan)
         guarded: set[tuple[Site, Site, int, int]] = set()
         """Reads (site, tensor, execution and iteration of the loop) that are not known to be on all paths."""
-        found: dict[tuple[Site, Site], dict[Site, events.TensorRead]] = {}
-        """Reads, keyed by tensor and loop. The first read makes the host wait; later ones find the tensor computed."""
+        found: dict[tuple[Site | int, Site], dict[Site, events.TensorRead]] = {}
+        """Reads, keyed by tensor (or by the variable that counts steps) and loop. The first read makes the host wait;
+        later ones find the tensor computed."""
         for event in (event for alike in reads_at.values() for event in alike):
             loops = training | evaluating if self._reports_progress(event, evaluating) else training
             alike = [*reads_at[event.site], *reads_of[event.tensor.site]]
@@ -141,10 +142,12 @@ class HostSyncInLoop(Rule):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
-            found.setdefault((event.tensor.site, loop.site), {}).setdefault(event.site, event)
-        for (tensor, loop_site), reads in found.items():
+            variable = event.tensor.state
+            tensor = variable.serial if variable is not None and needs.counts(event) else event.tensor.site
+            found.setdefault((tensor, loop.site), {}).setdefault(event.site, event)
+        for (_, loop_site), reads in found.items():
             first, *others = reads.values()
-            instead = _BRANCH if first.how == "bool" else "" if loop_site in training else _ADD_UP
+            instead = _INSTEAD.get(first.how, "" if loop_site in training else _ADD_UP)
             yield Report(
                 first.site,
                 f"{_HOW[first.how]} in every step",
@@ -152,7 +155,7 @@ class HostSyncInLoop(Rule):
                 confidence=confidence(first.where),
                 related=(
                     (loop_site, "the step loop" if loop_site in training else "the evaluation loop"),
-                    (tensor, "the tensor comes from here"),
+                    (first.tensor.site, "the tensor comes from here"),
                     *((other.site, "the tensor is read here, too") for other in others),
                 ),
             )
@@ -288,7 +291,10 @@ SHORT = 40
 
 _COUNT = "count the steps in Python: `for step, x in enumerate(data)`"
 
-_BRANCH = "check it every hundred steps, or move the `if` into the `@tf.function`, which decides on the device"
+_INSTEAD = {
+    "bool": "check it every hundred steps, or move the `if` into the `@tf.function`, which decides on the device",
+    "weights": "read them every hundred steps or once per epoch",
+}
 
 _ADD_UP = "add it up on the device, or in a metric, and read the total after the loop"
 

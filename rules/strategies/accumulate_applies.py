@@ -282,7 +282,7 @@ def _misused(
     elif added and emptied and _are_rarer(emptied, applied.where):
         yield Report(
             applied.site,
-            "the sum of gradients is applied at every micro-step, and reset only now and then",
+            "the sum of gradients is applied at every micro-step, and reset only occasionally",
             why=_AGAIN,
             instead=_APPLY_ONCE,
             confidence=confidence(applied.where, emptied[0].where),

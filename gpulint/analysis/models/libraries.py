@@ -21,6 +21,7 @@ from gpulint.analysis.models import library_calls, library_methods, unknown_call
 from gpulint.analysis.models.python import decorators
 from gpulint.analysis.models.tensorflow import (
     api_removals,
+    built_later,
     classes,
     device_lists,
     escape,
@@ -102,6 +103,9 @@ class Libraries(LibrarySemantics):
 
     def get_object_attribute(self, receiver: Object, name: str, node: ir.Node) -> Value:
         return objects.library_attribute(self._machine, receiver, name, node)
+
+    def get_unset_attribute(self, receiver: Object, name: str) -> Value | None:
+        return built_later.attribute(receiver, name)
 
     def get_item(self, container: Value, key: Value, node: ir.Node) -> Value | None:
         if tf_data.is_several(container):

@@ -301,10 +301,22 @@ class Project:
 
     def find(self, dotted: str, importer: str) -> str | None:
         """File of an absolute module name: searched beside the importer, then under the roots, then in the folders that
-        the importer adds to `sys.path`, relative to its own or to one above it, from which the program is started."""
+        the importer, or a module that it imports, adds to `sys.path`, relative to its own or to one above it, from
+        which the program is started."""
         if (found := self.finder.find(dotted, importer)) is not None:
             return found
-        outline, here = self.outline_of(importer), os.path.dirname(importer)
+        outline = self.outline_of(importer)
+        if outline is None:
+            return None
+        imported = (self.finder.find(one.module, importer) for one in outline.imports if one.level == 0)
+        for adding in (importer, *dict.fromkeys(path for path in imported if path is not None)):
+            if (place := self._find_as_added(dotted, adding)) is not None:
+                return place
+        return None
+
+    def _find_as_added(self, dotted: str, adding: str) -> str | None:
+        """File of a module in the folders that one file adds to `sys.path`."""
+        outline, here = self.outline_of(adding), os.path.dirname(adding)
         for folder in outline.folders if outline is not None else ():
             for started in (here, *self.finder.around(os.path.abspath(here))):
                 given = os.path.abspath(os.path.join(started, folder))

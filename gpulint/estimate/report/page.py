@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -13,6 +12,7 @@ from gpulint.estimate.report.json import content
 from gpulint.estimate.report.words import fits, headline, peak, place, size, title
 from gpulint.estimate.result import Estimate, Holder, Memory, Moment, OnCard
 from gpulint.estimate.time.bounds import lines_of
+from gpulint.output.escapes import json_dumps
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures import holders
 from gpulint.probe.measures.sizes import in_words
@@ -237,7 +237,7 @@ def _method(estimate: Estimate) -> Iterator[Child]:
         unknown: list[list[Child]] = [[code(name), f"{count:,}"] for name, count in estimate.unknown.most_common()]
         yield table(("operation", "number"), unknown, numbers={1}, narrow=True)
     yield tag("h3", "Raw data")
-    text = base64.b64encode(json.dumps(content(estimate), ensure_ascii=True).encode()).decode()
+    text = base64.b64encode(json_dumps(content(estimate), ensure_ascii=True).encode()).decode()
     href = f"data:application/json;base64,{text}"
     download = tag("a", "Download the JSON report", href=href, download="estimate.json", class_="download")
     yield tag("p", download, ", as --output-format json writes it.", class_="hint")

@@ -486,7 +486,7 @@ def _traced(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 
 def _eager(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    capture.eager_cost = EagerCost(record["operations"], record["mean"], record["median"])
+    capture.eager_cost = EagerCost(record["operations"], record["mean"], record["median"], record.get("computing"))
 
 
 def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None:

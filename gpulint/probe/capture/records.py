@@ -456,11 +456,13 @@ class OwnCost(NamedTuple):
 
 
 class EagerCost(NamedTuple):
-    """Eager operations that were timed: their number, mean and median seconds."""
+    """Eager operations that were timed: their number, mean and median seconds, and the mean seconds that they compute
+    at least, None in early captures."""
 
     operations: int
     mean: float
     median: float
+    computing: float | None = None
 
 
 class Sampled(NamedTuple):

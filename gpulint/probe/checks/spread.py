@@ -49,8 +49,11 @@ def _spread(capture: Capture, strategy: Strategy, devices: tuple[str, ...], subj
     idle = [device for device in devices if not done.by_device[device]]
     observed = ", ".join(f"{device}: {done.by_device[device]} operations" for device in devices)
     observed += " in training steps" if done.steps else ""
-    if idle and (done.unseen or not (done.steps or done.by_device)):
-        reason = f"no graph was recorded for {', '.join(done.unseen)}" if done.unseen else "no training step was seen"
+    has_failed = bool(capture.error) and not done.steps
+    if idle and (done.unseen or has_failed or not (done.steps or done.by_device)):
+        reason = "the program failed before it trained" if has_failed else "no training step was seen"
+        if done.unseen:
+            reason = f"no graph was recorded for {', '.join(done.unseen)}"
         yield undecided(_SPREAD, Status.INCONCLUSIVE, subject, expected, reason)
     elif idle:
         code = "GPU203" if len(idle) == len(devices) else "GPU201"

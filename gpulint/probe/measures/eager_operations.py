@@ -12,6 +12,9 @@ from gpulint.probe.measures.reasons import is_bookkeeping
 READ = "ReadVariableOp"
 """Reading a variable: no work, and one for each `v.numpy()`."""
 
+SOME = 0.1
+"""Share of the steps that follow many eager operations where gradients are accumulated over a few steps."""
+
 
 def eager_per_step(capture: Capture) -> float:
     """Eager operations of a step after the warm-up, or of all steps if there are no others."""
@@ -27,12 +30,13 @@ def eager_per_step(capture: Capture) -> float:
     return 0.0
 
 
-def eager_steps(capture: Capture) -> Steps | None:
-    """The steps that run many operations eagerly, most frequent first; None if there are none."""
+def eager_steps(capture: Capture, share: float = SOME) -> Steps | None:
+    """The steps of which more than a share follow many eager operations, most frequent first; None if there are
+    none."""
     found = [
         one
         for one in capture.steps.values()
-        if one.name == EAGER_STEP or (one.taken and one.busy > one.taken / 2 and one.operations / one.busy > FEW)
+        if one.name == EAGER_STEP or (one.taken and one.busy > share * one.taken and one.operations / one.busy > FEW)
     ]
     if eager_per_step(capture) <= FEW:
         return None

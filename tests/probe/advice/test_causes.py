@@ -20,6 +20,7 @@ from gpulint.probe.capture.contents import Capture, Log, Member
 from gpulint.probe.capture.records import (
     Copy,
     Data,
+    EagerCost,
     Execution,
     Function,
     ModelCall,
@@ -37,6 +38,7 @@ from gpulint.probe.capture.records import (
     Where,
     Work,
 )
+from gpulint.probe.measures.holders import Held, Holder
 from gpulint.probe.measures.time_spent import InputStage, PartAt, PhaseTime, PipelineStage, TimeSpent, Tracing
 from tests.probe.advice.times import spent
 
@@ -162,6 +164,10 @@ def test_an_evaluation_is_no_epoch() -> None:
     one = first(several, capture())
     assert (one.text, one.fix) == ("each evaluation opens its own pipeline", "Evaluate less often.")
     assert one.seconds == pytest.approx(2.0)
+    phases = [phase("epoch 1", THERE), *[phase("prediction", HERE)] * 2]
+    one = first(spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 2), phases=phases), capture())
+    assert one.text == "each prediction opens its own pipeline"
+    assert "`model(x, training=False)` opens no pipeline" in one.fix
 
 
 def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
@@ -341,11 +347,32 @@ def test_eagerness_that_was_left_on_is_blamed_on_the_line_that_left_it() -> None
     assert (one.code, one.where, one.fix) == ("GPU506", Where("/p/train.py", 18), "Leave it out.")
 
 
-@pytest.mark.parametrize(("cost", "seconds"), [(40e-6, 8.0), (10e-6, 2.0), (0.01, 3.0)])
-def test_what_launching_may_take_is_more_than_it_takes_unless_operations_compute(cost: float, seconds: float) -> None:
-    """40 µs is a small operation on a busy machine."""
-    time = spent({"launch": 9.0}, operations=1000, launch_cost=cost)
-    assert first(time, eager(1000)).seconds == pytest.approx(seconds)
+@pytest.mark.parametrize(
+    ("cost", "seconds"),
+    [
+        (None, 9.0),
+        (EagerCost(100, 40e-6, 35e-6), 8.0),
+        (EagerCost(100, 40e-6, 35e-6, 50e-6), 4.0),
+        (EagerCost(100, 0.01, 0.01, 0.01), 3.0),
+    ],
+)
+def test_what_eager_operations_compute_is_left(cost: EagerCost | None, seconds: float) -> None:
+    """Early captures do not say how long they compute. Launching 100,000 operations takes at most 3 s."""
+    time = spent({"launch": 9.0}, operations=1000)
+    assert first(time, replace(eager(1000), eager_cost=cost)).seconds == pytest.approx(seconds)
+
+
+def test_rare_eager_operations_that_take_long_are_found_at_their_line() -> None:
+    """Gradients that a function computes, and that are applied after every fourth step."""
+    lines = [PartAt("launch", THERE, 2.0, 9, "eager operations"), PartAt("python", THERE, 60.0, 9, "code")]
+    time = spent({"launch": 30.0, "python": 60.0}, 100, [*lines, PartAt("launch", HERE, 28.0, 100, "train")])
+    seen = replace(eager(66), steps={("train", HERE): Steps("train", HERE, 100, 1.0, 0.1, busy=25, operations=6600)})
+    one = first(time, seen)
+    assert (one.cause, one.where) == ("eager-step", THERE)
+    assert one.text == "Python runs 66 operations around each step one at a time"
+    assert "into that of the step" in one.fix
+    seldom = {("train", HERE): Steps("train", HERE, 100, 1.0, 0.1, busy=5, operations=6600)}
+    assert all(one.cause != "eager-step" for one in advise(replace(seen, steps=seldom), (), time))
 
 
 def test_a_few_large_eager_operations_are_no_advice() -> None:
@@ -374,6 +401,13 @@ def test_all_traces_but_the_first_are_lost_time() -> None:
     assert "input_signature" in one.fix
     before_the_first_step = spent({"launch": 5.0}, tracings=[retraced])
     assert not advise(capture(), (), before_the_first_step)
+
+
+def test_the_most_frequent_cause_of_retraces_is_named() -> None:
+    value = "8 ×: the Python value of `rate` changed, first 0.1 → 0.2"
+    retraced = tracing("train", "trace", 10, 5.0, 9, value, "1 ×: the shape of `x` changed")
+    one = first(spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[retraced]), capture())
+    assert one.evidence.endswith("each time: the Python value of `rate` changed, first 0.1 → 0.2.")
 
 
 def test_collecting_garbage_during_traces_is_part_of_them() -> None:
@@ -582,12 +616,15 @@ def test_a_rehearsal_says_first_what_gpus_would_show() -> None:
     assert not advise(capture(simulated=2), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 4)))
 
 
+FITTED = capture(data=Counter({Data(HERE, "arrays", 0, 32): 1}))
+
+
 @pytest.mark.parametrize(
     ("detail", "seen", "fix"),
     [
         ("train.Checkpoint.write", capture(), "`CheckpointOptions(enable_async=True)`"),
         ("train.CheckpointManager.save", capture(), "`CheckpointOptions(enable_async=True)`"),
-        ("Model.save", capture(data=Counter({Data(HERE, "arrays", 0, 32): 1})), '`save_freq="epoch"`'),
+        ("Model.save", FITTED, '`save_freq="epoch"`'),
         ("Model.save", capture(), "Save less often."),
     ],
 )
@@ -595,6 +632,13 @@ def test_the_advice_for_checkpoints_fits_what_writes_them(detail: str, seen: Cap
     lines = [PartAt("checkpoint", HERE, 4.0, 100, detail)]
     (one,) = advise(seen, (), spent({"checkpoint": 4.0, "launch": 4.0}, by_line=lines))
     assert fix in one.fix
+
+
+def test_a_checkpoint_of_each_epoch_is_already_written_after_epochs() -> None:
+    lines = [PartAt("checkpoint", HERE, 4.0, 2, "Model.save")]
+    phases = [phase("epoch 1", HERE), phase("epoch 2", HERE)]
+    (one,) = advise(FITTED, (), spent({"checkpoint": 4.0, "launch": 4.0}, by_line=lines, phases=phases))
+    assert one.fix.startswith("Save less often than after every epoch")
 
 
 def test_checkpoints_and_summaries_are_advised_apart() -> None:
@@ -692,6 +736,13 @@ def test_a_program_without_memory_needs_that_first() -> None:
     one = advise(capture(error=OOM, error_at=THERE), (), None)[0]
     assert (one.cause, one.where, one.text) == ("out-of-memory", THERE, "GPU:0 has no memory left for 256 MiB")
     assert one.seconds == 0
+
+
+def test_memory_that_python_keeps_is_not_the_batchs() -> None:
+    who = (Holder("GPU:0", "python", THERE, 600), Holder("GPU:0", "weights", HERE, 400))
+    seen, full = capture(error=OOM, error_at=THERE), Held("GPU:0", 1000, None, None, None, who)
+    assert advise(seen, (), None, [full])[0].fix.startswith("Keep no tensor of a step longer than the step")
+    assert advise(seen, (), None, [full._replace(holders=who[1:])])[0].fix.startswith("Use a smaller batch")
 
 
 def test_allocations_that_are_retried_are_lost_time() -> None:

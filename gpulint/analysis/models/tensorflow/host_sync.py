@@ -169,6 +169,15 @@ def _reads_behind(machine: Machine, arguments: Arguments) -> tuple[Site, ...]:
     return tuple(dict.fromkeys(place for side in given for place in reads_in(side)))
 
 
+def step_environment(machine: Machine, arguments: Arguments, site: Site) -> None:
+    """Record that the `step` of an unknown object, such as an environment, reads the tensor that it gets. A single
+    number, such as a loss, may be for a schedule of learning rates."""
+    for value in arguments.all():
+        if isinstance(value, Tensor) and not (value.reduced is not None and value.reduced.is_number):
+            read_tensor(machine, value, "array", site)
+            _use(machine, (site,), "step", site, "")
+
+
 def use_host_value(machine: Machine, value: Value, site: Site) -> None:
     """Record that a value decides what the host does next (an index)."""
     if not machine.context.loops or machine.context.traced is not None or type(value) not in (Unknown, Union):

@@ -36,5 +36,7 @@ def _fix(observed: Observed, saves: PartAt) -> str:
     if saves.detail.startswith(CHECKPOINT):
         return "Save less often, or in the background (`CheckpointOptions(enable_async=True)`)."
     if any(one.where == saves.where for one in observed.capture.data):
-        return 'Save less often: give the callback `save_freq="epoch"`, or a larger number of batches.'
+        epochs = sum(one.where == saves.where and one.name.startswith("epoch") for one in observed.time.phases)
+        how = "less often than after every epoch" if saves.count <= epochs else 'after each epoch (`save_freq="epoch"`)'
+        return f"Save {how}, or after more batches: `save_freq` of the callback is their number."
     return "Save less often."

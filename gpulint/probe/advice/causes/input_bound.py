@@ -90,7 +90,8 @@ def _reopened(observed: Observed, where: Where | None, opened: int, between: lis
     the time began."""
     phases = observed.time.phases
     fits = sum(number for one, number in observed.capture.data.items() if one.where == where)
-    tests = sum(one.where == where and one.name in WITHOUT_STEPS for one in phases) if not fits else 0
+    names = [one.name for one in phases if one.where == where and one.name in WITHOUT_STEPS] if not fits else []
+    tests = len(names)
     is_first = bool(phases) and phases[0].where == where
     needed = opened // tests if tests else fits  # legacy Keras opens two for an evaluation
     again = opened - max(needed, 1) + is_first
@@ -106,7 +107,9 @@ def _reopened(observed: Observed, where: Where | None, opened: int, between: lis
     elif fits:
         fix = "Give `fit` a dataset that ends in `repeat()`, with `steps_per_epoch`: one pipeline serves all epochs."
     elif tests:
-        text, fix = "each evaluation opens its own pipeline", "Evaluate less often."
+        text, fix = f"each {names[0]} opens its own pipeline", "Evaluate less often."
+        if set(names) == {"prediction"}:
+            fix = "Predict less often, or call the model itself: `model(x, training=False)` opens no pipeline."
     times = f" each time, {again:,} times" if again > 1 else ""
     seconds = sum(one.seconds for one in between)
     yield Candidate(

@@ -32,7 +32,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         most = max(found, key=lambda one: one.again_seconds)
         finding = finding_at(observed, RULES, where)
         is_fit = any(each.where == where for each in observed.capture.data)
-        changed = min((cause.rpartition("×: ")[2] for one in found for cause in one.causes), key=len, default="")
+        changed = next((one.causes[0].rpartition("×: ")[2] for one in (most, *found) if one.causes), "")
         traced = "`fit` traces its step" if is_fit else f"`{most.function}` is traced"
         text = f"{traced} {most.again + 1:,} times"
         seconds, why = sum(one.again_seconds for one in found), f": {changed}" if changed else ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
+from gpulint.output.escapes import json_dumps
 from gpulint.probe.measures.time_words import duration, part_name, percent
 from gpulint.probe.report.page.markup import Child, tag
 
@@ -48,7 +48,7 @@ def plot(
                 role="img",
                 tabindex=0,
                 aria_label=said,
-                data_reads=json.dumps([[round(x, 1), text] for x, text in reads]),
+                data_reads=json_dumps([[round(x, 1), text] for x, text in reads], ensure_ascii=True),
             ),
             tag("div", class_="corner"),
             tag("div", (tag("span", tick) for tick in x_ticks), class_="x", aria_hidden="true"),
