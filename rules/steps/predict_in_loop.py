@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 
+import libcst.matchers as m
+
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
 from gpulint.plugin.queries import (
     are_few,
@@ -118,7 +120,7 @@ class PredictInLoop(Rule):
         """How calls that are reported are made, by call and loop: those on their results are made alike."""
         for event in made:
             loop = _loop(event, steps)
-            if _is_over(event.model, loop) or are_few(event.where.context.loops) or self._waits(event, loop):
+            if _is_over(event, loop) or are_few(event.where.context.loops) or self._waits(event, loop):
                 continue
             if event.how == "predict" and _is_assembled(event, emptied.get(loop.site, frozenset())):
                 yield Report(
@@ -148,6 +150,8 @@ class PredictInLoop(Rule):
                 continue
             per_epoch = not in_step and (loop.site in fits or any(words(name) & _PASSES for name in loop.names))
             if per_epoch and not first and not any(varies(value) for value in given):
+                continue
+            if self._is_of_variable(event, loop):
                 continue
             how[event.site, loop.site] = (
                 "on one sample in every iteration of a loop"
@@ -206,6 +210,13 @@ class PredictInLoop(Rule):
         trained += [one.model for one in self.all(events.ModelCalled) if one.how == "train_on_batch"]
         trained += [one.optimizer for one in self.all(events.GradientsApplied)]
         return any(_is_made_in(one, loop) for one in trained)
+
+    def _is_of_variable(self, event: events.ModelCalled, loop: Loop) -> bool:
+        """Whether the only loop around a call iterates over unknown models: its variable makes the call."""
+        if any(one.site != loop.site and iteration_count(one) != 1 for one in event.where.context.loops):
+            return False
+        call = self.node(event.site)
+        return any(m.matches(call, m.Call(m.Attribute(m.Name(name)))) for name in loop.names if call is not None)
 
     def _waits(self, event: events.ModelCalled, loop: Loop) -> bool:
         """Whether the iterations of a loop also wait for a person."""
@@ -280,13 +291,13 @@ def _loop(event: events.ModelCalled | events.ModelFitted, steps: frozenset[Site]
     only if there is no other: each is called once."""
     around = event.where.context.loops
     several = [one for one in reversed(around) if iteration_count(one) != 1] or [around[-1]]
-    of_calls = [one for one in several if not _is_over(event.model, one)] or several
+    of_calls = [one for one in several if not _is_over(event, one)] or several
     return next((one for one in of_calls if one.site in steps), of_calls[0])
 
 
-def _is_over(model: values.Object, loop: Loop) -> bool:
-    """Whether a loop iterates over models, and this is one of them."""
-    return loop.iterable is not None and any(one is model for one in leaves(loop.iterable))
+def _is_over(event: events.ModelCalled | events.ModelFitted, loop: Loop) -> bool:
+    """Whether a loop iterates over models, and the one of this event is among them."""
+    return any(one is event.model for value in possible(loop.iterable, event.where) for one in leaves(value))
 
 
 def _is_in_one(event: events.ModelCalled) -> bool:
