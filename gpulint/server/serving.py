@@ -119,7 +119,10 @@ async def _talk(server: Server, reader: _Reader) -> int:
         return 1
     finally:
         asyncio.get_running_loop().set_exception_handler(_without_cancelled)
-        await server.stop()
+        try:
+            await server.stop()
+        except Exception as error:  # the server ends all the same, and its analysis process with its input
+            logger.error("the session did not end: %s: %s", type(error).__name__, error)
 
 
 def _without_cancelled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

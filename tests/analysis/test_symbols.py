@@ -29,4 +29,5 @@ def test_the_origin_of_each_part_of_a_chain_is_found_once() -> None:
         name = Symbol((("attribute", "call", "item")[number % 3], name, "x"))
         assert name.origin == "numpy.random" and name.package == "numpy"
     assert Symbol(("attribute", ("item", name, 1), "x")).origin == "numpy.random"
-    assert Symbol(("attribute", None, "x")).origin == Symbol(("item", Symbol(("unknown", 1)), 0)).origin == ""
+    for none in (("attribute", None, "x"), ("item", Symbol(("unknown", 1)), 0), ()):
+        assert Symbol(none).origin == ""

@@ -150,8 +150,13 @@ def test_without_paths_the_file_and_its_importers_are_checked(monkeypatch: pytes
     Path("sub").mkdir()
     Path("train.py").write_text(CALLER)
     Path("sub/other.py").write_text(PROGRAM.format(strategy=MIRRORED, size=32, comment="  # not a helper"))
-    checked = []
-    monkeypatch.setattr(Checker, "_examined_by", lambda self, examine, paths, *_: checked.extend(paths) or [])
+    checked: list[str] = []
+
+    def examined_by(self: Checker, examine: object, paths: list[str], *_: object) -> list[object]:
+        checked.extend(paths)
+        return []
+
+    monkeypatch.setattr(Checker, "_examined_by", examined_by)
     check("--why-not", "GPU209", "helper.py:5")
     assert [Path(path).name for path in checked] == ["helper.py", "train.py"]
     check("--why-not", "GPU209", "helper.py:5", "sub")

@@ -58,16 +58,15 @@ class Symbol:
             passed = [self]
             while (inner := passed[-1]._inner()) is not None and inner._origin is None:
                 passed.append(inner)
-            last = passed[-1]
-            beginning = str(last.parts[1]) if last.parts[0] == "external" else ""
-            found = beginning if inner is None else inner._origin
+            last = passed[-1].parts
+            found = str(last[1]) if last[:1] == ("external",) else ""
             for name in passed:  # chains share their beginnings
-                name._origin = found
+                name._origin = found if inner is None else inner._origin
         return self._origin or ""
 
     def _inner(self) -> Symbol | None:
         """The symbol of what is called, or whose attribute or item this is, None for others."""
-        if self.parts[0] not in ("attribute", "call", "item"):
+        if self.parts[:1] not in (("attribute",), ("call",), ("item",)):
             return None
         inner = self.parts[1]
         if isinstance(inner, tuple):
