@@ -74,6 +74,7 @@ class IteratorModel(NamedTuple):
 _CONTEXT = "tensorflow.python.eager.context"
 _OPS = "tensorflow.python.framework.ops"
 _EXECUTOR = "tensorflow.python.eager.executor"
+_DEPRECATION = "tensorflow.python.util.deprecation"
 
 PRIVATE = {
     "watch": Private("tensorflow.python.framework.op_callbacks", "add_op_callback", OPERATIONS),
@@ -90,6 +91,7 @@ PRIVATE = {
     "server": Private(_CONTEXT, "context().get_server_def", GRAPHS),
     "collectives": Private(_CONTEXT, "context()._collective_ops_server_def", PROFILE),
     "executor": Private(_EXECUTOR, "new_executor", GRAPHS),
+    "deprecated_at": Private(_DEPRECATION, "_call_location", ""),
     "stack": Private("tensorflow.python.util.tf_stack", "extract_stack", LINES),
     "kernels": Private("tensorflow.python.framework.kernels", "get_registered_kernels_for_op", KERNELS),
     "definitions": Private("tensorflow.python.framework.op_def_registry", "get", KERNELS),
@@ -191,6 +193,11 @@ class Internals:
     def executors(self) -> Any:
         """The module whose `new_executor(enable_async, …)` creates all executors but the default one."""
         return importlib.import_module(_EXECUTOR) if "executor" in self._found else None
+
+    @property
+    def deprecation(self) -> Any:
+        """The module whose `_call_location` names the line that calls a deprecated function."""
+        return importlib.import_module(_DEPRECATION) if "deprecated_at" in self._found else None
 
     @property
     def may_wait(self) -> str:

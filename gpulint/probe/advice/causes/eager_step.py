@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
@@ -27,11 +27,12 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     if steps is None:
         return
     operations = eager_per_step(capture)
-    launching = time.seconds_of("launch")
+    eager = [one for one in time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)]
+    launching = min(time.seconds_of("launch"), sum(one.seconds for one in eager) or float("inf"))
     if not any(one.busy_share is not None for one in time.devices):
         ran = operations * time.steps
         launching = min(launching, max(launching - ran * _computing(observed), ran * EAGER))
-    eager_lines = {one.where for one in time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)}
+    eager_lines = {one.where for one in eager}
     between = sum(
         one.seconds
         for one in time.by_line
@@ -70,7 +71,7 @@ def _computing(observed: Observed) -> float:
 
 def _slowest(observed: Observed, lines: Collection[Where | None]) -> Where | None:
     """The line that takes longest of those that run eager operations."""
-    seconds: Counter[Where | None] = Counter()
+    seconds: dict[Where | None, float] = defaultdict(float)
     for one in observed.time.by_line:
         if one.where in lines and one.name in ("launch", "python"):
             seconds[one.where] += one.seconds

@@ -23,9 +23,6 @@ SMALL = 2 * LAUNCH
 FAST = 10
 """One step in this many is at least as fast as the step that counts."""
 
-MOST = 0.5
-"""Share of the steps that follow many eager operations from which it is these that are launched slowly."""
-
 MANY = 100
 """Operations of a step from which launching them can matter."""
 
@@ -35,7 +32,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     nothing are said to be launch-bound."""
     capture, time = observed.capture, observed.time
     launching, operations = time.seconds_of("launch"), time.operations_per_step
-    if eager_steps(capture, MOST) is not None or not launching:
+    if eager_steps(capture, rare=False) is not None or not launching:
         return
     name, where = _function(observed)
     compiled = name in capture.compiled
