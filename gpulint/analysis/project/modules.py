@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -305,25 +306,25 @@ class Project:
         which the program is started."""
         outline = self.outline_of(importer)
         depth = outline.depth if outline is not None else 0
-        if (found := self.finder.find(dotted, importer, depth)) is not None:
+        if (found := self.finder.find(dotted, importer, depth)) is not None or outline is None:
             return found
-        if outline is None:
-            return None
-        imported = (self.finder.find(one.module, importer, depth) for one in outline.imports if one.level == 0)
-        for adding in (importer, *dict.fromkeys(path for path in imported if path is not None)):
-            if (place := self._find_as_added(dotted, adding)) is not None:
+        for folder in self.remembered(("added folders", importer), partial(self._added_folders, importer, outline)):
+            if (place := self.finder.look(f".{dotted}", folder)) is not None:
                 return place
         return None
 
-    def _find_as_added(self, dotted: str, adding: str) -> str | None:
-        """File of a module in the folders that one file adds to `sys.path`."""
-        outline, here = self.outline_of(adding), os.path.dirname(adding)
-        for folder in outline.folders if outline is not None else ():
-            for started in (here, *self.finder.around(os.path.abspath(here))):
-                given = os.path.abspath(os.path.join(started, folder))
-                if (place := self.finder.look(f".{dotted}", given)) is not None:
-                    return place
-        return None
+    def _added_folders(self, importer: str, outline: Outline) -> tuple[str, ...]:
+        """Folders that a file, or a module that it imports, adds to `sys.path`."""
+        absolute = (one.module for one in outline.imports if one.level == 0)
+        imported = (self.finder.find(module, importer, outline.depth) for module in absolute)
+        folders = []
+        for adding in dict.fromkeys((importer, *filter(None, imported))):
+            here = os.path.dirname(adding)
+            added = self.outline_of(adding)
+            for folder in added.folders if added is not None else ():
+                for started in (here, *self.finder.around(os.path.abspath(here))):
+                    folders.append(os.path.abspath(os.path.join(started, folder)))
+        return tuple(dict.fromkeys(folders))
 
     def names_in(self, package: str, level: int, importer: str) -> list[str]:
         """Names that can be imported from a package, given by its absolute name or, with a level, by directories."""
