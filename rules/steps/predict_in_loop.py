@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 
-import libcst.matchers as m
-
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
 from gpulint.plugin.queries import (
     are_few,
@@ -215,6 +213,8 @@ class PredictInLoop(Rule):
         """Whether the only loop around a call iterates over unknown models: its variable makes the call."""
         if any(one.site != loop.site and iteration_count(one) != 1 for one in event.where.context.loops):
             return False
+        import libcst.matchers as m  # slow to import, and seldom needed
+
         call = self.node(event.site)
         return any(m.matches(call, m.Call(m.Attribute(m.Name(name)))) for name in loop.names if call is not None)
 
