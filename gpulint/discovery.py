@@ -135,7 +135,7 @@ def _is_special(entry: os.DirEntry[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """What git ignores in a directory.
+    """A directory with the patterns of what git ignores in it.
 
     `prefix` is its absolute path, with "/" at the end. `rules` are the patterns that apply to its entries, nearest
     first, each with the length of the prefix of its own directory; `weight` is their total weight.
@@ -244,7 +244,7 @@ class _Search:
         return self._patterns[patterns]
 
     def _folder(self, directory: str) -> _Folder:
-        """What git ignores in a directory; patterns above the repository do not count.
+        """A directory with the patterns that apply in it; those above the repository do not.
 
         Only the directories above the latest one are cached: each can have a megabyte of patterns.
         """

@@ -122,7 +122,7 @@ class PlanBound:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """What a program will do: `notes` in order of rows.
+    """The predicted behaviour of a program: `notes` in order of rows.
 
     `complete` is false if the program was too large to be analysed to its end; `bounds` are the limits that were
     reached.
@@ -136,7 +136,7 @@ class PlanView:
 
 
 def plan(text: str, path: str = "<source>", settings: Settings | None = None) -> PlanView:
-    """What gpulint predicts that a program will do. `path` and `settings` as for `check_source`.
+    """Predict what a program will do. `path` and `settings` are as for `check_source`.
 
     Only the Python cells of a notebook count. Raises SettingsError, Undecodable and CannotParse.
     """

@@ -134,3 +134,9 @@ def test_the_workflow_runs_the_oldest_and_the_newest_python() -> None:
         r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     )
     assert workflow["jobs"]["python"]["strategy"]["matrix"]["python"] == [classifiers[0], classifiers[-1]]
+
+
+def test_the_workflow_runs_what_the_gate_leaves_out() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    assert '-m "not long"' in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert any(step.get("run", "").endswith("-m long") for step in workflow["jobs"]["long"]["steps"])

@@ -97,6 +97,17 @@ def test_a_number_of_steps_is_counted_in_python(read: str, cure: str, tmp_path: 
     assert instead.startswith(cure)
 
 
+def test_weights_are_no_metric(tmp_path: Path) -> None:
+    program = (
+        "class Watch(tf.keras.callbacks.Callback):\n    def on_train_batch_end(self, batch, logs=None):\n"
+        "        self.model.get_weights()\n\n"
+        "model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])\n"
+        "model.compile('adam', 'mse')\nmodel.fit(tf.zeros((640, 4)), tf.zeros((640, 1)), callbacks=[Watch()])\n"
+    )
+    _, _, instead = _only("GPU501", program, tmp_path)
+    assert instead == "read them every hundred steps or once per epoch"
+
+
 def test_the_losses_of_an_evaluation_are_added_up(tmp_path: Path) -> None:
     read = "pass\nfor x in tf.data.Dataset.range(1000):\n    print(float(tf.reduce_mean(model(x))))"
     _, _, instead = _only("GPU501", STEPS.format(read=read), tmp_path)
@@ -128,6 +139,17 @@ def test_a_late_variable_has_its_own_moment(before: str, variable: str, when: st
     program = f"import os\nx = {before}\nos.environ[{variable!r}] = '1'\nprint(x)\n"
     _, why, instead = _only("GPU302", program, tmp_path)
     assert when in why and instead.endswith(cure)
+
+
+@pytest.mark.parametrize(
+    ("value", "cure"),
+    [("0", "put it in quotes"), ("None", "to unset it, call `os.environ.pop('CUDA_VISIBLE_DEVICES', None)`")],
+)
+def test_none_is_no_string_to_quote(value: str, cure: str, tmp_path: Path) -> None:
+    _, _, instead = _only(
+        "GPU304", f"import os\nos.environ['CUDA_VISIBLE_DEVICES'] = {value}\nx = tf.zeros(4)\n", tmp_path
+    )
+    assert instead.startswith(cure)
 
 
 @pytest.mark.parametrize(

@@ -27,13 +27,14 @@ import tempfile
 import threading
 import types
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
 if sys.platform != "win32":
     import resource
@@ -47,6 +48,15 @@ QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
 
 Limits = Sequence[tuple[int, int]]
 """Resources, such as `resource.RLIMIT_AS`, with the most that each process of a program may use."""
+
+
+class Program(NamedTuple):
+    """A command line, and the directory, environment and limits of its process. `env` is added to the environment."""
+
+    command: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str] = QUIET
+    limits: Limits = ()
 
 
 class Running:
@@ -65,8 +75,39 @@ class Running:
             os.kill(self.pid, signal.SIGKILL)
 
 
-class Python:
-    """A process that has imported some modules. It runs one program at a time."""
+class Runner(ABC):
+    """Runs command lines of Python programs."""
+
+    @abstractmethod
+    def start(self, program: Program, files: Sequence[int]) -> Running | subprocess.Popen[bytes]:
+        """Start a program with three open files as its standard streams."""
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] = QUIET,
+        given: str = "",
+        limits: Limits = (),
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end; `given` is its standard input."""
+        with contextlib.ExitStack() as stack:
+            files = [
+                stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")) for _ in range(3)
+            ]
+            files[0].write(given)
+            files[0].seek(0)
+            status = self.start(Program(command, cwd, env, limits), [file.fileno() for file in files]).wait()
+            for file in files:
+                file.seek(0)
+            _, stdout, stderr = (file.read() for file in files)
+        return subprocess.CompletedProcess(list(command), status, stdout, stderr)
+
+
+class Python(Runner):
+    """A process that has imported some modules. It runs one program at a time: `sys.executable`, perhaps `-u`, then a
+    script, `-m` and a module or `-c` and code, then arguments."""
 
     def __init__(self, *modules: str, **variables: str) -> None:
         self._jobs, theirs = socket.socketpair()
@@ -89,70 +130,32 @@ class Python:
         self._process.kill()
         self._process.wait()
 
-    def start(
-        self,
-        command: Sequence[str],
-        files: Sequence[int],
-        *,
-        cwd: Path,
-        env: Mapping[str, str] = QUIET,
-        limits: Limits = (),
-    ) -> Running:
-        """Start the command line of a Python program with three open files as its standard streams: `sys.executable`,
-        perhaps `-u`, then a script, `-m` and a module or `-c` and code, then arguments. `env` is added to the
-        environment."""
-        assert command[0] == sys.executable
-        job = {"command": list(command[1:]), "cwd": str(cwd), "env": {**os.environ, **env}, "limits": list(limits)}
+    def start(self, program: Program, files: Sequence[int]) -> Running:
+        assert program.command[0] == sys.executable
+        job = {
+            "command": list(program.command[1:]),
+            "cwd": str(program.cwd),
+            "env": {**os.environ, **program.env},
+            "limits": list(program.limits),
+        }
         socket.send_fds(self._jobs, [b"\n"], files)
         self._jobs.sendall(json.dumps(job).encode() + b"\n")
         return Running(int(self._answers.readline()), self._answers)
 
-    def run(
-        self,
-        command: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str] = QUIET,
-        given: str = "",
-        limits: Limits = (),
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end; `given` is its standard input."""
-        with contextlib.ExitStack() as stack:
-            files = [
-                stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")) for _ in range(3)
-            ]
-            files[0].write(given)
-            files[0].seek(0)
-            status = self.start(command, [file.fileno() for file in files], cwd=cwd, env=env, limits=limits).wait()
-            for file in files:
-                file.seek(0)
-            _, stdout, stderr = (file.read() for file in files)
-        return subprocess.CompletedProcess(list(command), status, stdout, stderr)
 
-
-class Fresh:
+class Fresh(Runner):
     """Runs each program in a process of its own, which imports everything itself."""
 
-    def run(
-        self,
-        command: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str] = QUIET,
-        given: str = "",
-        limits: Limits = (),
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command line as `Python.run` does."""
-        return subprocess.run(
-            command,
-            cwd=cwd,
-            env={**os.environ, **env},
-            input=given,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            preexec_fn=(lambda: _limit(limits)) if limits else None,
+    def start(self, program: Program, files: Sequence[int]) -> subprocess.Popen[bytes]:
+        stdin, stdout, stderr = files
+        return subprocess.Popen(
+            program.command,
+            cwd=program.cwd,
+            env={**os.environ, **program.env},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            preexec_fn=(lambda: _limit(program.limits)) if program.limits else None,
         )
 
 
@@ -168,13 +171,17 @@ _AGENT = ("gpulint.cli.probe", "gpulint.probe.agent.running")
 
 
 def _of_a_check() -> list[str]:
-    """What every check imports: the shipped rules and the form of the report."""
+    """What a check imports: the shipped rules, the form of the report and, where there are findings, LibCST."""
     rules = find_spec("gpulint.rules")
     assert rules is not None
     found = pkgutil.walk_packages(rules.submodule_search_locations, "gpulint.rules.")
-    return ["gpulint.cli.check", "gpulint.linting.engine", "gpulint.linting.workers", "gpulint.output.formats.text"] + [
-        module.name for module in found
-    ]
+    return [
+        "gpulint.cli.check",
+        "gpulint.linting.engine",
+        "gpulint.linting.workers",
+        "gpulint.output.formats.text",
+        "libcst.matchers",
+    ] + [module.name for module in found]
 
 
 @cache

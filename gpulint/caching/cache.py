@@ -128,7 +128,7 @@ class Cache:
             if (store := self._store(path)) is not None:
                 store.put(self._name(path, name), [records.of_provenance(provenance), encode(content)])
         except (SettingsError, TypeError, ValueError, AttributeError):
-            pass  # a rule of the user's reports something that is not text
+            pass  # a plug-in rule reported something that is not text
 
     def _name(self, path: str, name: tuple[str, ...]) -> str:
         """The name of a record, which depends on the settings."""

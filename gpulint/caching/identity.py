@@ -55,7 +55,7 @@ def _files(directory: str) -> Iterator[str]:
 
 
 def _releases(directory: str) -> list[str]:
-    """What distinguishes releases of an installed package: its metadata, and the sizes of its files."""
+    """Identity of the installed release of a package: its metadata, and the sizes of its files."""
     package = os.path.basename(directory)
     beside = [name for name in _names(os.path.dirname(directory)) if name.startswith(package)]
     own = [f"{entry.name} {entry.stat().st_size}" for entry in os.scandir(directory) if entry.is_file()]

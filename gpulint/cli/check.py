@@ -200,7 +200,7 @@ def command(
             sys.exit(failed)
         gates = Gates.of(choices, settings)
         if why_not is not None:
-            click.echo(_why_not(check, why_not, files, gates))
+            click.echo(_why_not(check, why_not, files, gates, is_chosen=bool(paths)))
             sys.exit(failed)
         if given and gates.reason is not None:
             raise UserError("--add-ignore: comments cannot be written to standard input")
@@ -289,9 +289,11 @@ def _moved(settings: Iterable[Settings]) -> list[str]:
     return moved.notes(dict.fromkeys(settings))
 
 
-def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gates: Gates) -> str:
-    """Why a rule does not report a row, given as `FILE:ROW`. Raises UserError."""
+def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gates: Gates, is_chosen: bool) -> str:
+    """Why a rule does not report a row, given as `FILE:ROW`. Only the importers of the file are checked with it, unless
+    the files were chosen. Raises UserError."""
     from gpulint.linting.engine import Checker
+    from gpulint.linting.nearest import MAX_IMPORTERS
     from gpulint.linting.selection import Selections
     from gpulint.linting.why_not import Asked, why_not
     from gpulint.syntax.parse import CannotParse
@@ -307,6 +309,11 @@ def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gate
     checker = Checker(check.finder, check.catalogue, edits=False)
     known = {os.path.abspath(one): one for one in files}
     path = known.setdefault(os.path.abspath(path), path)
+    if not is_chosen:
+        near = checker.importers(os.path.abspath(path), known)
+        known = {one: known[one] for one in (os.path.abspath(path), *near)}
+        if len(near) == MAX_IMPORTERS:
+            options.say(f"checked with {MAX_IMPORTERS} of the files that import it; name a folder to check all")
     result = checker.check([*known.values()], check.given)
     selection = Selections(check.finder, check.catalogue).of(path)
     try:

@@ -61,7 +61,7 @@ def command(key: str | None, schema: str | None) -> None:
 
 
 def meaning(option: Option) -> str:
-    """What a setting is for, with its possible values if they are few."""
+    """Purpose of a setting, with its possible values if they are few."""
     if option.kind == "format":
         return f"{option.help} One of {', '.join(formats.NAMES)}."
     return option.help

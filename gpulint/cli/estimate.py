@@ -80,10 +80,13 @@ def _shapes(
     "--gpus",
     type=click.IntRange(min=1),
     metavar="N",
-    help="GPUs that the program finds, and to which the report scales.  [default: 1; scales to 2, 4 and 8]",
+    help="Number of GPUs that the program sees and that the report scales to.  [default: 1; scales to 2, 4 and 8]",
 )
 @click.option(
-    "--batch", type=click.IntRange(min=1), metavar="N", help="Examples per GPU and step, in place of the program's."
+    "--batch",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Examples per GPU and step, instead of the program's batch size.",
 )
 @click.option(
     "--shape",
@@ -132,7 +135,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to estimate; see the options. `cards` is None if the user named none."""
+    """The estimate that the options ask for. `cards` is None if the user named none."""
 
     cards: tuple[Card, ...] | None
     gpus: int | None = None
@@ -167,7 +170,7 @@ def report(
         return _status(traced)
     numbers = (gpus,) if gpus is not None and gpus > 1 else MORE_GPUS
     chosen = wanted.cards or of_this_machine() or tuple(map(cards.by_name, cards.DEFAULTS))
-    with _status_line(f"gpulint: playing the step on {', '.join(card.name for card in chosen)}"):
+    with _status_line(f"gpulint: computing the memory of the step on {', '.join(card.name for card in chosen)}"):
         found = estimated(traced, chosen, numbers)
     width = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
     text = render(output_format, found, not output_file and options.use_color(color), width=width)

@@ -55,7 +55,7 @@ def _is_shown() -> bool:
         return False
     try:
         return not stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
-    except OSError:  # a stream of this process
+    except OSError:  # standard output is an object of Python without a descriptor
         return True
 
 

@@ -110,7 +110,7 @@ def use_color(choice: str) -> bool:
 
 
 def style(color: str) -> Style:
-    """What standard output may use: links and line breaks only on a terminal."""
+    """Style of standard output. Only a terminal gets links and line breaks."""
     is_terminal = sys.stdout.isatty()
     in_color = use_color(color)
     columns = None

@@ -37,7 +37,7 @@ def probed(
     if sys.platform == "win32":
         raise UserError("probe needs Linux or macOS to run a program; --replay, --compare, --merge and --log do not")
     from gpulint.probe.cluster import local
-    from gpulint.probe.launch import program as launch  # POSIX only: needs pseudo-terminals
+    from gpulint.probe.launch import program as launch  # needs pseudo-terminals, which only POSIX has
     from gpulint.probe.launch.channel import standard_error
     from gpulint.probe.launch.progress import ProgressLine
     from gpulint.probe.measures.cards import Cards

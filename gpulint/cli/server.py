@@ -37,17 +37,21 @@ def command(
         raise UserError("--stdio and --tcp exclude each other")
     if find_spec("pygls") is None or find_spec("lsprotocol") is None:
         raise UserError(f"the language server needs pygls: {install('server')}")
+    from gpulint.server import serving
     from gpulint.server.handlers import server
 
     logging.basicConfig(level=logging.DEBUG if verbose else logging.ERROR, stream=sys.stderr)
     finder = options.finder(configs, isolated, {}, target_tensorflow, trust)
     made = server(finder, installed=not isolated)
     if tcp is not None:
-        made.start_tcp(*_address(tcp))
-        return
+        try:
+            sys.exit(serving.on_port(made, *_address(tcp)))
+        except OSError as error:
+            raise UserError(f"--tcp {tcp}: {error.strerror or error}") from None
     channel = sys.stdout.buffer
     with contextlib.redirect_stdout(sys.stderr):  # a plug-in rule can print
-        made.start_io(stdout=channel)
+        status = serving.on_files(made, sys.stdin.buffer, channel)
+    sys.exit(status)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""What a query in a child process gave."""
+"""The answer of a query that ran in a child process."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What a TensorFlow was built for. `capabilities` are named as in its build info, `sm_80` or `compute_90`."""
+    """The build of a TensorFlow. `capabilities` are named as in its build info, `sm_80` or `compute_90`."""
 
     cuda: bool = False
     rocm: bool = False
@@ -164,9 +164,9 @@ class Evidence:
         if self.messages.found:
             return f"TensorFlow found {_count(len(self.messages.found), 'card')}"
         if self.machine.bus_cards:
-            return f"{_count(len(self.machine.bus_cards), 'NVIDIA GPU')} on the PCI bus"
+            return f"the PCI bus has {_count(len(self.machine.bus_cards), 'NVIDIA GPU')}"
         if any("nvidia" in path for path in self.machine.device_files):
-            return "there are NVIDIA's device files"
+            return "NVIDIA's device files exist"
         if self.machine.kernel_driver:
             return f"NVIDIA's kernel driver {self.machine.kernel_driver} is loaded"
         if (asked := self.machine.variable("NVIDIA_VISIBLE_DEVICES")) not in (None, "", "void", "none"):

@@ -1,4 +1,4 @@
-"""What this machine shows of NVIDIA's cards and driver without calling the driver: files and environment variables."""
+"""NVIDIA's cards and driver on this machine, read from files and environment variables, without calling the driver."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Change:
     remedy: Remedy
     bytes: int
     assumption: str
-    """What the bytes are computed from, as a sentence."""
+    """Basis on which the bytes are computed, as a sentence."""
 
 
 class Line:

@@ -110,7 +110,7 @@ def by_name(text: str) -> Card:
     near = difflib.get_close_matches(key, spelled, 5, 0.5)
     listed = list(dict.fromkeys(spelled[one] for one in near))[:3]
     hint = f"did you mean {' or '.join(listed)}?" if listed else f"known: {', '.join(names())}"
-    raise UnknownCard(f"no GPU is called {text!r}; {hint} Any other: memory=24GiB,tflops=80,bandwidth=1000")
+    raise UnknownCard(f"no GPU is called {text!r}; {hint} Describe any other by memory=24GiB,tflops=80,bandwidth=1000")
 
 
 def by_numbers(words: list[str]) -> Card:
@@ -129,7 +129,7 @@ def by_numbers(words: list[str]) -> Card:
         if not 0 < values[field] < math.inf:
             raise UnknownCard(f"{field}: {value} is not above zero")
     if "memory" not in values:
-        raise UnknownCard("a GPU by numbers needs its memory: memory=24GiB,tflops=80,bandwidth=1000")
+        raise UnknownCard("a GPU described by numbers needs its memory: memory=24GiB,tflops=80,bandwidth=1000")
     tera = {field: values[field] * 1e12 for field in ("tflops", "tf32", "half", "float64") if field in values}
     giga = {field: values[field] * 1e9 for field in ("bandwidth", "link", "host") if field in values}
     memory = int(values["memory"])

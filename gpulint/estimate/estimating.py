@@ -81,7 +81,7 @@ def _is_tight(found: Figures, limit: int) -> bool:
 
 
 def _holders(step: StepGraph, found: Figures) -> tuple[list[Holder], Counter[str]]:
-    """What holds the memory at the peak, by line, layer and group, the largest first; and the sums by group."""
+    """Holders of memory at the peak, by line, layer and group, largest first; and the sums by group."""
     groups = Groups(step)
     held: Counter[tuple[str, int, int | None, str, str]] = Counter()
     by_group: Counter[str] = Counter()

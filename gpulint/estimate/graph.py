@@ -12,8 +12,8 @@ VERSION = 2
 """Version of the JSON form."""
 
 Group = Literal["weights", "slots", "other"]
-"""What a variable is: `weights` of layers (batch statistics too), `slots` of an optimizer (its step counter, learning
-rate too) or `other`, such as the totals of metrics."""
+"""Purpose of a variable: `weights` of layers (batch statistics too), `slots` of an optimizer (its step counter and
+learning rate too) or `other`, such as the totals of metrics."""
 
 Attribute = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | tuple[bool, ...]
 """Value of an operation's attribute; a dtype is its name."""

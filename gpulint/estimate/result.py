@@ -60,7 +60,7 @@ class Memory:
     holders: Sequence[Holder] = ()
     curve: Sequence[Moment] = ()
     changes: Sequence[str] = ()
-    """What to change first, with the bytes that this saves, as sentences."""
+    """The first changes to make, each a sentence with the bytes that it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class OnCard:
     bounds: Bounds
     scaling: Sequence[Scaling]
     active: str
-    """What bounds the step, as a sentence."""
+    """The active bound on the step, as a sentence."""
     remarks: Sequence[str]
     """Changes that would cost or gain nothing, and the gain of more GPUs, as sentences."""
     memory: Memory | None = None
@@ -102,7 +102,7 @@ class Estimate:
 
     @property
     def notes(self) -> list[str]:
-        """What the estimate leaves out."""
+        """Limitations of the estimate."""
         found = list(missing(self.steps))
         if self.is_eager:
             found.append("the program runs this step eagerly, which takes longer: Python launches each operation")
@@ -111,7 +111,7 @@ class Estimate:
             found.append(f"this is one of several steps, and the only one estimated: {named} takes gradients, too")
         if self.tight:
             named = ", ".join(self.tight)
-            found.append(f"the peak is so near the limit of {named} that the error of this estimate decides")
+            found.append(f"the peak is too close to the limit of {named} for this estimate to decide")
         if self.step.unknown:
             found.append(f"unknown dimensions: {', '.join(self.step.unknown)} (state them with --shape)")
         return found

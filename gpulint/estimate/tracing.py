@@ -34,7 +34,7 @@ class Traced:
 
     step: StepGraph
     doubled: StepGraph | None
-    """The same step for twice the batch; None if it works for one batch size only."""
+    """The step for twice the batch; None if it works for one batch size only."""
     is_eager: bool = False
     """Whether the program would run it eagerly. The estimate is of the traced step."""
     others: tuple[tuple[str, Where], ...] = ()
@@ -98,7 +98,7 @@ def trace(
 
 
 def stage(path: str) -> str:
-    """What is done now: the last line that the agent wrote to a file, in ASCII."""
+    """The current stage of tracing: the last line that the agent wrote to a file, in ASCII."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read().splitlines()[-1]

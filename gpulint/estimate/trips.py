@@ -63,7 +63,7 @@ def _counted(loop: Operation, function: Function, condition: Function, body: Fun
 
 
 def _stride(loop: Operation, function: Function, body: Function, counter: int) -> int | None:
-    """What an iteration adds to a loop variable; None if it does anything else to it."""
+    """Number that each iteration adds to a loop variable; None if it changes the variable in any other way."""
     edge = _through(body, body.results[counter])
     operation = body.operations[edge.operation]
     if operation.type not in ("AddV2", "Add"):

@@ -157,9 +157,9 @@ def replacement(name: str) -> str | None:
     return found
 
 
-def has_renamed_members(name: str) -> bool:
-    """Whether a removed module or class has members with new names."""
-    return any(renamed.startswith(f"{name}.") for renamed in _table()["renamed"])
+def renamed_member(name: str) -> str | None:
+    """The new name of one member of a removed module or class, None if none has one."""
+    return next((new for old, new in _table()["renamed"].items() if old.startswith(f"{name}.")), None)
 
 
 @lru_cache(maxsize=1)

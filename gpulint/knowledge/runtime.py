@@ -18,7 +18,7 @@ def _configures(detail: str, *params: str, initialises: Initialises = Initialise
     return Fact(Kind.CONFIG, params, initialises, detail)
 
 
-def _asks(detail: str, initialises: Initialises, *params: str) -> Fact:
+def _query(detail: str, initialises: Initialises, *params: str) -> Fact:
     return Fact(Kind.QUERY, params, initialises, detail)
 
 
@@ -38,16 +38,16 @@ RUNTIME = {
     ),
     _CONFIG + "threading.set_inter_op_parallelism_threads": _configures("threading", "num_threads"),
     _CONFIG + "threading.set_intra_op_parallelism_threads": _configures("threading", "num_threads"),
-    _CONFIG + "list_physical_devices": _asks("physical", Initialises.DRIVER, "device_type"),
-    _CONFIG + "get_visible_devices": _asks("visible", Initialises.DRIVER, "device_type"),
-    _CONFIG + "list_logical_devices": _asks("logical", Initialises.YES, "device_type"),
-    _CONFIG + "experimental.get_device_details": _asks("details", Initialises.DRIVER, "device"),
-    _CONFIG + "experimental.get_memory_info": _asks("memory", Initialises.YES, "device"),
-    "tensorflow.test.is_gpu_available": _asks("legacy", Initialises.MAYBE),
-    "tensorflow.test.gpu_device_name": _asks("legacy", Initialises.MAYBE),
-    "tensorflow.python.client.device_lib.list_local_devices": _asks("legacy", Initialises.MAYBE),
-    "tensorflow.compat.v1.InteractiveSession": _asks("session", Initialises.DRIVER),
-    "tensorflow.compat.v1.Session": _asks("session", Initialises.DRIVER),
+    _CONFIG + "list_physical_devices": _query("physical", Initialises.DRIVER, "device_type"),
+    _CONFIG + "get_visible_devices": _query("visible", Initialises.DRIVER, "device_type"),
+    _CONFIG + "list_logical_devices": _query("logical", Initialises.YES, "device_type"),
+    _CONFIG + "experimental.get_device_details": _query("details", Initialises.DRIVER, "device"),
+    _CONFIG + "experimental.get_memory_info": _query("memory", Initialises.YES, "device"),
+    "tensorflow.test.is_gpu_available": _query("legacy", Initialises.MAYBE),
+    "tensorflow.test.gpu_device_name": _query("legacy", Initialises.MAYBE),
+    "tensorflow.python.client.device_lib.list_local_devices": _query("legacy", Initialises.MAYBE),
+    "tensorflow.compat.v1.InteractiveSession": _query("session", Initialises.DRIVER),
+    "tensorflow.compat.v1.Session": _query("session", Initialises.DRIVER),
     "tensorflow.Variable": Fact(
         Kind.VARIABLE,
         ("initial_value", "trainable", "validate_shape", "caching_device", "name", "variable_def", "dtype"),

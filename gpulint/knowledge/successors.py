@@ -1,4 +1,4 @@
-"""What to write instead of removed names that have no new name for the same thing.
+"""Successors of removed names that were not merely renamed.
 
 The successors were tried on TensorFlow 2.21 with Keras 3.15 (`tests/knowledge/test_successors.py`).
 """
@@ -74,7 +74,7 @@ SUCCESSORS = {
 
 
 def successor(name: str) -> str | None:
-    """What to write instead of the removed name or argument (`function(argument)`); None if there is nothing."""
+    """Replacement for a removed name or argument (`function(argument)`); None if there is none."""
     path, _, argument = name.rstrip(")").partition("(")
     owner, _, last = path.rpartition(".")
     modules = owner.split(".")

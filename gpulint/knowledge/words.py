@@ -136,4 +136,4 @@ OF_EVENTS: Mapping[str, frozenset[str]] = {
     "TracedCalled": frozenset({"function"}),
     "UnknownFitted": frozenset({".fit(", ".fit_generator("}),
 }
-"""For each kind of event that does not occur in programs without certain identifiers, these identifiers."""
+"""Kind of event → identifiers, at least one of which is in every program in which such an event occurs."""

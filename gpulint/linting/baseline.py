@@ -87,7 +87,9 @@ def read(file: str) -> Baseline:
     except OSError as error:
         raise BaselineError(f"{file}: {error.strerror or error}") from None
     except json.JSONDecodeError as error:
-        raise BaselineError(f"{file}:{error.lineno}:{error.colno}: is not a baseline: {error.msg}") from None
+        raise BaselineError(
+            f"{file}:{error.lineno}:{error.colno}: is not a baseline: invalid JSON: {error.msg}"
+        ) from None
     except (ValueError, RecursionError):  # no UTF-8, a number or nesting that Python does not take
         raise BaselineError(f"{file}: is not a baseline: not JSON") from None
     if not isinstance(document, dict) or not isinstance(document.get("findings"), list):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from gpulint.analysis import Plan, analyse
 from gpulint.analysis.project.modules import Parsed
@@ -13,6 +14,7 @@ from gpulint.linting.examined import Examined, Memory
 from gpulint.linting.examiner import TOO_DEEP, Examiner
 from gpulint.linting.files import Files
 from gpulint.linting.merging import Merger
+from gpulint.linting.nearest import Importing, importers
 from gpulint.linting.portions import portions
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue, Selections
@@ -91,7 +93,7 @@ class Checker:
         )
         self.give_up(lost)
         result = Merger(self._workspace, self._catalogue, self._selections, self._edits, shown).merge(parts, lost)
-        for part in fresh:  # a file that one process gave up can have been read by another
+        for part in fresh:  # another process may have read a file that one gave up
             if part.provenance is not None and not self.files.given_up.isdisjoint(part.provenance.files):
                 part.provenance = None
         result.remembered = sum(part.analysed for part in known)
@@ -115,7 +117,7 @@ class Checker:
         begun: Callable[[str], None] = lambda path: None,
         parsing: Callable[[str], None] = lambda path: None,
     ) -> list[Examined]:
-        """What the programs in each file give for the files in `shown`, independently of what was examined before. All
+        """Results of the programs in each file for the files in `shown`, independent of what was examined before. All
         paths are absolute.
 
         `begun` is called with each path before anything is done with it; `parsing` with that of each imported file
@@ -143,6 +145,14 @@ class Checker:
     def programs(self, path: str) -> Programs | None:
         """The programs in a file, None if it cannot be read."""
         return self.files.loaded(os.path.abspath(path))
+
+    def importers(self, path: str, files: Iterable[str]) -> list[str]:
+        """The nearest of some files, all given by absolute path, that import a file. Raises SettingsError."""
+        found = []
+        for one in files:
+            with suppress(OSError):
+                found.append(Importing(one, self._finder.of_file(one).read(one)))
+        return importers([path], found, self._workspace.project(path))
 
     def plan(self, source: Source) -> Plan:
         """The whole Plan of a program that was loaded. Raises CannotParse and SettingsError."""

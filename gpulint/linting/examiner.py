@@ -22,7 +22,6 @@ from gpulint.linting.workspace import Workspace
 from gpulint.places import Site, Span
 from gpulint.sources.decoding import Undecodable
 from gpulint.sources.source import Source
-from gpulint.syntax.enclosing import enclosing
 from gpulint.syntax.parse import CannotParse, syntax_error
 
 TOO_DEEP = "the program is nested too deeply to analyse"
@@ -45,7 +44,7 @@ class Examiner:
         self._screen.forget(path)
 
     def examine(self, paths: Sequence[str], shown: Collection[str], begun: Callable[[str], None]) -> list[Examined]:
-        """What the programs in each file give for the files in `shown`, independently of what was examined before.
+        """Results of the programs in each file for the files in `shown`, independent of what was examined before.
 
         `begun` is called with each path before anything is done with it.
         """
@@ -70,7 +69,8 @@ class Examiner:
         return examined
 
     def _examined(self, path: str, begun: Callable[[str], None], reports: list[tuple[Examined, Raised]]) -> Examined:
-        """What the programs in a file give, less the candidates: `reports` receives those that need a place."""
+        """Results of the programs in a file, without candidates. `reports` receives the reports that still need a
+        place."""
         begun(path)
         self._workspace.begin(path)
         forget_conditions()
@@ -90,7 +90,7 @@ class Examiner:
         return part
 
     def _check_file(self, path: str, part: Examined, reports: list[tuple[Examined, Raised]]) -> bool:
-        """Fill in `part`; whether another attempt would give the same."""
+        """Fill in `part`. Returns whether another attempt would have the same result."""
         try:
             programs = self._files.load(path)
         except OSError as error:
@@ -143,12 +143,11 @@ class Examiner:
         for bound, site in bounds:
             by_path[site.path if bound != "steps" else ""].append((bound, site))
         for path, reached in by_path.items():
-            if not path or (syntax := self._workspace.syntax(path)) is None:
+            if not path or (enclosing := self._workspace.enclosing(path)) is None:
                 stopped.update(reached)
                 continue
-            definitions = enclosing(syntax, {site.node for _, site in reached})
             for bound, site in reached:
-                around = definitions[site.node]
+                around = enclosing.of(site.node)
                 stopped.add((bound, Site(path, around[-1].number if around else 0)))
         return stopped
 

@@ -12,7 +12,7 @@ from gpulint.rewriting.fix import Fix
 
 
 class Severity(str, Enum):
-    """What a finding costs its reader: a crash or wrong training, a wasted GPU, or advice."""
+    """Severity by consequence: a crash or wrong training, a wasted GPU, or advice."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -31,9 +31,8 @@ class Related:
 class Finding:
     """One place where the program wastes, breaks or misuses the GPU.
 
-    `message` says what is wrong here, `why` what it causes, `instead` what to write, `cost` how much it costs ("" if
-    that is not known); each is one line.
-    `context` is the dotted name of the enclosing function or class, "" at module level.
+    Each on one line: `message` is the problem here, `why` its consequence, `instead` the code to write, `cost` the
+    measured cost ("" if unknown). `context` is the dotted name of the enclosing function or class, "" at module level.
     """
 
     code: str
@@ -58,7 +57,7 @@ class Finding:
 
 
 class SuppressedBy(str, Enum):
-    """What suppresses a finding: a comment for gpulint, or one that explains the code to its readers."""
+    """Reason why a finding is suppressed: a comment for gpulint, or one that explains the code to its readers."""
 
     DIRECTIVE = "directive"
     EXPLANATION = "explanation"

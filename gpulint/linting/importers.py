@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 
 from gpulint.analysis import Project
-from gpulint.analysis.project.call_graph import paths_of
+from gpulint.analysis.project.module_names import paths_of
 from gpulint.analysis.queries.moments import is_test
 from gpulint.linting.files import Files
 from gpulint.syntax.checked_imports import checked_imports, may_have_checked
@@ -21,13 +21,13 @@ _MAIN = b"__main__"
 def only_imported_on_check(
     paths: Collection[str], run: Iterable[str], files: Files, project: Callable[[str], Project]
 ) -> frozenset[str]:
-    """Those of `paths` that files of the run import, and each of these behind a check of the TensorFlow release or from
-    a file that is itself only imported so."""
+    """Files among `paths` that the run imports only behind a check of the TensorFlow release. An import counts as such,
+    too, in a file that is itself imported only behind one."""
     return _CheckedImports(run, files, project).only_on_check(paths) if paths else frozenset()
 
 
 class _CheckedImports:
-    """Who imports which of the files of a run, and on what condition."""
+    """Imports between the files of a run, each with whether a check of the TensorFlow release guards it."""
 
     def __init__(self, run: Iterable[str], files: Files, project: Callable[[str], Project]) -> None:
         self._files = [path for path in run if not is_test(path)]
@@ -55,7 +55,7 @@ class _CheckedImports:
         return self._without_imported(below) & frozenset(paths)
 
     def _without_imported(self, below: set[str]) -> frozenset[str]:
-        """Those of some files that no other file imports unconditionally."""
+        """Files of `below` that no other file imports unconditionally, and that are no programs themselves."""
         names = {_name(path) for path in below}
         importing = [
             path for path in self._files if path in below or not names.isdisjoint(_WORD.findall(self._data(path)))

@@ -14,6 +14,7 @@ from gpulint.linting.finding import Finding, Silenced, SuppressedBy
 from gpulint.linting.fingerprints import fingerprints
 from gpulint.linting.fixes import Writer
 from gpulint.linting.importers import only_imported_on_check
+from gpulint.linting.own_codes import ABOUT_FILES
 from gpulint.linting.precedence import (
     gathered,
     without_answered,
@@ -91,7 +92,11 @@ class Merger:
         return result
 
     def _all_off(self) -> Iterator[str]:
-        """A line if the settings leave no rule on in any file: `All checks passed!` would be misleading."""
+        """A line if the settings leave no rule on in any file: `All checks passed!` would be misleading, unless the
+        command line asks for rules about files only."""
+        words = self._workspace.finder.asked.lint.select
+        if words and ABOUT_FILES.issuperset(code for word in words for code in self._catalogue.codes(word) or (word,)):
+            return
         if self._shown and all(self._selections.of(path).is_empty_for(path) for path in self._shown):
             source = self._workspace.finder.of_file(next(iter(self._shown))).source
             yield f"{source or 'settings'}: all rules about programs are off in all files"

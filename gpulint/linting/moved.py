@@ -34,7 +34,7 @@ REMOVED: Mapping[str, str] = {
     "GPU405": _UNSEEN,
     "prefetch-not-last": _UNSEEN,
 }
-"""Why a rule was removed, by its code and its name."""
+"""Code or name of a removed rule → why it was removed."""
 
 
 def present(word: str) -> str:

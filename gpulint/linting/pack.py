@@ -95,7 +95,7 @@ def load_each(rule_paths: Iterable[str] = (), installed: bool = True) -> Loaded:
 
 
 def _rules_in(modules: Iterable[ModuleType], others: Mapping[str, type[Rule]]) -> dict[str, type[Rule]]:
-    """The rules of modules, by code, besides others. Raises PackError."""
+    """The rules of modules and `others`, keyed by code. Raises PackError."""
     rules = dict(others)
     for module in modules:
         for rule in _rules_of(module):
@@ -169,7 +169,7 @@ def _from_file(path: str) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # as above
+    except Exception as error:  # any failure of a rule module stops the run
         raise PackError(f"rule module {path} cannot be imported: {type(error).__name__}: {error}") from error
     return module
 

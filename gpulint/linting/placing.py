@@ -16,6 +16,7 @@ from gpulint.linting.workspace import Workspace
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Fix
 from gpulint.sources.source import Source
+from gpulint.syntax.enclosing import Enclosing
 
 
 class Placing:
@@ -25,17 +26,14 @@ class Placing:
         self._workspace = workspace
         self._selections = selections
         self._edits = edits
-        self._prose = Prose(workspace.files.read, workspace.syntax)
+        self._prose = Prose(workspace.files.read, workspace.enclosing)
 
     def place(self, source: Source, reports: Sequence[tuple[Examined, Raised]]) -> None:
         """Add the candidates that the reports about one program are to the files that gave them, with the suppression
         comments of its file."""
         selection = self._selections.of(source.file)
         off = selection.ignored_in(source.file)
-        contexts = self._workspace.contexts(source.path, [one.report.site.node for _, one in reports])
-        functions = self._workspace.functions(
-            source.path, [site.node for _, one in reports for site in one.shown if site.path == source.path]
-        )
+        enclosing = self._workspace.enclosing(source.path)
         spans = self._workspace.spans([site for _, one in reports for site in one.sites])
         in_cells = {site: self._workspace.files.in_cell(span) for site, span in spans.items()}
         writer = Writer(source)
@@ -46,7 +44,7 @@ class Placing:
             if one.rule.code in off or report.site not in spans:
                 continue
             justified = (self._prose.reason(said, spans) or "") if said is not None else ""
-            finding = _finding(one, in_cells, contexts, _confidence(one, functions), selection)
+            finding = _finding(one, in_cells, enclosing, selection)
             offer: Fix | None = None
             fault: tuple[str, str] | None = None
             if report.fix is not None and one.rule.code in selection.fixable:
@@ -70,14 +68,13 @@ class Placing:
             )
 
 
-def _confidence(raised: Raised, functions: Mapping[int, frozenset[int]]) -> Confidence:
-    """That of the report, but `INFERRED` if a finding shows places in several functions or files."""
+def _confidence(raised: Raised, enclosing: Enclosing | None) -> Confidence:
+    """Confidence of a finding: that of its report, but `INFERRED` if it shows places in several functions or files."""
     places = [*raised.shown]
     path = raised.report.site.path
     if any(site.path != path for site in places):
         return Confidence.INFERRED
-    around = [functions[site.node] for site in places if site.node in functions]
-    if around and not frozenset.intersection(*around):
+    if enclosing is not None and not frozenset.intersection(*(enclosing.functions_of(site.node) for site in places)):
         return Confidence.INFERRED
     return raised.report.confidence
 
@@ -85,8 +82,7 @@ def _confidence(raised: Raised, functions: Mapping[int, frozenset[int]]) -> Conf
 def _finding(
     raised: Raised,
     spans: Mapping[Site, Span],
-    contexts: Mapping[int, str],
-    confidence: Confidence,
+    enclosing: Enclosing | None,
     selection: Selection,
 ) -> Finding:
     rule, report = raised.rule, raised.report
@@ -100,9 +96,9 @@ def _finding(
         report.message,
         report.why or rule.why,
         report.instead or rule.instead,
-        confidence,
+        _confidence(raised, enclosing),
         related,
-        contexts.get(report.site.node, ""),
+        enclosing.context_of(report.site.node) if enclosing is not None else "",
         noqa_row=span.row,
         cost=report.cost or rule.cost,
     )

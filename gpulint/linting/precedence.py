@@ -69,7 +69,7 @@ def _row(finding: Finding) -> tuple[object, ...]:
 
 
 ALSO_HERE = "also here"
-"""What is said of the other places of a finding that is reported once per file."""
+"""Label of the other places of a finding that is reported once per file."""
 
 
 def gathered(findings: Iterable[Finding], catalogue: Catalogue) -> list[Finding]:

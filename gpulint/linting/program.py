@@ -1,4 +1,4 @@
-"""What rules read of one program beside the event at hand: its other events, and LibCST nodes."""
+"""The program as rules see it beside the event at hand: its other events, and its LibCST nodes."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from gpulint.linting.rule import JustifyingComment
 from gpulint.places import Site, Span
 from gpulint.sources.comments import Comment, comments_of, logical_lines
 from gpulint.sources.source import Source
-from gpulint.syntax import ir
 from gpulint.syntax.enclosing import Definitions, Enclosing
 
 _WORD = re.compile(r"[a-z_]+(?:['’][a-z]+)?")
@@ -32,11 +31,14 @@ MAX_LINES = 100
 
 
 class Prose:
-    """The comments and docstrings of a run's files; `source_of` and `syntax_of` give a file by its path."""
+    """The comments and docstrings of a run's files. `source_of` returns a file by its path, `enclosing_of` the
+    definitions around its nodes."""
 
-    def __init__(self, source_of: Callable[[str], Source | None], syntax_of: Callable[[str], ir.Module | None]) -> None:
+    def __init__(
+        self, source_of: Callable[[str], Source | None], enclosing_of: Callable[[str], Enclosing | None]
+    ) -> None:
         self._source_of = source_of
-        self._syntax_of = syntax_of
+        self._enclosing_of = enclosing_of
         self._comments: dict[str, _Comments] = {}
         self._enclosing: dict[str, Enclosing | None] = {}
 
@@ -55,8 +57,7 @@ class Prose:
 
     def _around(self, site: Site) -> Definitions:
         if site.path not in self._enclosing:
-            syntax = self._syntax_of(site.path)
-            self._enclosing[site.path] = Enclosing(syntax) if syntax is not None else None
+            self._enclosing[site.path] = self._enclosing_of(site.path)
         found = self._enclosing[site.path]
         return found.of(site.node) if found is not None else ()
 

@@ -41,4 +41,4 @@ class CheckResult:
     withheld: dict[str, int] = field(default_factory=dict)
     known: int = 0
     notes: list[str] = field(default_factory=list)
-    """What the settings ask for in vain, one line each."""
+    """Settings without effect, such as a rule that does not exist, one line each."""

@@ -69,7 +69,7 @@ class JustifyingComment(NamedTuple):
 
     @classmethod
     def of_variable(cls, site: Site, *names: str) -> JustifyingComment:
-        """That something outside the program sets one of these environment variables."""
+        """A comment that says that something outside the program sets one of these environment variables."""
         return cls((site,), frozenset(map(str.lower, names)), _SUPPLIES, describes_code=False)
 
 
@@ -118,11 +118,11 @@ class Rule:
     name: ClassVar[str]
     severity: ClassVar[Severity]
     why: ClassVar[str]
-    """What it costs, in one line."""
+    """The consequence of the problem, in one line."""
     instead: ClassVar[str]
-    """What to write instead, in one line."""
+    """The code to write instead, in one line."""
     cost: ClassVar[str] = ""
-    """How much it costs, in a few words, where that was measured: "5 to 37 × slower for small models"."""
+    """The cost in a few words, if it was measured: "5 to 37 × slower for small models"."""
     since: ClassVar[str] = "0.1"
     api_version: ClassVar[int] = 1
     """The `gpulint.plugin.VERSION` that it needs. A rule that needs a later one is not loaded."""
@@ -130,7 +130,8 @@ class Rule:
     preview: ClassVar[bool] = False
     """Whether it is still tried out: on only with `lint.preview`, or where its own code or name is selected."""
     deprecated: ClassVar[str] = ""
-    """Why it will be removed, "" if it will not. ALL and prefixes do not select it; its code does, with a note."""
+    """Why the rule will be removed, "" if it will not. ALL and prefixes do not select it; its code does, with a
+    note."""
     replaces: ClassVar[tuple[str, ...]] = ()
     """Former codes and names of the rule. They are accepted wherever a rule can be named."""
     listens_to: ClassVar[tuple[type[Event], ...]] = ()
@@ -181,7 +182,7 @@ class Rule:
         for."""
         if cls.any_of_names is not None:
             return cls.any_of_names
-        from gpulint.knowledge.words import OF_EVENTS  # milliseconds, which a fully cached run saves
+        from gpulint.knowledge.words import OF_EVENTS  # importing takes milliseconds, which a fully cached run saves
 
         kinds = {*cls.subscriptions(), *(kind.__name__ for kind in cls.listens_to)}
         needed = [OF_EVENTS.get(kind) for kind in kinds]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from gpulint.analysis import Project
-from gpulint.analysis.project.call_graph import imported_paths
+from gpulint.analysis.project.module_names import imported_paths
 from gpulint.analysis.project.tensorflow_imports import imports_tensorflow
 from gpulint.linting.files import Files
 from gpulint.sources.source import Source
@@ -21,7 +21,7 @@ _MODEL = re.compile(rb"\bTF[A-Z][a-z]")
 """A class of `transformers` whose models are those of TensorFlow: `TFAutoModel`."""
 
 _LIBRARY = re.compile(rb"tensorflow|keras|tf_|horovod|transformers", re.IGNORECASE)
-"""What a file contains that imports TensorFlow or a package built on it."""
+"""Text that every file contains which imports TensorFlow or a package built on it."""
 
 _CALLS = re.compile(rb"^(?:[\w.]+ *= *)?[\w.]+\(", re.MULTILINE)
 """A call in the body of a module."""

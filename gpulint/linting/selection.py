@@ -33,16 +33,22 @@ MIN_CLOSENESS = 0.6
 """Minimum `SequenceMatcher.ratio` of a word and the code or name that is suggested for it."""
 
 
+_OF_OPTIONS = frozenset({"select", "ignore", "extend-select", "extend-ignore", "per-file-ignores"})
+"""Keys of the table `lint` that have an option of the same name."""
+
+
 class Place(NamedTuple):
-    """A key of the table `lint`, and the configuration file that sets it; "" for options and defaults."""
+    """A key of the table `lint`, and the configuration file that sets it; "" for options."""
 
     file: str
     key: str
 
     def of(self, word: str = "") -> str:
         """The place of a word among the values, with its row if the file has them on one: `file:row: lint.key`."""
-        row = (row_of(self.file, self.key, word) or row_of(self.file, word)) if self.file else 0
-        return f"{self.file or 'settings'}{f':{row}' if row else ''}: lint.{self.key}"
+        if not self.file:
+            return f"--{self.key}" if self.key in _OF_OPTIONS else f"--config: lint.{self.key}"
+        row = row_of(self.file, self.key, word) or row_of(self.file, word)
+        return f"{self.file}{f':{row}' if row else ''}: lint.{self.key}"
 
 
 class Catalogue:
@@ -54,7 +60,7 @@ class Catalogue:
         self.is_complete = is_complete
         self.faults = faults
         self.notes: dict[str, None] = {}
-        """What settings ask for in vain, one line each."""
+        """Settings without effect, one line each."""
         self._by_name = {rule.name: rule.code for rule in pack}
         self._by_code = {rule.code: rule for rule in pack}
         self._replaced = {word.lower(): rule.code for rule in pack for word in rule.replaces}
@@ -114,8 +120,8 @@ class Catalogue:
         return rule is not None and rule.once_a_file
 
     def nearest(self, word: str) -> str | None:
-        """The code or name closest to the beginning of a word; among equally close ones, that with most letters in a
-        row."""
+        """The code or name most similar to the first `MAX_WORD` letters of a word; among equally similar ones, the one
+        with the longest common run of letters."""
         word = word[:MAX_WORD]
 
         def closeness(name: str) -> tuple[float, int]:

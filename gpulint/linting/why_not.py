@@ -6,12 +6,14 @@ import ast
 import inspect
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from gpulint.analysis import Plan
 from gpulint.analysis.queries.moments import hides_all_gpus
+from gpulint.linting.conditions import Moment, deciding, docstrings_of_constants, explained
 from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.linting.dispatch import reports_of
 from gpulint.linting.engine import Checker
@@ -25,6 +27,10 @@ from gpulint.syntax.spans import spans
 
 MAX_NODES = 1_000_000
 """Maximum number of nodes of the file whose places are computed."""
+
+
+MAX_PROGRAMS = 8
+"""Maximum number of other programs in which the row is looked at."""
 
 
 class Asked(NamedTuple):
@@ -58,11 +64,22 @@ def why_not(
         return [f"the file has only rows 1 to {rows}"]
     if (told := _explained(asked, result)) is not None:
         return [told]
-    plan = checker.plan(source)
-    try:
-        return on_deep_stack(lambda: list(_of_program(asked, plan, source, checker, selection, result)))
-    finally:
-        plan.release()
+    places = spans(source, range(min(MAX_NODES, len(source.text))))
+    sites = {Site(source.path, node) for node, span in places.items() if span.row <= asked.row <= span.end_row}
+    seen: list[_Seen] = []
+    for program in _programs(asked, source, checker, result):
+        if decided := _decided(program, asked, sites, seen, checker, selection, result):
+            return decided
+    return list(_undecided(rule, seen))
+
+
+def _programs(asked: Asked, source: Source, checker: Checker, result: CheckResult) -> Iterator[Source]:
+    """The program in the file, and those of the checked files that reach it."""
+    yield source
+    reaching = next((found for path, found in result.programs.items() if _is_same(path, asked.path)), ())
+    for path in islice(sorted(reaching), MAX_PROGRAMS):
+        if not _is_same(path, asked.path):
+            yield checker.load(path).main
 
 
 def _explained(asked: Asked, result: CheckResult) -> str | None:
@@ -77,8 +94,12 @@ def _explained(asked: Asked, result: CheckResult) -> str | None:
     return None
 
 
+def _is_same(path: str, other: str) -> bool:
+    return os.path.abspath(path) == os.path.abspath(other)
+
+
 def _is_at(path: str, first: int, last: int, asked: Asked) -> bool:
-    return os.path.abspath(path) == os.path.abspath(asked.path) and first <= asked.row <= last
+    return _is_same(path, asked.path) and first <= asked.row <= last
 
 
 def _off(rule: type[Rule], path: str, selection: Selection) -> str | None:
@@ -92,13 +113,44 @@ def _off(rule: type[Rule], path: str, selection: Selection) -> str | None:
     return None
 
 
-def _of_program(
-    asked: Asked, plan: Plan, source: Source, checker: Checker, selection: Selection, result: CheckResult
+class _Seen(NamedTuple):
+    """What programs do on the row, and which events the rule looks at in them."""
+
+    events: list[tuple[str, bool]]
+    """The kinds of the events there, and whether they are in graph mode."""
+    kinds: set[str]
+    limits: set[str]
+    does_nothing: bool
+
+
+def _decided(
+    program: Source,
+    asked: Asked,
+    sites: set[Site],
+    seen: list[_Seen],
+    checker: Checker,
+    selection: Selection,
+    result: CheckResult,
+) -> list[str]:
+    """What decided about the row in a program, nothing if the rule did not consider it; then `seen` gets what the
+    program does there."""
+    plan = checker.plan(program)
+    try:
+        return on_deep_stack(lambda: list(_of_plan(plan, asked, sites, seen, checker, selection, result)))
+    finally:
+        plan.release()
+
+
+def _of_plan(
+    plan: Plan,
+    asked: Asked,
+    sites: set[Site],
+    seen: list[_Seen],
+    checker: Checker,
+    selection: Selection,
+    result: CheckResult,
 ) -> Iterator[str]:
     rule = asked.rule
-    rows = spans(source, range(min(MAX_NODES, len(source.text))))
-    sites = {Site(source.path, node) for node, span in rows.items() if span.row <= asked.row <= span.end_row}
-    events = [event for event in plan.events if event.site in sites]
     if rule.is_performance and hides_all_gpus(plan):
         yield f"{rule.code} is about speed and memory, and the program hides all GPUs"
         return
@@ -106,22 +158,28 @@ def _of_program(
     reports = trace.during(lambda: reports_of(plan, [rule], checker.files.read))
     if any(one.report.site in sites for one in reports):
         yield from _withdrawn(asked, selection, result, checker)
-        return
-    if (decided := trace.decision()) is not None:
-        yield f"{rule.code} considered it and left it out: {decided}"
-        return
-    kinds = sorted({*rule.subscriptions(), *trace.kinds})
-    if not plan.events:
+    elif decision := trace.decision():
+        yield f"{rule.code} considered it and left it out: {decision[0]}"
+        yield from decision[1:]
+    else:
+        events = [(type(event).__name__, event.where.graph_mode) for event in plan.events if event.site in sites]
+        seen.append(_Seen(events, trace.kinds, {limit for limit, _ in plan.bounds}, not plan.events))
+
+
+def _undecided(rule: type[Rule], seen: Sequence[_Seen]) -> Iterator[str]:
+    """Lines about a row that the rule did not consider in any program."""
+    events = [event for one in seen for event in one.events]
+    if all(one.does_nothing for one in seen):
         yield "the program does nothing with TensorFlow"
     elif not events:
         yield "the analysis saw nothing happen on this row: it is not reached, or has no meaning for GPUs"
     else:
-        yield f"on this row: {', '.join(sorted({type(event).__name__ for event in events}))}"
-        if all(event.where.graph_mode for event in events) and not rule.in_graph_mode:
+        yield f"on this row: {', '.join(sorted({kind for kind, _ in events}))}"
+        if all(graph_mode for _, graph_mode in events) and not rule.in_graph_mode:
             yield f"it runs in TensorFlow 1's graph mode, which {rule.code} leaves out"
-    if kinds:
+    if kinds := sorted({*rule.subscriptions(), *(kind for one in seen for kind in one.kinds)}):
         yield f"{rule.code} looks at {', '.join(kinds)}"
-    for limit in sorted({limit for limit, _ in plan.bounds}):
+    for limit in sorted(set().union(*(one.limits for one in seen))):
         yield f"the program was not followed to its end: limit of {limit}"
 
 
@@ -157,15 +215,15 @@ class _Trace:
     def __init__(self, rule: type[Rule], sites: set[Site]) -> None:
         self.kinds: set[str] = set()
         self._sites = sites
+        self._module = rule.__module__
         self._file = inspect.getsourcefile(rule) or ""
         with open(self._file, encoding="utf-8") as file:
-            self._text = file.read()
-        self._tree = ast.parse(self._text)
+            self._tree = ast.parse(file.read())
         self._headers = {
             node.lineno for node in ast.walk(self._tree) if isinstance(node, (ast.For, ast.While, ast.FunctionDef))
         }
         """Lines of loop headers, on which names still have the values of the iteration before."""
-        self._lines: dict[CodeType, int] = {}
+        self._moments: dict[CodeType, Moment] = {}
         """The last line of each function that ran with one of the sites, the latest function last."""
 
     def during(self, run: Callable[[], list[Any]]) -> list[Any]:
@@ -187,8 +245,8 @@ class _Trace:
             and frame.f_lineno not in self._headers
             and any(self._is_about(value) for value in list(frame.f_locals.values()))
         ):
-            self._lines.pop(frame.f_code, None)
-            self._lines[frame.f_code] = frame.f_lineno
+            self._moments.pop(frame.f_code, None)
+            self._moments[frame.f_code] = Moment.of(frame)
         return self._line
 
     def _is_about(self, value: object) -> bool:
@@ -198,15 +256,18 @@ class _Trace:
             return any(self._is_about(part) for part in value)
         return getattr(value, "site", None) in self._sites
 
-    def decision(self) -> str | None:
-        """The condition of the rule that decided last, None if it never looked at the sites."""
-        for line in reversed(self._lines.values()):
-            if (found := _condition(self._tree, line)) is not None:
-                test, holds = found
-                shown = " ".join((ast.get_source_segment(self._text, test) or "").split())
-                where = f"{os.path.basename(self._file)}:{test.lineno}"
-                return f"`{shown}` is {'true' if holds else 'false'} ({where})"
-        return None
+    def decision(self) -> list[str]:
+        """The condition of the rule that decided last, and what its names stand for; nothing if it never looked at the
+        sites. A method that receives events decides, not what computes for it."""
+        receiving = sorted(self._moments, key=lambda code: code.co_name.startswith("on_"))
+        for code in reversed(receiving):
+            moment = self._moments[code]
+            if (found := _condition(self._tree, moment.line)) is not None:
+                test, holds = deciding(*found, moment)
+                where = f"{os.path.basename(self._file)}:{found[0].lineno}"
+                shown = f"`{ast.unparse(test)}` is {'true' if holds else 'false'} ({where})"
+                return [shown, *explained(test, moment, docstrings_of_constants(self._module))]
+        return []
 
 
 def _condition(tree: ast.AST, line: int) -> tuple[ast.expr, bool] | None:

@@ -66,10 +66,11 @@ def how_it_died(status: int | None, limits: Limits) -> str:
     """Why a process ended, for a message."""
     if limits.is_reached_with(status):
         return f"it takes more than `max-file-seconds` ({limits.seconds}) of processor time"
-    return f"the process that analysed it died {_of_what(status or 0)}"
+    return f"the process that analysed it died {_exit_reason(status or 0)}"
 
 
-def _of_what(status: int) -> str:
+def _exit_reason(status: int) -> str:
+    """Reason of an exit, to follow "died": `with status 1`, `of SIGKILL`."""
     if status >= 0:
         return f"with status {status}"
     try:
@@ -90,7 +91,7 @@ def work(task: Task, limits: Limits, pipe: Connection, inherited: Sequence[Conne
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
     limits.impose()
     gc.callbacks.append(_set_aside)
-    gc.set_threshold(*COLLECTOR)  # for good: going back would collect everything once more
+    gc.set_threshold(*COLLECTOR)  # never reset: that would collect everything once more
     _serve(task, limits, pipe)
 
 

@@ -47,7 +47,7 @@ GRACE = 10
 def has_threads() -> bool:
     """Whether this process has other threads: a lock that one of them holds would stay locked in a forked process."""
     try:
-        return len(os.listdir("/proc/self/task")) > 1  # with those that Python did not start
+        return len(os.listdir("/proc/self/task")) > 1  # includes threads that Python did not start
     except OSError:
         return threading.active_count() > 1
 

@@ -16,7 +16,7 @@ from gpulint.settings import Settings, SettingsFinder
 from gpulint.sources.source import Source
 from gpulint.sources.suppressions import Comments, comments_in
 from gpulint.syntax import ir
-from gpulint.syntax.enclosing import contexts, functions
+from gpulint.syntax.enclosing import Enclosing
 
 Roots = tuple[str, ...]
 
@@ -70,15 +70,10 @@ class Workspace:
         source = self.files.read(path)
         return self.project(source.file).syntax_of(path) if source is not None else None
 
-    def contexts(self, path: str, nodes: list[int]) -> dict[int, str]:
-        """Dotted name of the function or class around each node of a program."""
+    def enclosing(self, path: str) -> Enclosing | None:
+        """The functions and classes around the nodes of a program, None if it cannot be read."""
         syntax = self.syntax(path)
-        return contexts(syntax, nodes) if syntax is not None else {}
-
-    def functions(self, path: str, nodes: list[int]) -> dict[int, frozenset[int]]:
-        """Numbers of the functions that each node of a program is in, as `gpulint.syntax.enclosing.functions` says."""
-        syntax = self.syntax(path)
-        return functions(syntax, nodes) if syntax is not None else {}
+        return Enclosing(syntax) if syntax is not None else None
 
     def spans(self, sites: Iterable[Site]) -> dict[Site, Span]:
         """Where sites are in the text of their programs; those of files that cannot be read are missing."""

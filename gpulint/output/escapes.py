@@ -7,8 +7,10 @@ text.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -82,9 +84,26 @@ def xml_document(text: str) -> str:
     return _LINE_COMMANDS.sub("&#58;", _COMMANDS.sub(r"\1&#91;", text))
 
 
+def json_dumps(value: Any, indent: int | None = None, ensure_ascii: bool = False) -> str:
+    """A JSON document in which infinite numbers and NaN, which JSON does not have, are null."""
+    try:
+        return json.dumps(value, indent=indent, ensure_ascii=ensure_ascii, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), indent=indent, ensure_ascii=ensure_ascii, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 def json_text(value: Any, indent: int | None = 2) -> str:
-    """A JSON document in valid UTF-8 that terminals and CI systems do not interpret."""
-    text = encodable(json.dumps(value, indent=indent, ensure_ascii=False))
+    """A JSON document in valid UTF-8 that terminals and CI systems do not interpret, with null for the numbers
+    that JSON does not have."""
+    text = encodable(json_dumps(value, indent=indent))
     text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return _COMMANDS.sub(r"\1\\u005b", text)
 

@@ -54,12 +54,12 @@ _FINDING: Schema = {
 
 
 def of_json() -> Schema:
-    """What `--output-format json` prints."""
+    """Schema of `--output-format json`."""
     return {"$schema": DRAFT, **of_array(of_object(_FINDING))}
 
 
 def of_json_full() -> Schema:
-    """What `--output-format json-full` prints."""
+    """Schema of `--output-format json-full`."""
     reason = of_object({"kind": of_values(SuppressedBy), "reason": TEXT})
     return {
         "$schema": DRAFT,

@@ -1,4 +1,4 @@
-"""The order of findings for a person: what costs most comes first."""
+"""The order of findings for people: the most expensive first."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from gpulint.linting.finding import Finding, Severity
 _SEVERITIES = tuple(Severity)
 
 _FAMILIES = ("GPU2", "GPU7", "GPU1", "GPU5", "GPU4", "GPU3", "GPU6", "GPU9")
-"""Families of rules: GPUs that idle, then time in every step, then memory, numerics and removed names; others last."""
+"""Families of rules, the most expensive first: GPUs that idle, time in every step, memory, numerics, removed names.
+Others come last."""
 
 
 _FACTOR = re.compile(r"(?<![0-9])([0-9]{1,6}) × slower")
+"""The factor in a cost text."""
 
 
 def by_cost(findings: Iterable[Finding]) -> list[Finding]:
-    """Errors, warnings, notes; the same severity by what a finding of the family costs, then by the factor that the
-    finding itself states, then in the given order."""
-    return sorted(findings, key=_cost)
+    """Findings sorted by severity, then by the cost of their family, then by the factor that their own cost text
+    states. Those that are equal stay in the given order."""
+    return sorted(findings, key=_rank)
 
 
-def _cost(finding: Finding) -> tuple[int, int, int]:
+def _rank(finding: Finding) -> tuple[int, int, int]:
     family = finding.code[:4]
     factor = _FACTOR.search(finding.cost)
     return (

@@ -20,7 +20,7 @@ from gpulint.output.plan_json import VERSION
 
 
 def of_plan() -> Schema:
-    """What `plan --output-format json` prints: one plan, or an array of them for folders and several files."""
+    """Schema of `plan --output-format json`: one plan, or an array of them for folders and several files."""
     via = of_object({"function": TEXT, "row": COUNT, "cell": CELL})
     note = of_object(
         {

@@ -26,7 +26,8 @@ def shows_links(environment: Mapping[str, str], is_terminal: bool) -> bool:
 
 
 class Style(NamedTuple):
-    """What the output may use: ANSI colors, OSC 8 links, and lines of `width` columns (None: of any length)."""
+    """Features that the output may use: ANSI colors, OSC 8 links, and lines of `width` columns (None: of any
+    length)."""
 
     color: bool = False
     links: bool = False

@@ -74,7 +74,7 @@ def _left_out(result: CheckResult) -> Iterator[str]:
 
 
 def _hint(result: CheckResult, view: View) -> str:
-    """What `--fix` and `--unsafe-fixes` could fix: an upper bound if edits were not computed."""
+    """Number of findings that `--fix` and `--unsafe-fixes` could fix: an upper bound if edits were not computed."""
     fixes = [finding.fix for finding in result.findings if finding.fix is not None]
     now = sum(is_wanted(fix, view.unsafe_fixes) for fix in fixes) if view.fixed is None else 0
     more = sum(is_wanted(fix, True) and not is_wanted(fix, view.unsafe_fixes) for fix in fixes)

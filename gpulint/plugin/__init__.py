@@ -1,4 +1,4 @@
-"""What a rule pack is written with: the base class of rules, reports, events, and the values in them.
+"""The interface of rule packs: the base class of rules, reports, events, and the values in them.
 
 A rule is one module with one `Rule` subclass. See `docs/writing-a-rule.md`. `VERSION` covers this module and `events`,
 `queries`, `fixes` and `testing` beside it: it rises when a name in their `__all__` is removed or changes its meaning.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpulint.analysis.domain.changing_numbers import changing_number, differ_in_numbers
 from gpulint.analysis.domain.host_arrays import SMALL_IMAGE, HostArray, host_array, images_in
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import (
@@ -18,8 +19,6 @@ from gpulint.analysis.domain.path_conditions import (
 )
 from gpulint.analysis.domain.symbolic import COUNTER, Symbol, constants_in
 from gpulint.analysis.domain.symbolic_patterns import (
-    changing_number,
-    differ_in_numbers,
     is_array,
     is_batch,
     is_drawn,

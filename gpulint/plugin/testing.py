@@ -82,7 +82,7 @@ def _checked(rule: type[Rule], text: str, target: str) -> tuple[Checker, CheckRe
 
 
 def _never(rule: type[Rule], text: str, target: str) -> str:
-    """Which events the program has, if the rule receives none of them."""
+    """Sentence with the events of the program, if the rule receives none of them; else ""."""
     checker, _ = _checked(rule, text, target)
     plan = checker.plan(checker.load(_FILE, text.encode()).main)
     happened = {type(event).__name__ for event in plan.events}

@@ -1,1 +1,1 @@
-"""What a TensorFlow program did when it ran: reading what it printed."""
+"""The probe: runs a TensorFlow program, records what it does with its devices, and reports it."""

@@ -64,7 +64,7 @@ class Draft:
             try:
                 self._known[key] = work(self, about)
             except Refused as refused:
-                self._known[key] = Refused(*refused.args)  # without its traceback
+                self._known[key] = Refused(*refused.args)  # a copy: the traceback would keep frames alive
         known: T | Refused = self._known[key]
         if isinstance(known, Refused):
             raise Refused(*known.args)

@@ -9,7 +9,7 @@ from gpulint.places import Span
 
 
 class Applicability(str, Enum):
-    """Who decides to apply a fix: nobody (the program means the same), the user, or the user by hand."""
+    """How a fix may be applied: automatically (the program means the same), when the user asks for it, or by hand."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"

@@ -56,7 +56,7 @@ def _quoted(edits: Sequence[Edit], block: Block, prefix: str) -> list[Edit] | No
     lines = [*block.lines, ""]
     path = edits[0].span.path
     found: list[Edit] = []
-    for group in _beside(edits):
+    for group in _adjacent(edits):
         first, behind = group[0].span.row - 1, max(edit.span.end_row for edit in group)
         old = lines[first:behind]
         text = edited("\n".join(old), [_moved(edit, -first) for edit in group])
@@ -75,7 +75,7 @@ def _quoted(edits: Sequence[Edit], block: Block, prefix: str) -> list[Edit] | No
     return found
 
 
-def _beside(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
+def _adjacent(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
     """The edits in order, grouped where their rows touch."""
     group: list[Edit] = []
     for edit in sorted(edits):

@@ -282,7 +282,7 @@ def _known_as(draft: Draft, dotted: str, user: ir.Node) -> Iterator[str]:
     around = draft.function(user)
     for name in draft.once(_imports, None).get(dotted, ()):
         if not _is_known_as(draft, name, dotted, user):
-            break  # those after this one are imported after the place, too
+            break  # later imports are after the place, too
         yield name
     if around is not None:
         yield from draft.once(_imports, around).get(dotted, ())

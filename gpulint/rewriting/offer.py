@@ -33,7 +33,7 @@ class Offer:
         return Fix(self.applicability, self.message, (), self.group)
 
     def one_at_a_time(self, group: str) -> Offer:
-        """The same offer as a member of a group of fixes that change the same or adjacent rows: one is applied per
+        """The offer as a member of a group of fixes that change the same or adjacent rows: one of them is applied per
         pass."""
         return replace(self, group=group)
 

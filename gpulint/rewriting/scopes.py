@@ -83,7 +83,7 @@ class _Making(NamedTuple):
     goes_on: list[int]
     """The first statement from this one on that does not assign a new object or a constant."""
     ends: list[int]
-    """For `model.add(…)` and the like: the last of an uninterrupted run of them for one model."""
+    """The last statement of an uninterrupted run of `model.add(…)` and the like for one model."""
     called: dict[str, int]
     """The last `model(x)` in the block, by name."""
     outside: list[int]

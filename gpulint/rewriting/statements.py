@@ -367,7 +367,7 @@ def _stays(of: dict[str, list[int]], names: Iterable[str], first: int, last: int
 
 
 def _ends(draft: Draft, statement: ir.Statement) -> frozenset[str]:
-    """What a statement can leave: the "function" or the "loop" around it."""
+    """Blocks that a statement can leave: the "function" or the "loop" around it."""
     function = any(isinstance(inside, ir.Return | ir.Yield | ir.Await) for inside in within(statement))
     loop = any(type(inside) in (ir.Break, ir.Continue) for inside in _loose(statement))
     return frozenset(["function"] * function + ["loop"] * loop)

@@ -45,14 +45,14 @@ second."""
 
 
 class Scope(IntEnum):
-    """How much a check of a file considers, narrowest first."""
+    """The files that the check of one file covers, narrowest first."""
 
     FILE = 1
     """The file as a program, with what it imports."""
     OPEN = 2
     """All open files as programs."""
     IMPORTERS = 3
-    """Also the files that import them."""
+    """All open files, and the files that import them."""
     WORKSPACE = 4
     """All files of the workspace."""
 
@@ -75,7 +75,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to check: `paths` alone (`Scope.FILE`), or the open files and more.
+    """An order to check `paths` alone (`Scope.FILE`), or the open files and more.
 
     `lost` says, by path, why some files must not be read. A new `listing` asks to search for files again.
     """

@@ -68,6 +68,7 @@ class Server(LanguageServer):
         self.pulls = False
         """Whether the client pulls diagnostics: then none are published."""
         self._pages: tempfile.TemporaryDirectory[str] | None = None
+        self._stopping: asyncio.Task[None] | None = None
 
     # --------------------------------------------------------------------------- its state
 
@@ -131,8 +132,13 @@ class Server(LanguageServer):
         return bool(get_capability(self.client_capabilities, "workspace.inlay_hint.refresh_support", False))
 
     async def stop(self) -> None:
-        """End the session."""
-        await self.session.close()
+        """End the session, once."""
+        self._stopping = self._stopping or asyncio.get_running_loop().create_task(self._stop())
+        await self._stopping
+
+    async def _stop(self) -> None:
+        if self._session is not None:
+            await self._session.close()
         for question in self._questions:
             question.cancel()
         if self._pages is not None:
@@ -238,7 +244,7 @@ class Server(LanguageServer):
     def _is_gone(self, uri: str, report: SnapshotResult) -> bool:
         """Whether a document has no diagnostics of its own any more: it was deleted, or its cells have them."""
         if unquote(uri) in report.snapshot.places:
-            return False  # it will be checked
+            return False  # it is going to be checked
         path = self.path(uri)
         return path in report.snapshot.buffers or not os.path.exists(path)
 

@@ -19,7 +19,7 @@ class Rows:
         self._forth: dict[int, int] = {}
         start = first = 0
         for one in [*differences(old, new), None]:
-            last = one.first if one is not None else len(old) + 1  # the row after the last one is a place, too
+            last = one.first if one is not None else len(old) + 1  # a finding can be on the row after the last one
             self._forth |= {first + index + 1: start + index + 1 for index in range(last - first)}
             if one is not None:
                 first, start = one.last, one.end
@@ -44,7 +44,7 @@ def _moved(span: Span, rows: dict[int, int]) -> Span | None:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a narrow check found in a text, and what was shown of it after a wider one."""
+    """Findings of a narrow check of a text, and those that were shown after a wider one."""
 
     text: str
     narrow: Sequence[Finding]
@@ -52,7 +52,7 @@ class Baseline:
 
 
 def carried(baseline: Baseline, text: str, narrow: Sequence[Finding]) -> tuple[Finding, ...]:
-    """What to show of a text: what the narrow check finds now, with the difference that the wider one made before.
+    """Findings to show for a text: those of the narrow check now, with the difference that the wider one made before.
 
     Findings that only the wider check had move with their rows, and are dropped with a row that changed.
     """

@@ -69,7 +69,7 @@ class _Child:
 
 def main() -> None:
     """Serve the process that started this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the editor's terminal: the server ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the editor's terminal: the server ends this process
     outbox = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a plug-in rule can print
     child = _Child(outbox)

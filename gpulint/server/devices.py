@@ -36,7 +36,7 @@ class Devices:
                 self._entered[event.site] = max(self._entered[event.site], depth)
 
     def told(self) -> Iterator[tuple[Site, str]]:
-        """What is known of each operation and layer."""
+        """Facts known about each operation and layer."""
         for event in self._plan.events:
             if isinstance(event, events.OpCalled) and not event.result.symbolic:
                 if (where := self._of_operation(event)) is not None:

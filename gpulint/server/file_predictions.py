@@ -18,7 +18,7 @@ class FilePredictions:
     programs: tuple[Predictions, ...]
 
     def at(self, cell: int | None, row: int, column: int) -> Answer | None:
-        """What is known about the value or call at a place; None if that is nothing."""
+        """Answer about the value or call at a place; None if nothing is known."""
         answers = (one.at(row, column, cell) for one in self.programs)
         return next((answer for answer in answers if answer is not None), None)
 

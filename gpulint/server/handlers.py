@@ -17,7 +17,7 @@ SECTION = "gpulint"
 
 
 def server(finder: SettingsFinder, installed: bool = True) -> Server:
-    """A server with all handlers; its `start_io` and `start_tcp` run it.
+    """A server with all handlers; `gpulint.server.serving` runs it.
 
     `finder` has the settings of the command line; `installed` says whether installed rule packs are used.
     """

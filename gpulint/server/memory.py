@@ -1,4 +1,4 @@
-"""What was found out about each file, kept while nothing that it was computed from changes."""
+"""Results for each file, kept while nothing that they were computed from changes."""
 
 from __future__ import annotations
 

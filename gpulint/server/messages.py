@@ -1,4 +1,4 @@
-"""What the server and its analysis process send each other: pickled objects, each after its size."""
+"""Messages between the server and its analysis process: pickled objects, each after its size."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Returned(NamedTuple):
 
 
 class Raised(NamedTuple):
-    """What a call raised, with its traceback."""
+    """Exception that a call raised, with its traceback."""
 
     error: Exception
     trace: str = ""

@@ -38,7 +38,7 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known about a value or call, with its extent."""
+    """Facts about a value or call, with its extent."""
 
     span: Span
     texts: tuple[str, ...]
@@ -56,14 +56,14 @@ class Predictions:
     hints: tuple[Hint, ...]
 
     def at(self, row: int, column: int, cell: int | None = None) -> Answer | None:
-        """What is known about the value or call at a place, None if that is nothing."""
+        """Answer about the value or call at a place; None if nothing is known."""
         for span, answer in self.places:
             if span.row <= row <= span.end_row and span.cell == cell and contains(span, (row, column)):
                 return self.answers[answer] if answer >= 0 else None
         return None
 
     def shown(self, convert: Callable[[Span], Span]) -> Predictions:
-        """The same with other spans."""
+        """The predictions with each span converted."""
         return Predictions(
             tuple((convert(span), answer) for span, answer in self.places),
             tuple(replace(one, span=convert(one.span)) for one in self.answers),
@@ -165,7 +165,7 @@ _RETURNED = (events.ModelBuilt, events.OptimizerBuilt, events.StrategyBuilt, eve
 
 
 def _made_by_calls(plan: Plan, place: Callable[[Site], str]) -> dict[int, dict[str, None]]:
-    """For calls of the program's own functions, what they create and where."""
+    """Calls of the program's own functions → what they create, and where."""
     found: dict[int, dict[str, None]] = defaultdict(dict)
     for event in plan.events:
         if not isinstance(event, _RETURNED) or (said := described(event)) is None:

@@ -154,7 +154,7 @@ class AnalysisProcess:
         return LONGEST * job.at.limits.seconds or None if job.at is not None else None
 
     async def _death(self, job: _Job, error: Exception) -> Exception:
-        """What a call raises whose process has died or is silent."""
+        """Exception for a call whose process has died or is silent."""
         status = await self._end(error)
         if job.is_stopped:
             return Superseded()
@@ -176,8 +176,8 @@ class AnalysisProcess:
     async def _end(self, error: Exception) -> int | None:
         """End the process after an error of its pipe; its exit status.
 
-        A process that closed its pipe is ending. To kill it then would lose its status: `Popen.kill` first asks for
-        it, and asyncio, which is told later, reports 255.
+        A process that closed its pipe is about to end. Killing it would lose its status: `Popen.kill` first reads it,
+        and asyncio, which finds none left, reports 255.
         """
         if self._process is not None and not isinstance(error, TimeoutError | asyncio.TimeoutError):
             with suppress(TimeoutError, asyncio.TimeoutError):

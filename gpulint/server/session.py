@@ -28,8 +28,8 @@ MAX_DEATHS = 2
 
 @dataclass(frozen=True, slots=True)
 class SnapshotResult:
-    """What is known of a snapshot: the findings of files that were checked, by path. A file whose text has changed
-    since is missing until it is checked again.
+    """Results for a snapshot: the findings of the checked files, by path. A file whose text has changed since is
+    missing until it is checked again.
 
     `problems` are errors in the user's settings, `faults` those of gpulint or a rule with their tracebacks; each is one
     line.
@@ -202,7 +202,7 @@ class Session:
         )
 
     def _shown(self, snapshot: Snapshot, scope: Scope, path: str, found: Found) -> tuple[Finding, ...]:
-        """What to show of an open file that was checked. Keeps the baselines for narrower checks."""
+        """Findings to show for an open file that was checked. Keeps the baselines for narrower checks."""
         narrow = {one: found.findings[one].get(path, ()) for one in (Scope.FILE, Scope.OPEN) if one in found.findings}
         shown = found.findings[scope].get(path, ())
         buffer = snapshot.buffers[path]

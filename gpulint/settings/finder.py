@@ -90,7 +90,7 @@ class SettingsFinder:
 
     def of_file(self, path: str) -> Settings:
         """Raises SettingsError."""
-        known = self._known.get(os.path.dirname(path))  # whose keys are absolute
+        known = self._known.get(os.path.dirname(path))  # keys are absolute paths
         return known or self.of_directory(os.path.dirname(os.path.abspath(path)))
 
     @property

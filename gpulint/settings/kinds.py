@@ -10,7 +10,7 @@ from typing import Any
 
 from gpulint.sources.language import LANGUAGES
 
-_RELEASE = "^(1\\.([0-9]|1[0-5])|2\\.[0-9]+)$"
+_RELEASE = "^(1\\.([0-9]|1[0-5])|2\\.[0-9]{1,3})$"
 """Releases of TensorFlow: 1.15 was the last one before 2.0."""
 
 Schema = Mapping[str, Any]
@@ -39,7 +39,7 @@ class Kind:
         return self.schema.get("type") == "object"
 
 
-_SPECIFIER = r"(?:~= *[0-9]+(?:\.[0-9]+)+|(?:==|!=|<=|>=|<|>) *[0-9]+(?:\.[0-9]+)*)"
+_SPECIFIER = r"(?:~= *[0-9]{1,9}(?:\.[0-9]{1,9})+|(?:==|!=|<=|>=|<|>) *[0-9]{1,9}(?:\.[0-9]{1,9})*)"
 _REQUIREMENT = rf"^(?:{_SPECIFIER}(?: *, *{_SPECIFIER})*)?$"
 
 
@@ -86,7 +86,7 @@ def _one_of(*words: str) -> Kind:
 
 
 def _excess(value: Any) -> str:
-    """What is wrong with a value of the right type: too large a number, or a NUL, which no file name can have."""
+    """Problem of a value of the right type: too large a number, or a NUL, which no file name can have."""
     if isinstance(value, (int, float)) and abs(value) > MOST:
         return f", {MOST:,} at most"
     texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
@@ -136,7 +136,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "number": _checked("a number from 0 on", _is_number, {"type": "number", "minimum": 0, "maximum": MOST}),
     "release": _checked(
-        'a TensorFlow release such as "2.16"',
+        'a release of TensorFlow 1 or 2 such as "2.16"',
         lambda value: isinstance(value, str) and "\n" not in value and bool(re.match(_RELEASE, value)),
         {"type": "string", "pattern": _RELEASE},
     ),
@@ -155,8 +155,10 @@ KINDS: Mapping[str, Kind] = {
     ),
     "rules by pattern": _table("a table of lists of strings", _STRINGS),
     "language by extension": _table(f"a table of {', '.join(LANGUAGES)}", _one_of(*LANGUAGES)),
-    "severity by rule": _table("a table of error, warning, info or off", _one_of("error", "warning", "info", "off")),
+    "severity by rule": _table(
+        "a table of error, warning, info or off by rule", _one_of("error", "warning", "info", "off")
+    ),
     "checks": _STRINGS,
-    "level by check": _table("a table of error, warn or off", _one_of("error", "warn", "off")),
+    "level by check": _table("a table of error, warn or off by check", _one_of("error", "warn", "off")),
 }
 """Every type, keyed by the name that `OPTIONS` and the documentation use."""

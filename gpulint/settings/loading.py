@@ -39,7 +39,7 @@ def _load(path: str, seen: tuple[str, ...]) -> Settings | None:
         document = parsed(data.decode())
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror or error}") from None
-    except ValueError as error:  # no TOML, or no UTF-8
+    except ValueError as error:  # not TOML, or not UTF-8
         raise SettingsError(f"{path}: {error}") from None
     places = KeyPlaces(path, data)
     if os.path.basename(path) == "pyproject.toml":
@@ -113,7 +113,7 @@ def override(settings: Settings, table: Mapping[str, Any]) -> Settings:
 def _shown(value: object) -> str:
     try:
         text = repr(value)
-    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of tables in each other
+    except (ValueError, RecursionError):  # a number with thousands of digits, or tables nested thousands deep
         return "a value too long to show"
     return text if len(text) <= 80 else f"{text[:80]}…"
 

@@ -24,7 +24,7 @@ class Option:
         return self.key.replace("-", "_")
 
     def value(self, settings: Settings) -> Any:
-        """Its value in some settings."""
+        """Value of the option in some settings."""
         return getattr(getattr(settings, self.table) if self.table else settings, self.field)
 
     @property

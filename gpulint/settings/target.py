@@ -31,7 +31,7 @@ class TargetReleases:
         return pinned if pinned is not None and pinned.release else None
 
     def _nearest(self, detect: Detector, directory: str) -> requirements.Named | None:
-        """What a detector finds in a directory or, up to the project's root, in the nearest one above it."""
+        """Release that a detector finds in a directory or, up to the project's root, in the nearest one above it."""
         passed = []
         while (key := (detect.__name__, directory)) not in self._known:
             passed.append(key)

@@ -35,7 +35,7 @@ def parsed(text: str) -> dict[str, Any]:
 
 
 class KeyPlaces:
-    """Where the keys of a configuration file are, for messages: `path:row`, or `path` where no row can be told."""
+    """Places of the keys of a configuration file, for messages: `path:row`, or `path` where the row is unknown."""
 
     def __init__(self, path: str, data: bytes = b"") -> None:
         self.path = path

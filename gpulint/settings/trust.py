@@ -22,7 +22,7 @@ class CannotTrust(Exception):
 
 @dataclass(frozen=True)
 class Trust:
-    """What the user trusts: `everything`, or the folders in `accepted`, in the environment variable and on the list.
+    """The user's trust: in `everything`, or in the folders in `accepted`, in the environment variable and on the list.
 
     A trusted folder covers all that is below it. Variable and list are read on first use.
     """
@@ -91,7 +91,7 @@ def remember(folder: str) -> None:
     path, line = list_path(), os.fsencode(folder)
     if folder != folder.strip() or len(folder.splitlines()) != 1:
         raise CannotTrust(f"{path}: cannot hold the name {folder!r}")
-    if not os.path.isabs(path):  # relative to the project: not the user's own file
+    if not os.path.isabs(path):  # a path relative to the project would not be the user's own file
         raise CannotTrust(f"{path}: is not an absolute path")
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

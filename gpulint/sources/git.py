@@ -161,7 +161,7 @@ class Repository:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                cwd=os.path.dirname(self._program),  # Windows looks for libraries there
+                cwd=os.path.dirname(self._program),  # Windows searches the working directory for libraries
                 env=self._environment,
                 start_new_session=True,
             )

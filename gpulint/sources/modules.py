@@ -38,14 +38,21 @@ class ModuleFinder:
         self.asked: dict[Lookup, str | None] = {}
         """Lookups on disk and their results. Callers clear it before they start recording."""
 
-    def find(self, dotted: str, importer: str) -> str | None:
-        """The file of an absolute module name: next to the importer, else under the roots."""
-        return self.look(dotted, self._directory_of(importer))
+    def find(self, dotted: str, importer: str, depth: int = 0) -> str | None:
+        """The file of an absolute module name: next to the importer, else under the roots.
 
-    def names_in(self, package: str, level: int, importer: str) -> list[str]:
+        `depth` is the number of packages that the importer is known to be in, by its relative imports. No program is
+        started in these: its search begins in the folder around them, and `gpflow` is not `models/gpflow`.
+        """
+        start = self._directory_of(importer)
+        for _ in range(min(depth, start.count(os.sep))):
+            start = os.path.dirname(start)
+        return self.look(dotted, start)
+
+    def names_in(self, package: str, level: int, importer: str, depth: int = 0) -> list[str]:
         """The names that can be imported from a package: its modules, and the folders below it."""
         every = f"{package}.*" if package else "*"
-        found = self.find_relative(every, level, importer) if level else self.find(every, importer)
+        found = self.find_relative(every, level, importer) if level else self.find(every, importer, depth)
         return (found or "").split()
 
     def look(self, name: str, directory: str) -> str | None:
@@ -102,7 +109,7 @@ class ModuleFinder:
             self._packages[here] = package_root(here)
         for base in (*bases, here, self._packages[here], *self._roots, *self.around(here)):
             if parts[0] in sys.stdlib_module_names and "__init__.py" in self._names_in(base):
-                continue  # a program that is started in a package is rare: `random` is Python's
+                continue  # few programs are started inside a package, so `random` is Python's
             if _is_project(base, here, parts[0]) and (found := self._at(base, parts)):
                 return found
         if len(parts) > 1:

@@ -140,20 +140,20 @@ def _wanted(directory: str, name: str, text_of: Callable[[str], str]) -> list[st
     if path.endswith(".py"):
         lists = islice(dict.fromkeys(_NAMED.findall(text)), _MAX_FILES)
         read = [wanted for other in lists for wanted in _wanted(directory, other, text_of)]
-        return _asked(filled(_PLACE, text, dict(_CONSTANT.findall(text)))) + read
-    asked = _asked(text)
+        return _specifiers_of_tensorflow(filled(_PLACE, text, dict(_CONSTANT.findall(text)))) + read
+    asked = _specifiers_of_tensorflow(text)
     if path.lower().endswith(_LISTS):
         of_pip = not path.lower().endswith((".yml", ".yaml"))
         asked += [_LAST_FOR_GPU if of_pip and _OF_GPU.search(found[0]) else "" for found in _ANY.finditer(text)]
-    return asked if any(asked) else _asked_of_keras(text) or asked
+    return asked if any(asked) else _specifiers_of_keras(text) or asked
 
 
-def _asked(text: str) -> list[str]:
+def _specifiers_of_tensorflow(text: str) -> list[str]:
     """The version specifiers of TensorFlow in a text."""
     return [found["wanted"].strip() for found in _ASKED.finditer(text)]
 
 
-def _asked_of_keras(text: str) -> list[str]:
+def _specifiers_of_keras(text: str) -> list[str]:
     """The first version specifier of Keras 2 in a text, if any."""
     asked = dict.fromkeys(found["wanted"].strip() for found in _ASKED_OF_KERAS.finditer(text))
     return [one for one in islice(asked, MAX_ASKED) if (newest_asked(one) or _KERAS_3) < _KERAS_3][:1]

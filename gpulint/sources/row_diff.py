@@ -88,8 +88,8 @@ def _unique_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tupl
     olds, news = _single(old), _single(new)
     candidates = [(olds[row], index) for row, index in news.items() if row in olds]
     candidates.sort(key=itemgetter(1))
-    ends: list[int] = []  # smallest last index of an increasing run, by the run's length
-    last: list[int] = []  # which candidate that is
+    ends: list[int] = []  # length of an increasing run → its smallest last index
+    last: list[int] = []  # the candidate with that index
     before: list[int] = []
     for number, (index, _) in enumerate(candidates):
         length = bisect_left(ends, index)

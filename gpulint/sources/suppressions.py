@@ -129,12 +129,12 @@ def read(text: str, rules: Rules) -> tuple[list[Suppression], list[Trouble]]:
             ours = [code.upper() for code in listed if code.upper().startswith("GPU")]
             codes = dict.fromkeys(code for word in ours for code in rules.codes(word) or (word,))
             if ours or not listed:
-                found.append(_made(comment, "noqa", tuple(codes) or None, *comment.statement))
+                found.append(_suppression(comment, "noqa", tuple(codes) or None, *comment.statement))
     blocks = sorted((block for same in open_blocks.values() for block in same), key=lambda block: block.comment.row)
     ends = _ends_of_blocks([block.comment for block in blocks], starts)
     for block in blocks:
         last = ends.get(block.comment.row, last_row)
-        found.append(_made(block.comment, "disable", block.codes, block.comment.row, last, block.reason))
+        found.append(_suppression(block.comment, "disable", block.codes, block.comment.row, last, block.reason))
     return found, troubles
 
 
@@ -189,19 +189,19 @@ def _directive(
     silenced = tuple(known)
     kind, reason = form["kind"], form["reason"].strip()
     if kind == "ignore":
-        found.append(_made(comment, kind, silenced, *comment.statement, reason))
+        found.append(_suppression(comment, kind, silenced, *comment.statement, reason))
     elif kind == "file-ignore":
-        found.append(_made(comment, kind, silenced, 1, 1 << 30, reason))
+        found.append(_suppression(comment, kind, silenced, 1, 1 << 30, reason))
     elif kind == "disable":
         open_blocks.setdefault(frozenset(silenced), []).append(_Block(comment, silenced, reason))
     elif same := open_blocks.get(frozenset(silenced)):
         block = same.pop()
-        found.append(_made(block.comment, "disable", block.codes, block.comment.row, comment.row, block.reason))
+        found.append(_suppression(block.comment, "disable", block.codes, block.comment.row, comment.row, block.reason))
     else:
         troubles.append(_trouble(comment, "unmatched", "`enable` without a `disable` of the same rules before it"))
 
 
-def _made(
+def _suppression(
     comment: Comment, kind: str, codes: tuple[str, ...] | None, first: int, last: int, reason: str = ""
 ) -> Suppression:
     end = comment.column + len(comment.text)

@@ -42,7 +42,8 @@ def replace_file(path: str, before: bytes | None, after: bytes, within: str = ""
         put(target, after, is_as_before)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or error
-        raise NotWritten(f"{path}: cannot be written: {reason}; left as it is") from None
+        kept = "; left as it is" if os.path.lexists(path) else ""
+        raise NotWritten(f"{path}: cannot be written: {reason}{kept}") from None
 
 
 def _begins(path: str, size: int) -> bytes | None:

@@ -127,7 +127,7 @@ def _release(node: ast.AST) -> tuple[int, ...] | None:
 
 
 def _holds(operator: type[ast.cmpop], release: tuple[int, ...]) -> bool | None:
-    """What a comparison of TensorFlow's version with a release says of each TensorFlow 2."""
+    """Result of comparing TensorFlow's version with a release, if it is the same for each TensorFlow 2; else None."""
     if release[0] == 1 and operator in _ABOVE | _BELOW | {ast.Eq, ast.NotEq}:
         return operator in _ABOVE | {ast.NotEq}
     if release == (2,) and operator in (ast.Eq, ast.NotEq):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from gpulint.syntax import ir
@@ -11,34 +11,8 @@ from gpulint.syntax import ir
 Definitions: TypeAlias = "tuple[ir.FunctionDef | ir.ClassDef, ...]"
 
 
-def contexts(module: ir.Module, numbers: Collection[int]) -> dict[int, str]:
-    """The dotted name of the enclosing functions and classes of each node, "" at module level.
-
-    Decorators, defaults and base classes belong to the scope around the definition.
-    """
-    return {
-        number: ".".join(definition.name for definition in around)
-        for number, around in enclosing(module, numbers).items()
-    }
-
-
-def enclosing(module: ir.Module, numbers: Collection[int]) -> dict[int, Definitions]:
-    """The functions and classes around each node, outermost first."""
-    around = Enclosing(module)
-    return {number: around.of(number) for number in numbers}
-
-
-def functions(module: ir.Module, numbers: Collection[int]) -> dict[int, frozenset[int]]:
-    """The number of the innermost function around each node, -1 at module level or in a class.
-
-    Decorators, defaults and annotations of a function belong both to it and to the function around it.
-    """
-    around = Enclosing(module)
-    return {number: around.functions_of(number) for number in numbers}
-
-
 class Enclosing:
-    """The functions and classes of a module, indexed for repeated queries."""
+    """The functions and classes around the nodes of a module, indexed by the numbers of the nodes."""
 
     def __init__(self, module: ir.Module) -> None:
         entries = list(_entries(module.body))
@@ -50,9 +24,18 @@ class Enclosing:
         index = bisect_right(self._starts, number) - 1
         return self._around[index] if index >= 0 else ()
 
+    def context_of(self, number: int) -> str:
+        """The dotted name of the functions and classes around a node, "" at module level.
+
+        Decorators, defaults and base classes belong to the scope around the definition.
+        """
+        return ".".join(definition.name for definition in self.of(number))
+
     def functions_of(self, number: int) -> frozenset[int]:
-        """The number of the function around a node, -1 if there is none, and that of the function whose decorators,
-        defaults or annotations it is in."""
+        """The number of the innermost function around a node, -1 at module level or in a class.
+
+        Decorators, defaults and annotations of a function belong both to it and to the function around it.
+        """
         around = self.of(number)
         found = {_function(around)}
         behind = bisect_right(self._starts, number)

@@ -125,7 +125,8 @@ class Outline(NamedTuple):
     the functions, classes and variables of the module by name; `body` are the words in other code that runs on import;
     `words` are all of these. `folders` are those that the file adds to `sys.path`, relative to its own. `inner_imports`
     are the imports inside functions and classes, `type_imports` those among `imports` that only type checkers see, and
-    `guarded_imports` those that depend on a condition or an exception.
+    `guarded_imports` those that depend on a condition or an exception. `depth` is the number of packages that the file
+    is in by its relative imports: two for one that always imports from `..data`.
     """
 
     imports: tuple[Imported, ...]
@@ -136,6 +137,7 @@ class Outline(NamedTuple):
     inner_imports: tuple[Imported, ...] = ()
     type_imports: frozenset[Imported] = frozenset()
     guarded_imports: frozenset[Imported] = frozenset()
+    depth: int = 0
 
     @property
     def calls_at_import(self) -> bool:
@@ -198,8 +200,10 @@ def outline(source: Source) -> Outline | None:
     words = body.union(*(one.all_words for one in definitions.values()))
     paths = tuple(dict.fromkeys(folders(tree))) if "sys.path" in source.text else ()
     inner = _inner_imports(tree, source.text, statements)
-    guarded = frozenset(imports).difference(imports_among(tree.body))
-    return Outline(imports, definitions, body, words, paths, inner, _type_imports(tree), guarded)
+    certain = list(imports_among(tree.body))
+    guarded = frozenset(imports).difference(certain)
+    depth = max((one.level for one in certain), default=0)
+    return Outline(imports, definitions, body, words, paths, inner, _type_imports(tree), guarded, depth)
 
 
 def _definition(

@@ -143,7 +143,8 @@ def _without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-# LibCST gives the start of the token after the wrong one, from 0. Read as from 1 it is the end of the wrong one.
+# LibCST reports the start of the token after the wrong one, counted from 0. Counted from 1, that is the end of the
+# wrong one.
 _NATIVE_POSITION = re.compile(r"error at (\d+):(\d+): ")
 
 

@@ -39,7 +39,7 @@ class Shape(NamedTuple):
 
     @property
     def hopeless(self) -> bool:
-        """Parsing would crash the process or take more than about two seconds."""
+        """Whether parsing would crash the process, or take more than about two seconds."""
         return (
             self.brackets > MAX_BRACKETS
             or self.chain > MAX_CHAIN

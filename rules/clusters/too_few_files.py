@@ -70,7 +70,7 @@ class TooFewFiles(Rule):
     name = "too-few-files"
     severity = Severity.ERROR
     any_of_names = CLUSTER_WORDS
-    why = "each worker gets files of its own, and with two or more workers one file is too few: it raises"
+    why = "each worker reads its own files: with two or more workers, one finds none and raises InvalidArgumentError"
     instead = "set `options.experimental_distribute.auto_shard_policy` to `AutoShardPolicy.DATA`, or split the file"
 
     def on_dataset_distributed(self, event: events.DatasetDistributed, plan: Plan) -> Iterator[Report]:

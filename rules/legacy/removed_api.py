@@ -160,8 +160,8 @@ class RemovedApi(Rule):
             return "remove the parentheses: it is a property now"
         if (new := _new_method(event.name) or event.replacement) is not None:
             return f"use `{_short(new)}`"
-        if removed.has_renamed_members(event.name) and successor(event.name) is None:
-            return "use the new name of what it contains"
+        if (member := removed.renamed_member(event.name)) is not None and successor(event.name) is None:
+            return f"use its members by their new names, such as `{_short(member)}`"
         return successor(event.name) or f"look up its replacement in the release notes of TensorFlow {event.since}"
 
 
@@ -192,9 +192,9 @@ def _renaming(event: events.RemovedNameUsed) -> Offer | None:
         return safe(f"Rename it to `{event.replacement}`", _argument_renamed, site, event.replacement)
     if event.of_object:
         return None
-    if event.replacement is None and not removed.has_renamed_members(event.name):
+    if event.replacement is None and removed.renamed_member(event.name) is None:
         return None
-    name = f"`{_short(event.replacement)}`" if event.replacement is not None else "the new name of what it contains"
+    name = f"`{_short(event.replacement)}`" if event.replacement is not None else "the new names of its members"
     if event.since != "2.0" or ".compat.v1." in (event.replacement or ""):
         return safe(f"Use {name}", _renamed, site, event.name)
     return unsafe(f"Use {name}: its arguments may be named differently", _renamed, site, event.name)

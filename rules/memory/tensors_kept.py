@@ -99,7 +99,7 @@ class TensorsKept(Rule):
     is_performance = True
     any_of_names = TRAINING_WORDS
     why = "each tensor stays in GPU memory, which grows with every step until it runs out"
-    instead = "keep `tensor.numpy()` in host memory, or clear the list once it was used; for losses, update a metric"
+    instead = "keep `tensor.numpy()` in host memory, or clear the list after use; for losses, update a metric"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
         if plan.may_have_missed(".clear(", ".pop(", ".popleft("):
@@ -118,7 +118,7 @@ class TensorsKept(Rule):
                 continue
             container = event.container
             loop = loop_around(event.where, loops)
-            if loop is None or _is_made_anew(container, event.where) or id(container) in cleared:
+            if loop is None or _is_recreated(container, event.where) or id(container) in cleared:
                 continue
             if are_few(event.where.context.loops) or is_rare(event.where, loop) or _is_limited(event, kept):
                 continue
@@ -158,7 +158,7 @@ def _is_limited(event: events.TensorKept, kept: Sequence[events.TensorKept]) -> 
     )
 
 
-def _is_made_anew(container: values.Items | values.Mapping, where: Where) -> bool:
+def _is_recreated(container: values.Items | values.Mapping, where: Where) -> bool:
     """Whether a container is created in a loop around the place, or at an unknown one."""
     if container.around is None:
         return True

@@ -103,7 +103,7 @@ class ArrayInFit(Rule):
             )
 
     def _text(self, array: HostArray) -> str | None:
-        """What is wrong with an array, None if it is small or may well be."""
+        """Problem of an array, None if it is small or may well be."""
         if array.size is not None:
             return f"`fit` copies an array of {array.size / 1e9:.1f} GB to the GPU" if array.size >= LARGE else None
         if array.holds == "images":

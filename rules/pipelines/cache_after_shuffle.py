@@ -87,7 +87,7 @@ class CacheAfterShuffle(Rule):
                             happens_at=event.site,
                             related=((cause.site, "this comes before the cache"), pipelines.reader(event)),
                             fix=unsafe(
-                                "Cache first: each epoch computes anew what comes after",
+                                "Cache first: each epoch recomputes what comes after",
                                 _first,
                                 step.site,
                                 cause.site,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst.matchers as m
-
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
 from gpulint.plugin.queries import callers, known, pipelines
 
@@ -118,6 +116,8 @@ class PythonLoader(Rule):
         return None
 
     def _yields(self, loop: Loop) -> bool:
+        import libcst.matchers as m  # slow to import, and seldom needed
+
         node = self.node(loop.site)
         return node is None or bool(m.findall(node, m.Yield()))
 

@@ -226,7 +226,7 @@ def _of_directory(source: values.Dataset) -> _Image | None:
 
 
 def _too_large(step: values.Step, image: _Image, source: values.Dataset, event: events.DatasetConsumed) -> str | None:
-    """What is wrong with the size of a buffer, None if nothing is."""
+    """Problem of the size of a buffer, None if there is none."""
     if image.numbers is not None and image.numbers <= SMALL * 3:
         return None
     for size in possible(step.arguments.get("buffer_size", 0), event.where):

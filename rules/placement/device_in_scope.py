@@ -64,7 +64,7 @@ class DeviceInScope(Rule):
         if strategy is None or not strategy.is_multi_replica or device is None or not device.is_gpu:
             return
         if event.where.context.replica is None and mentions(event.where.path, "%"):
-            return  # every n-th step, outside the replica: a result is shown
+            return  # in every n-th step, outside the replica, a result is shown
         if together(event.where, strategy.where):
             yield Report(
                 event.site,

@@ -18,7 +18,7 @@ class MalformedDevice(Rule):
     strategies.
 
     ## Why is this bad
-    ValueError, often only on the machine that has the GPUs.
+    TensorFlow raises ValueError, often only on the machine that has the GPUs.
 
     ## Example
     ```python

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-import libcst.matchers as m
-
 from gpulint.plugin import Draft, Edit, Plan, Refused, Report, Rule, Severity, Site, confidence, events, unsafe
 from gpulint.plugin.facts import has_gpu_kernel
 from gpulint.plugin.fixes import scopes, statements
@@ -78,9 +75,11 @@ class NoGpuKernel(Rule):
 
     def _written(self, event: events.OpCalled) -> str:
         """Name of the operation as the code has it, if it says at least the last part of that."""
+        import libcst as cst  # slow to import, and seldom needed
+
         name = event.name.replace("tensorflow.", "tf.", 1)
         node = self.node(event.site)
-        if not isinstance(node, cst.Call) or not m.matches(node.func, m.Attribute() | m.Name()):
+        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute | cst.Name):
             return name
         written = self.source(node.func)
         return written if written.rpartition(".")[2] == name.rpartition(".")[2] else name

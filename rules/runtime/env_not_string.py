@@ -81,12 +81,19 @@ class EnvNotString(Rule):
                 yield Report(
                     event.site,
                     f"{name} is set to {kind}`{value.value!r}`; it must be a string",
+                    instead=_unset(event.key) if value.value is None else "",
                     confidence=confidence(event.where),
                     fix=safe(f'Write it as a string, `"{value.value!r}"`', _quoted, event.site, value.origin)
                     if type(value.value) is int and value.origin is not None
                     else None,
                 )
                 return
+
+
+def _unset(variable: str | None) -> str:
+    """What to write instead of None."""
+    hide = '; to hide all GPUs, set it to `"-1"`' if variable == "CUDA_VISIBLE_DEVICES" else ""
+    return f"to unset it, call `os.environ.pop({variable!r}, None)`{hide}" if variable else "remove it to unset it"
 
 
 def _quoted(draft: Draft, setting: Site, number: Site) -> list[Edit]:

@@ -96,7 +96,8 @@ class LateDeviceConfig(Rule):
 
 
 def _first(event: events.RuntimeConfigured, since: Site) -> str:
-    """What an earlier place did. Below the setting, in a loop, it did so in an earlier iteration."""
+    """Label of the place that initialised the runtime. In a loop it may be below the setting: an earlier iteration ran
+    it."""
     loops = event.where.context.loops
     is_below = since.path == event.site.path and since.node > event.site.node
     if is_below and loops and loops[-1].iteration > 0:

@@ -306,9 +306,9 @@ def _is_eager_call(event: events.ModelCalled) -> bool:
         return False
     is_one_of_several = not _sites(event.model.where) <= _sites(event.where)
     return not any(
-        caller.function in _OF_LAYERS
+        caller.function == "call"  # part of a call of the model
         or (caller.function in _STEPS and caller.site is None)
-        or (caller.function == "__call__" and is_one_of_several)  # of the blocks of a network, one after the other
+        or (caller.function == "__call__" and is_one_of_several)  # a network calls its blocks one after the other
         for caller in callers(event.where.caller)
     )
 
@@ -318,10 +318,7 @@ def _sites(where: Where) -> set[Site]:
     return {loop.site for loop in where.context.loops}
 
 
-_OF_LAYERS = frozenset({"call", "compute_loss"})
-"""Methods whose calls are part of a call of the model."""
-
-_STEPS = frozenset({"__call__", "predict_step", "test_step", "train_step"})
+_STEPS = frozenset({"__call__", "compute_loss", "predict_step", "test_step", "train_step"})
 """Methods that Keras calls, or may call, in its own `tf.function`, unless the program does."""
 
 

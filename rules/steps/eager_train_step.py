@@ -114,7 +114,7 @@ class EagerTrainStep(Rule):
         """Functions behind such a decorator that read tensors, which traced code cannot."""
         self._traced: set[Site] = set()
         self._wrapped: set[Site] = set()
-        self._gradients: dict[Site, events.GradientTaken] = {}
+        self._gradients: dict[Site, list[events.GradientTaken]] = defaultdict(list)
         self._forward: set[int] = set()
         """Calls of functions, by id, in which a model or a layer of the program is called eagerly."""
         self._called: set[Site] = set()
@@ -122,7 +122,7 @@ class EagerTrainStep(Rule):
 
     def on_gradient_taken(self, event: events.GradientTaken, plan: Plan) -> None:
         if event.tape is not None:
-            self._gradients[event.site] = event
+            self._gradients[event.site].append(event)
             if event.is_of_moved:
                 self._note(event, _taken_by(event))
 
@@ -285,15 +285,15 @@ class EagerTrainStep(Rule):
             yield Report(
                 event.site,
                 "the gradients of a compiled function are applied eagerly",
-                why="Python dispatches the update of each variable operation by operation",
+                why="Python dispatches the operations of each update one by one, and the GPU waits for it",
                 instead="call it inside the `tf.function` that takes the gradients",
                 confidence=confidence(event.where),
                 related=((loop.site, "in this loop"), (taken.site, "the gradients are taken here")),
             )
 
     def _calls_model(self, taken: events.GradientTaken) -> bool:
-        """Whether eager code calls a model between a tape and its gradients: a compiled function computes only the loss
-        of the result."""
+        """Whether eager code calls a model between a tape and its gradients, so that a compiled function in between
+        computes only the loss."""
         if taken.tape is None or taken.where.context.traced is not None:
             return False
         first, last = taken.tape.site, taken.site
@@ -308,10 +308,12 @@ class EagerTrainStep(Rule):
         return not any(_calls_owner(loss.symbol, symbol_of(one)) for one in possible(taken.by, taken.where))
 
     def _taken(self, gradients: tuple[values.Tensor, ...]) -> events.GradientTaken | None:
-        """Event in which the applied gradients were taken."""
+        """Event in which the applied gradients were taken, for the caller that applies them."""
         for tensor in gradients:
-            if tensor.gradient is not None and (taken := self._gradients.get(tensor.gradient.site)) is not None:
-                return taken
+            if tensor.gradient is not None and (taken := self._gradients.get(tensor.gradient.site)):
+                moment = tensor.gradient.where
+                of_caller = (one for one in reversed(taken) if one.where.caller is moment.caller)
+                return next(of_caller, taken[-1])
         return None
 
 

@@ -73,7 +73,7 @@ class FunctionInLoop(Rule):
         ]
         if not made:
             return
-        called = {  # functions and the loops that call them in each iteration, not only in loops inside it
+        called = {  # functions, each with a loop that calls it in every iteration, and not only in loops inside
             (event.wrapped_at, loop.site)
             for event in self.all(events.TracedCalled)
             for index, loop in enumerate(event.where.context.loops)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
-
-import libcst as cst
-import libcst.matchers as m
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events
 from gpulint.plugin.queries import (
@@ -23,6 +20,9 @@ from gpulint.plugin.queries import (
 from gpulint.plugin.symbols import words
 from gpulint.plugin.words import TRAINING_WORDS
 
+if TYPE_CHECKING:
+    import libcst as cst
+
 
 class HostSyncInLoop(Rule):
     """Host waits for the GPU in every step
@@ -30,8 +30,8 @@ class HostSyncInLoop(Rule):
     ## What it does
     Finds `.numpy()`, NumPy functions, `float(t)`, `int(t)`, `if t`, `print(t)` and f-strings of a device tensor that
     are reached in every step of a training loop; and of a loss or metric in every iteration of an evaluation loop. A
-    loop over more than a hundred epochs whose body is one step is a training loop. Several reads of one tensor are one
-    finding.
+    loop over more than a hundred epochs whose body is one step is a training loop. Several reads of one tensor, or of
+    one number of steps, are one finding.
 
     ## Why is this bad
     TensorFlow hands work to the GPU and returns at once, and Python prepares the next step meanwhile. Reading a value
@@ -121,9 +121,10 @@ class HostSyncInLoop(Rule):
         unneeded_in = cache(lambda loop: _unneeded(loop, reads_at, needs))
         training, evaluating, steps = step_loops(plan), evaluation_loops(plan), updates(plan)
         guarded: set[tuple[Site, Site, int, int]] = set()
-        """Reads of a tensor in an iteration of a loop that, as far as is known, are on some paths only."""
-        found: dict[tuple[Site, Site], dict[Site, events.TensorRead]] = {}
-        """By tensor and loop: the first read makes the host wait, and others of the same tensor find it computed."""
+        """Reads (site, tensor, execution and iteration of the loop) that are not known to be on all paths."""
+        found: dict[tuple[Site | int, Site], dict[Site, events.TensorRead]] = {}
+        """Reads, keyed by tensor (or by the variable that counts steps) and loop. The first read makes the host wait;
+        later ones find the tensor computed."""
         for event in (event for alike in reads_at.values() for event in alike):
             loops = training | evaluating if self._reports_progress(event, evaluating) else training
             alike = [*reads_at[event.site], *reads_of[event.tensor.site]]
@@ -141,10 +142,12 @@ class HostSyncInLoop(Rule):
                 continue
             if has_compiled_way(event.where, plan):
                 continue
-            found.setdefault((event.tensor.site, loop.site), {}).setdefault(event.site, event)
-        for (tensor, loop_site), reads in found.items():
+            variable = event.tensor.state
+            tensor = variable.serial if variable is not None and needs.counts(event) else event.tensor.site
+            found.setdefault((tensor, loop.site), {}).setdefault(event.site, event)
+        for (_, loop_site), reads in found.items():
             first, *others = reads.values()
-            instead = _BRANCH if first.how == "bool" else "" if loop_site in training else _ADD_UP
+            instead = _INSTEAD.get(first.how, "" if loop_site in training else _ADD_UP)
             yield Report(
                 first.site,
                 f"{_HOW[first.how]} in every step",
@@ -152,14 +155,14 @@ class HostSyncInLoop(Rule):
                 confidence=confidence(first.where),
                 related=(
                     (loop_site, "the step loop" if loop_site in training else "the evaluation loop"),
-                    (tensor, "the tensor comes from here"),
+                    (first.tensor.site, "the tensor comes from here"),
                     *((other.site, "the tensor is read here, too") for other in others),
                 ),
             )
 
     def _reports_progress(self, event: events.TensorRead, evaluating: frozenset[Site]) -> bool:
-        """Whether Python reads one number, such as a loss: the predictions of an evaluation may be what it is for. If
-        it is not known what was reduced, the name says so."""
+        """Whether Python reads one number, such as a loss, and not the predictions, which an evaluation may exist for.
+        If it is unknown what was reduced, the name decides."""
         if event.how == "bool":
             return False
         reduced = event.tensor.reduced
@@ -167,6 +170,9 @@ class HostSyncInLoop(Rule):
             return reduced.is_number
         if event.how == "print" or loop_around(event.where, evaluating) is None:
             return False
+        import libcst as cst  # slow to import, and seldom needed
+        import libcst.matchers as m
+
         node = self.node(event.site)
         if node is None or len(m.findall(node, m.Call())) > 1:
             return False
@@ -175,6 +181,9 @@ class HostSyncInLoop(Rule):
 
     def _sum(self, read: events.TensorRead, loop: Site) -> str:
         """Help for a number that the loop adds up, as in `total += float(loss)`; "" for any other."""
+        import libcst as cst
+        import libcst.matchers as m
+
         body, node = self.node(loop), self.node(read.site)
         if body is None or node is None or read.site.path != loop.path:
             return ""
@@ -218,6 +227,7 @@ class _Needs(NamedTuple):
     counters: Collection[int]
 
     def include(self, event: events.TensorRead, loop: Site) -> bool:
+        """Whether the host uses the value of a read in a loop, other than as a number of steps."""
         return loop in self.loops.get(event.site, ()) and not self.counts(event)
 
     def counts(self, event: events.TensorRead) -> bool:
@@ -247,16 +257,16 @@ class _Waits:
         return any(
             needs.include(other, loop)
             and other.where.path <= event.where.path
-            and not _turns(other, loop).isdisjoint(_turns(event, loop))
+            and not _iterations(other, loop).isdisjoint(_iterations(event, loop))
             for other in self._group[id(event)]
         )
 
 
 _WORK = (events.ModelCalled, events.TracedCalled, events.GradientTaken, events.GradientsApplied)
-"""Events for which a GPU takes its time."""
+"""Events that give the GPU work."""
 
 
-def _turns(event: events.Event, loop: Site) -> set[tuple[int, int]]:
+def _iterations(event: events.Event, loop: Site) -> set[tuple[int, int]]:
     """Iterations of a loop around an event, by execution and index."""
     return {(around.entry, around.iteration) for around in event.where.context.loops if around.site == loop}
 
@@ -275,6 +285,9 @@ def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], need
 
 def _tensor(read: cst.CSTNode) -> cst.BaseExpression | None:
     """The tensor in `float(tensor)` or `tensor.numpy()`, None in other calls."""
+    import libcst as cst
+    import libcst.matchers as m
+
     if m.matches(read, m.Call(func=m.Attribute(attr=m.Name("numpy") | m.Name("item")), args=[])):
         return cst.ensure_type(cst.ensure_type(read, cst.Call).func, cst.Attribute).value
     if m.matches(read, m.Call(func=m.Name("float") | m.Name("int"), args=[m.Arg()])):
@@ -287,7 +300,10 @@ SHORT = 40
 
 _COUNT = "count the steps in Python: `for step, x in enumerate(data)`"
 
-_BRANCH = "check it every hundred steps, or move the `if` into the `@tf.function`, which decides on the device"
+_INSTEAD = {
+    "bool": "check it every hundred steps, or move the `if` into the `@tf.function`, which decides on the device",
+    "weights": "read them every hundred steps or once per epoch",
+}
 
 _ADD_UP = "add it up on the device, or in a metric, and read the total after the loop"
 

@@ -163,7 +163,7 @@ class NumpyRoundtrip(Rule):
 
     def _of_weights(self, plan: Plan, loops: frozenset[Site], given: list[events.WeightsUsed]) -> Iterator[Report]:
         steps = updates(plan) if loops else []
-        loops -= {step.site for step in steps}  # of minimizers, which compute on the host
+        loops -= {step.site for step in steps}  # without the loops of minimizers, which compute on the host
         found: dict[Site, dict[Site, events.WeightsUsed]] = defaultdict(dict)
         for event in given:
             loop = every_step(event, loops, steps, given)

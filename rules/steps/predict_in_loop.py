@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 
+import libcst.matchers as m
+
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
 from gpulint.plugin.queries import (
     are_few,
@@ -108,7 +110,7 @@ class PredictInLoop(Rule):
         fitted_on_samples = {
             loop.site
             for event in made
-            if any(_is_one(value) for value in _given(event))
+            if any(_is_one(value) for value in _inputs(event))
             for loop in (_loop(event),)
             if loop.site in fits and not any(words(name) & _PASSES for name in loop.names)
         }
@@ -118,7 +120,7 @@ class PredictInLoop(Rule):
         """How calls that are reported are made, by call and loop: those on their results are made alike."""
         for event in made:
             loop = _loop(event, steps)
-            if are_few(event.where.context.loops) or self._waits(event, loop):
+            if _is_over(event, loop) or are_few(event.where.context.loops) or self._waits(event, loop):
                 continue
             if event.how == "predict" and _is_assembled(event, emptied.get(loop.site, frozenset())):
                 yield Report(
@@ -131,9 +133,9 @@ class PredictInLoop(Rule):
                 continue
             if is_rare(event.where, loop) or not in_every_iteration(event, loop, made):
                 continue
-            if _is_of_another_model(event, loop, made) or self._is_trained_anew(event):
+            if _is_of_another_model(event, loop, made) or self._is_retrained(event):
                 continue
-            given = _given(event)
+            given = _inputs(event)
             one = any(_is_one(value) for value in given)
             batch = _is_in_one(event) and any(_is_of_data(value, of_data) for value in given)
             in_step = event.how == "predict" and (
@@ -148,6 +150,8 @@ class PredictInLoop(Rule):
                 continue
             per_epoch = not in_step and (loop.site in fits or any(words(name) & _PASSES for name in loop.names))
             if per_epoch and not first and not any(varies(value) for value in given):
+                continue
+            if self._is_of_variable(event, loop):
                 continue
             how[event.site, loop.site] = (
                 "on one sample in every iteration of a loop"
@@ -196,7 +200,7 @@ class PredictInLoop(Rule):
                     related=((loop.site, "the loop"),),
                 )
 
-    def _is_trained_anew(self, event: events.ModelCalled) -> bool:
+    def _is_retrained(self, event: events.ModelCalled) -> bool:
         """Whether each iteration of the innermost loop creates the model, and trains one that it creates. The training
         takes far longer than a call."""
         loop = _loop(event)
@@ -206,6 +210,13 @@ class PredictInLoop(Rule):
         trained += [one.model for one in self.all(events.ModelCalled) if one.how == "train_on_batch"]
         trained += [one.optimizer for one in self.all(events.GradientsApplied)]
         return any(_is_made_in(one, loop) for one in trained)
+
+    def _is_of_variable(self, event: events.ModelCalled, loop: Loop) -> bool:
+        """Whether the only loop around a call iterates over unknown models: its variable makes the call."""
+        if any(one.site != loop.site and iteration_count(one) != 1 for one in event.where.context.loops):
+            return False
+        call = self.node(event.site)
+        return any(m.matches(call, m.Call(m.Attribute(m.Name(name)))) for name in loop.names if call is not None)
 
     def _waits(self, event: events.ModelCalled, loop: Loop) -> bool:
         """Whether the iterations of a loop also wait for a person."""
@@ -233,7 +244,7 @@ class PredictInLoop(Rule):
 
 def _is_of_data(value: values.Value, results: Container[int]) -> bool:
     if isinstance(value, values.PerReplica):
-        return True  # with one GPU, a batch or what is computed from one
+        return True  # with one GPU, it is a batch, or is computed from one
     return isinstance(value, values.Tensor) and (value.from_data or id(value) in results)
 
 
@@ -242,7 +253,7 @@ def _is_assembled(event: events.ModelCalled, emptied: frozenset[Symbol]) -> bool
     return any(
         value.symbol.parts[0] == "call"
         and not emptied.isdisjoint(value.symbol.parts[2] if len(value.symbol.parts) > 2 else ())
-        for value in _given(event)
+        for value in _inputs(event)
         if type(value) is values.Unknown
     )
 
@@ -251,12 +262,12 @@ def _is_of_another_model(event: events.ModelCalled, loop: Loop, made: Iterable[e
     """Whether each iteration creates a model of its own and passes it the same data."""
     if not _is_made_in(event.model, loop):
         return False
-    given = [symbol_of(value) for value in _given(event)]
+    given = [symbol_of(value) for value in _inputs(event)]
     return any(
         other.site == event.site
         and around.entry == loop.entry
         and around.iteration != loop.iteration
-        and [symbol_of(value) for value in _given(other)] == given
+        and [symbol_of(value) for value in _inputs(other)] == given
         for other in made
         for around in other.where.context.loops
     )
@@ -275,11 +286,18 @@ def _is_sampled(value: values.Value) -> bool:
 _SAMPLES = frozenset({"random.sample", "sample", "sample_batch", "sample_buffer", "sample_memory"})
 
 
-def _loop(event: events.Event, steps: frozenset[Site] = frozenset()) -> Loop:
-    """Innermost loop with several iterations around a call, one in `steps` if there is one."""
+def _loop(event: events.ModelCalled | events.ModelFitted, steps: frozenset[Site] = frozenset()) -> Loop:
+    """Innermost loop with several iterations around a call, one in `steps` if there is one. A loop over models counts
+    only if there is no other: each is called once."""
     around = event.where.context.loops
     several = [one for one in reversed(around) if iteration_count(one) != 1] or [around[-1]]
-    return next((one for one in several if one.site in steps), several[0])
+    of_calls = [one for one in several if not _is_over(event, one)] or several
+    return next((one for one in of_calls if one.site in steps), of_calls[0])
+
+
+def _is_over(event: events.ModelCalled | events.ModelFitted, loop: Loop) -> bool:
+    """Whether a loop iterates over models, and the one of this event is among them."""
+    return any(one is event.model for value in possible(loop.iterable, event.where) for one in leaves(value))
 
 
 def _is_in_one(event: events.ModelCalled) -> bool:
@@ -298,7 +316,7 @@ def _is_one(value: values.Value) -> bool:
     return is_single(value) or is_drawn(value)
 
 
-def _given(event: events.ModelCalled) -> list[values.Value]:
+def _inputs(event: events.ModelCalled) -> list[values.Value]:
     """Inputs that a model is called with, one by one."""
     found = possible(event.arguments.get("x", 0), event.where)
     return [leaf for value in found for leaf in (tuple(leaves(value)) or (value,))]

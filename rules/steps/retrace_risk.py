@@ -54,7 +54,8 @@ class RetraceRisk(Rule):
 
     ## What is not reported
     Tensors, NumPy scalars (TensorFlow converts them to tensors), values that stay the same, truth values and other
-    bounded sets (`step % 2`), functions with an `input_signature`.
+    bounded sets (`step % 2`), functions with an `input_signature`, functions that are created together with the
+    `tf.function` (GPU505).
 
     ## At run time
     The traces of the function.
@@ -78,6 +79,7 @@ class RetraceRisk(Rule):
         loop = next((loop for loop in reversed(event.where.context.loops) if not loop.unrolled), None)
         if loop is None or event.has_signature or are_few(event.where.context.loops):
             return
+        own = self._creating_loop(event, "", event.function)
         given: list[tuple[int | str, values.Value]] = [*enumerate(event.arguments.positional)]
         for key, argument in (*given, *event.arguments.keywords.items()):
             for value in possible(argument, event.where):
@@ -89,7 +91,7 @@ class RetraceRisk(Rule):
                     for position, leaf in enumerate(leaves(value))
                 ):
                     what, instead = self._number(event, key, value)
-                elif (made_in := self._made_in(event, key, value)) is not None:
+                elif (made_in := self._creating_loop(event, key, value)) is not None and made_in is not own:
                     what, instead, loop = "it gets a new function each time", ONE_FUNCTION, made_in
                 else:
                     continue
@@ -102,7 +104,7 @@ class RetraceRisk(Rule):
                 )
 
     def _number(self, event: events.TracedCalled, key: int | str, value: values.Value) -> tuple[str, str]:
-        """What changes, by the name of the argument, and the help."""
+        """Change of an argument, in words with its name, and the help."""
         site = event.arguments.sites.get(key)
         code = self.source(site) if site is not None else ""
         if not code.isidentifier():
@@ -113,7 +115,7 @@ class RetraceRisk(Rule):
             return f"`{code}` is a new Python number each time", f"pass a tensor: `tf.constant({code})`"
         return "it gets a new Python number each time", ""
 
-    def _made_in(self, event: events.TracedCalled, key: int | str, value: values.Value) -> Loop | None:
+    def _creating_loop(self, event: events.TracedCalled, key: int | str, value: values.Value) -> Loop | None:
         """Loop in each iteration of which a nested `def` creates the passed function."""
         if not isinstance(value, values.Function) or not value.closure:
             return None

@@ -282,7 +282,7 @@ def _misused(
     elif added and emptied and _are_rarer(emptied, applied.where):
         yield Report(
             applied.site,
-            "the sum of gradients is applied at every micro-step, and reset only now and then",
+            "the sum of gradients is applied at every micro-step, and reset only occasionally",
             why=_AGAIN,
             instead=_APPLY_ONCE,
             confidence=confidence(applied.where, emptied[0].where),
@@ -315,7 +315,7 @@ def _misused(
 
 def _are_rarer(emptied: list[events.StateUpdated], applied: Where) -> bool:
     """Whether a sum is emptied less often than it is applied, in this iteration of a loop and so in others."""
-    beside = [one for one in emptied if _is_beside(one.where, applied)]
+    beside = [one for one in emptied if _is_reached_with(one.where, applied)]
     return {one.site for one in beside} == {one.site for one in emptied} and all(
         _is_rarer(one.where, applied) for one in beside
     )
@@ -367,7 +367,7 @@ def _is_rarer(where: Where, other: Where) -> bool:
     return bool(own) and not other.path - where.path
 
 
-def _is_beside(where: Where, other: Where) -> bool:
+def _is_reached_with(where: Where, other: Where) -> bool:
     """Whether a place is reached along with another one: in the same function, in one call that leads to both without a
     loop around the other, or in the same iteration."""
     ways = {id(one) for one in callers(other.caller) if one.loops >= len(other.context.loops)}

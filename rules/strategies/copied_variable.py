@@ -115,7 +115,7 @@ class CopiedVariable(Rule):
                     )
 
     def _sizes(self) -> dict[Site, int]:
-        """How many numbers the tensors hold that operations with a literal shape create, by their places."""
+        """Sites of the operations with a literal shape → number of elements of the tensor that each creates."""
         sizes: dict[Site, int] = {}
         for event in self.all(events.OpCalled):
             if event.result.site not in sizes and event.name.rpartition(".")[2] in _CREATE:
@@ -125,7 +125,7 @@ class CopiedVariable(Rule):
 
 
 def _numbers(built: events.VariableBuilt, sizes: Mapping[Site, int]) -> int:
-    """How many numbers a variable holds, 0 if that is unknown."""
+    """Number of elements of a variable, 0 if it is unknown."""
     for value in possible(built.arguments.get("initial_value", 0), built.where):
         if isinstance(value, values.Tensor):
             return sizes.get(value.site, 0)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-import libcst as cst
-import libcst.matchers as m
-
 from gpulint.plugin import (
     Draft,
     Edit,
@@ -125,7 +122,7 @@ class DirectStepCall(Rule):
             self._trained[id(event.where.caller)].append(event.model)
 
     def on_gradients_applied(self, event: events.GradientsApplied, plan: Plan) -> Iterator[Report]:
-        made = self._made(event)
+        made = self._origin(event)
         strategy = made.context.strategy
         caller = event.where.caller
         if strategy is None or not strategy.is_multi_replica or event.where.context.replica is not None:
@@ -150,16 +147,17 @@ class DirectStepCall(Rule):
 
     def _through_run(self, site: Site) -> str:
         """Help that spells out the call through `strategy.run`; "" if that would be long."""
+        import libcst as cst  # slow to import, and seldom needed
+
         call = self.node(site)
-        if call is None or not m.matches(call, m.Call(args=[m.ZeroOrMore(m.Arg(keyword=None, star=""))])):
+        if not isinstance(call, cst.Call) or any(one.keyword is not None or one.star for one in call.args):
             return ""
-        node = cst.ensure_type(call, cst.Call)
-        function, *given = (self.source(one) for one in (node.func, *(one.value for one in node.args)))
+        function, *given = (self.source(one) for one in (call.func, *(one.value for one in call.args)))
         arguments = f", args=({', '.join(given)}{',' if len(given) == 1 else ''})" if given else ""
         text = f"call it as `strategy.run({function}{arguments})`, with batches of a distributed dataset"
         return text if len(text) <= SHORT else ""
 
-    def _made(self, event: events.GradientsApplied) -> Where:
+    def _origin(self, event: events.GradientsApplied) -> Where:
         """Where the optimizer was created; if that is outside all scopes, where the models it trains were."""
         optimizer = event.optimizer.where
         taken = [one.gradient.where for one in event.gradients if one.gradient is not None]

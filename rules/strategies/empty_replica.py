@@ -22,8 +22,8 @@ class EmptyReplica(Rule):
     The last batch of an epoch is divided like all others: of 66 examples in batches of 16 for four GPUs, the last two
     give `[1, 1, 0, 0]`. Batch normalization of no examples is NaN, and NaN reaches the weights of all replicas. There
     is no error (measured on TensorFlow 2.21 with Keras 3.15 and dense layers on logical CPUs: the loss is NaN from the
-    second epoch on; convolutions raise there; `benchmarks/experiments/empty_replica.py`). A loop of one's own gives the
-    same.
+    second epoch on; convolutions raise there; `benchmarks/experiments/empty_replica.py`). A custom training
+    loop does the same.
 
     ## Example
     ```python
@@ -106,7 +106,7 @@ class EmptyReplica(Rule):
                 )
 
     def _fitted(self) -> Iterator[_Trained]:
-        """What `fit` trains on, each with the strategy of its model."""
+        """Datasets that `fit` trains on, each with the strategy of its model."""
         for event in self.all(events.ModelFitted):
             strategy = event.model.where.context.strategy
             for data in possible(event.data, event.where) if strategy is not None else ():

@@ -50,7 +50,7 @@ class RaisesUnderStrategy(Rule):
     ## What is not reported
     TPUs, strategies of one device, paths with one device, scripts that only predict, jitted functions that do not use
     the strategy, and jitted inner functions without collectives; an unknown number of steps to accumulate, or one, and
-    accumulation in eager replicas, where it passes.
+    accumulation in eager replicas, where it works.
 
     ## Fix
     Unsafe: removes `jit_compile=True`; for accumulation there is none. The step is then a TensorFlow graph that XLA

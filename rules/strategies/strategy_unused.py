@@ -125,9 +125,8 @@ class StrategyUnused(Rule):
 def _trains_outside(event: events.Event) -> bool:
     if isinstance(event, events.ModelFitted):
         return event.model.where.context.is_outside
-    if isinstance(event, events.StateUpdated):
-        return event.is_move and event.where.context.is_outside
-    return isinstance(event, events.GradientsApplied) and event.where.context.is_outside
+    is_update = isinstance(event, events.GradientsApplied) or (isinstance(event, events.StateUpdated) and event.is_move)
+    return is_update and event.where.context.is_outside
 
 
 def _has_unreached_with(made: events.ScopeMade, has_unreached_with: Callable[[Site | None], bool]) -> bool:

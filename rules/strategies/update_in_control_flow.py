@@ -133,7 +133,7 @@ class UpdateInControlFlow(Rule):
 
 
 def _where(event: events.GradientsApplied, outside: list[events.Event], definitions: dict[Site, Site | None]) -> str:
-    """In which loop or function, inside the replica function, an event happens. "" if in none that matters."""
+    """The loop or function inside the replica function in which an event happens, in words; "" if none matters."""
     around = {loop.site for run in outside for loop in run.where.context.loops}
     for loop in event.where.context.loops:
         is_traced = loop.is_traced and isinstance(loop.iterable, (values.Tensor, values.Dataset))

@@ -183,7 +183,7 @@ def test_of_what_an_import_leads_to_only_what_calls_something_is_run(
     project: Project, tmp_path: Path, name: str, runs: list[tuple[str, int]]
 ) -> None:
     found = runs_at_import(project, str(tmp_path / name), name[:-3], 3)
-    assert [(Path(one.path).name, one.removes) for one in found] == runs
+    assert [(Path(one.path).name, one.hops) for one in found] == runs
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.analysis.domain.symbolic import MAX_WORDS, symbol
+from gpulint.analysis.domain.symbolic import MAX_WORDS, Symbol, symbol
 
 
 def test_the_words_that_are_kept_are_the_same_in_each_run() -> None:
@@ -21,3 +21,13 @@ def test_numbers_with_the_same_hash_are_different_symbols(one: float) -> None:
     other = type(one)(-2)
     assert hash(one) == hash(other)
     assert symbol(("item", symbol(("name", "x")), one)) != symbol(("item", symbol(("name", "x")), other))
+
+
+def test_the_origin_of_each_part_of_a_chain_is_found_once() -> None:
+    name = Symbol(("external", "numpy.random"))
+    for number in range(20_000):
+        name = Symbol((("attribute", "call", "item")[number % 3], name, "x"))
+        assert name.origin == "numpy.random" and name.package == "numpy"
+    assert Symbol(("attribute", ("item", name, 1), "x")).origin == "numpy.random"
+    for none in (("attribute", None, "x"), ("item", Symbol(("unknown", 1)), 0), ()):
+        assert Symbol(none).origin == ""

@@ -130,11 +130,11 @@ def test_quiet_prints_findings_only(form: str) -> None:
         (["--config", "max-warnings = -3"], "`max-warnings` must be a whole number from 0 on, or -1, not -3"),
         (
             ["--target-tensorflow", "9.9"],
-            "`target-tensorflow` must be a TensorFlow release such as \"2.16\", not '9.9'",
+            "`target-tensorflow` must be a release of TensorFlow 1 or 2 such as \"2.16\", not '9.9'",
         ),
-        (["--target-tensorflow", "1.16"], "`target-tensorflow` must be a TensorFlow release"),
+        (["--target-tensorflow", "1.16"], "`target-tensorflow` must be a release of TensorFlow"),
         (["--select", "GPU99"], "did you mean `GPU9`?"),
-        (["--select", "GPU10x"], "settings: lint.select: there is no rule `GPU10x`; did you mean `GPU10`?"),
+        (["--select", "GPU10x"], "--select: there is no rule `GPU10x`; did you mean `GPU10`?"),
         (["--select", "gpu0O2"], "did you mean `GPU002`?"),
     ],
 )

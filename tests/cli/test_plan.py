@@ -116,6 +116,15 @@ def test_conditions_are_spelled_out(in_folder: Path) -> None:
     assert because == ["a and b", "isinstance(a, (list, tuple))", "sys.argv[1] == 'x'"]
 
 
+def test_replicas_run_a_method_by_its_name(in_folder: Path) -> None:
+    (in_folder / "trainer.py").write_text(
+        "import tensorflow as tf\n\n\nclass Trainer:\n    def step(self):\n        return tf.zeros(4)\n\n"
+        "    def train(self):\n        tf.distribute.MirroredStrategy().run(self.step)\n\n\nTrainer().train()\n"
+    )
+    shown = CliRunner().invoke(main, ["plan", "trainer.py"])
+    assert "every replica of MirroredStrategy runs `step`" in shown.stdout
+
+
 def test_a_function_that_nothing_calls_is_shown_as_if_called(in_folder: Path) -> None:
     (in_folder / "train.py").write_text(
         "import tensorflow as tf\n\n\ndef build(rows, batch):\n"

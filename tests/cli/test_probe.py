@@ -140,11 +140,11 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
         ),
         (
             ["--config", "probe.level.retrase='off'", "a.py"],
-            "gpulint: settings: probe.level: there is no check `retrase`; did you mean `retrace`?",
+            "gpulint: --config: probe.level: there is no check `retrase`; did you mean `retrace`?",
         ),
         (
             ["--ignore", "retrase", "a.py"],
-            "gpulint: settings: probe.ignore: there is no check or cause `retrase`; did you mean `retrace`?",
+            "gpulint: --ignore: there is no check or cause `retrase`; did you mean `retrace`?",
         ),
         (["--html", "none/a.html", "a.py"], "gpulint: none/a.html: No such file or directory"),
         (["--html", ".", "a.py"], "gpulint: .: Is a directory"),

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gpulint.linting.engine import Checker
+from gpulint.linting.nearest import MAX_IMPORTERS
 from tests.cli.test_check import check
 
 PROGRAM = """import tensorflow as tf
@@ -43,12 +45,24 @@ def test_a_finding_is_there() -> None:
 
 @pytest.mark.parametrize(
     ("strategy", "size", "condition"),
-    [(MIRRORED, 4, "not TOY <= size.value < LARGE"), (ONE, 32, "strategy.is_multi_replica")],
+    [(MIRRORED, 4, "TOY <= size.value < LARGE"), (ONE, 32, "strategy.is_multi_replica")],
 )
-def test_a_condition_of_the_rule(strategy: str, size: int, condition: str) -> None:
+def test_the_part_of_a_condition_that_decided(strategy: str, size: int, condition: str) -> None:
     said = why_not("GPU209", 5, strategy, size)
-    assert said.startswith("train.py:5: GPU209 considered it and left it out: `")
-    assert condition in said and "` is true (batch_not_scaled.py:" in said
+    assert said.startswith(
+        f"train.py:5: GPU209 considered it and left it out: `{condition}` is false (batch_not_scaled.py:"
+    )
+
+
+def test_what_the_names_of_a_condition_stand_for() -> None:
+    _, *lines = why_not("GPU209", 5, MIRRORED, 4).splitlines()
+    assert lines == [
+        "train.py:5: `TOY` is 8: Smaller batches are taken for those of a test",
+        "train.py:5: `size.value` is 4",
+        "train.py:5: `LARGE` is 1024: From this size on, an eighth of the batch still keeps a GPU busy",
+    ]
+    (line,) = why_not("GPU209", 5, ONE, 32).splitlines()[1:]
+    assert line.startswith("train.py:5: `strategy.is_multi_replica` is False: Whether ")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +124,63 @@ def test_the_release_is_not_known() -> None:
     Path("train.py").write_text("import tensorflow as tf\n\ntf.keras.optimizers.Adam(lr=0.1)\n", encoding="utf-8")
     said = check("--why-not", "GPU901", "train.py:3", "train.py").stdout
     assert "GPU901 depends on the TensorFlow release" in said
+
+
+HELPER = """import tensorflow as tf
+
+
+def batched(data, size):
+    return data.batch(size)
+"""
+
+CALLER = """import tensorflow as tf
+from helper import batched
+
+strategy = tf.distribute.MirroredStrategy()
+data = batched(tf.data.Dataset.from_tensor_slices((tf.zeros((1024, 4)), tf.zeros((1024, 1)))), 32)
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+model.fit(data)
+"""
+
+
+def test_without_paths_the_file_and_its_importers_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("helper.py").write_text(HELPER)
+    Path("sub").mkdir()
+    Path("train.py").write_text(CALLER)
+    Path("sub/other.py").write_text(PROGRAM.format(strategy=MIRRORED, size=32, comment="  # not a helper"))
+    checked: list[str] = []
+
+    def examined_by(self: Checker, examine: object, paths: list[str], *_: object) -> list[object]:
+        checked.extend(paths)
+        return []
+
+    monkeypatch.setattr(Checker, "_examined_by", examined_by)
+    check("--why-not", "GPU209", "helper.py:5")
+    assert [Path(path).name for path in checked] == ["helper.py", "train.py"]
+    check("--why-not", "GPU209", "helper.py:5", "sub")
+    assert [Path(path).name for path in checked[2:]] == ["other.py", "helper.py"]
+
+
+def test_what_an_importer_does_with_the_row_counts() -> None:
+    Path("helper.py").write_text(HELPER)
+    Path("train.py").write_text(CALLER)
+    assert "GPU209" in check("--why-not", "GPU209", "helper.py:5").stdout
+    assert (
+        check("--why-not", "GPU209", "helper.py:5").stdout
+        != check("--why-not", "GPU209", "helper.py:5", "helper.py").stdout
+    )
+
+
+def test_the_nearest_of_many_importers_are_checked() -> None:
+    Path("helper.py").write_text(HELPER)
+    for number in range(MAX_IMPORTERS + 1):
+        Path(f"a{number}.py").write_text("import helper\n\nhelper.batched\n" + "import tensorflow\n")
+    assert (
+        f"checked with {MAX_IMPORTERS} of the files that import it"
+        in check("--why-not", "GPU209", "helper.py:5").stderr
+    )
 
 
 @pytest.mark.parametrize(("code", "place"), [("GPU999", "train.py:3"), ("GPU209", "train.py"), ("GPU209", "no.py:1")])

@@ -46,7 +46,7 @@ def test_the_successor_of_a_name(name: str, text: str | None) -> None:
         ("model.predict_generator(data)", "use `predict`, which takes generators"),
         (
             "tf.keras.layers.experimental.preprocessing.Rescaling(1.0)",
-            "use the new name of what it contains",
+            "use its members by their new names, such as `tf.keras.layers.EinsumDense`",
         ),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpulint.analysis.project.call_graph import MAX_REEXPORTS, module_of
+from gpulint.analysis.project.module_names import MAX_REEXPORTS, module_of
 from gpulint.analysis.project.modules import Project
 from gpulint.sources.decoding import decode
 
@@ -49,9 +49,9 @@ def test_star_imports_of_each_other_are_searched_once(tmp_path: Path) -> None:
     project = project_of(tmp_path, texts)
     first = module_of(project, str(tmp_path / "m0.py"))
     assert first is not None
-    assert first.has("f49") == [(str(tmp_path / "m49.py"), "f49")]
-    assert first.has("missing") == []
-    assert first.behind_stars == {str(tmp_path / f"m{number}.py"): 1 for number in range(1, count)}
+    assert first.resolve("f49") == [(str(tmp_path / "m49.py"), "f49")]
+    assert first.resolve("missing") == []
+    assert first.star_imported == {str(tmp_path / f"m{number}.py"): 1 for number in range(1, count)}
     assert project.consulted == {str(tmp_path / name) for name in texts}
 
 
@@ -62,4 +62,4 @@ def test_a_chain_of_star_imports_is_followed_as_far_as_other_reexports(tmp_path:
     assert first is not None
     for number in range(20):
         found = [(str(tmp_path / f"m{number}.py"), f"f{number}")] if number <= MAX_REEXPORTS else []
-        assert first.has(f"f{number}") == found
+        assert first.resolve(f"f{number}") == found

@@ -37,8 +37,20 @@ def test_rules(project: Path, text: str) -> None:
 
 def test_rules_about_comments_say_nothing_of_programs(project: Path) -> None:
     (project / "train.py").write_text(PROGRAM + "y = 1  # gpulint: ignore[nonsense] said\n")
-    done = check("--isolated", "--select", "GPU003")
-    assert "GPU003" in done.stdout and done.stderr == f"gpulint: settings: {ALL_OFF}\n"
+    (project / "gpulint.toml").write_text("[lint]\nselect = ['GPU003']\n")
+    done = check()
+    assert "GPU003" in done.stdout and done.stderr == f"gpulint: {project / 'gpulint.toml'}: {ALL_OFF}\n"
+
+
+@pytest.mark.parametrize("words", ["GPU001", "GPU003,GPU001", "invalid-suppression"])
+def test_whoever_asks_for_rules_about_files_only_gets_no_note(project: Path, words: str) -> None:
+    assert check("--select", words).stderr == ""
+
+
+@pytest.mark.parametrize("words", ["GPU001,GPU101", "ALL", "GPU"])
+def test_the_project_turns_off_what_the_command_line_asks_for(project: Path, words: str) -> None:
+    (project / "gpulint.toml").write_text("[lint.per-file-ignores]\n'*' = ['ALL']\n")
+    assert check("--select", words).stderr == f"gpulint: {project / 'gpulint.toml'}: {ALL_OFF}\n"
 
 
 @pytest.mark.parametrize(

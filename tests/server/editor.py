@@ -312,7 +312,7 @@ async def _started(client: _Client, arguments: tuple[str, ...], is_fresh: bool) 
         return _Server(process.wait, process.kill)
     ours, theirs = socket.socketpair()
     with theirs:
-        running = python.start(command, [theirs.fileno(), theirs.fileno(), 2], cwd=Path.cwd())
+        running = python.start(warm.Program(command, Path.cwd()), [theirs.fileno(), theirs.fileno(), 2])
     await client.connect(ours)
     return _Server(lambda: asyncio.to_thread(running.wait), running.kill)
 

@@ -45,7 +45,7 @@ class Rehearsed:
 class Stage:
     """Runs programs in forks of a process that has imported TensorFlow."""
 
-    def __init__(self, python: warm.Python | warm.Fresh) -> None:
+    def __init__(self, python: warm.Runner) -> None:
         self._python = python
 
     def rehearse(

@@ -54,6 +54,21 @@ def test_a_module_of_a_package_does_not_hide_that_of_python(tmp_path: Path) -> N
     assert finder.find("helper", importer) == helper  # old code imports so
 
 
+def test_no_program_starts_in_a_package_that_the_importer_is_in(tmp_path: Path) -> None:
+    package = tmp_path / "bandits"
+    own = _written(package / "models" / "gpflow" / "models.py")
+    importer = _written(package / "models" / "gpflow" / "builders.py")
+    data = _written(package / "data.py")
+    for folder in (package, package / "models", package / "models" / "gpflow"):
+        _written(folder / "__init__.py")
+    finder = ModuleFinder([str(tmp_path)])
+    assert finder.find("gpflow.models", importer) == own  # a script in `bandits/models` finds it
+    assert finder.find("gpflow.models", importer, depth=3) is None  # after `from ...data import Dataset`
+    assert finder.find("bandits.models.gpflow.models", importer, depth=3) == own
+    assert finder.find("bandits.data", importer, depth=1) == data
+    assert ModuleFinder([str(package)]).find("bandits.data", importer, depth=3) == data  # seen from within
+
+
 def test_a_project_below_the_root_is_started_from_its_own_directory(tmp_path: Path) -> None:
     server = tmp_path / "server"
     helper = _written(server / "models" / "helper.py")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.syntax import ir
-from gpulint.syntax.enclosing import contexts, functions
+from gpulint.syntax.enclosing import Enclosing
 from tests.syntax.texts import lowered, nodes
 
 PROGRAM = """
@@ -36,9 +36,8 @@ at_end
 
 def _contexts() -> dict[str, str]:
     module = lowered(PROGRAM)
-    names = [node for node in nodes(module) if isinstance(node, ir.Name)]
-    found = contexts(module, [node.number for node in names])
-    return {node.id: found[node.number] for node in names}
+    enclosing = Enclosing(module)
+    return {node.id: enclosing.context_of(node.number) for node in nodes(module) if isinstance(node, ir.Name)}
 
 
 def test_a_name_is_qualified_by_its_enclosing_definitions() -> None:
@@ -71,14 +70,13 @@ def test_decorators_bases_and_defaults_stand_around_the_definition() -> None:
 def test_a_definition_is_qualified_by_what_encloses_it() -> None:
     module = lowered("class A:\n  def f(self): pass\n")
     definitions = [node for node in nodes(module) if isinstance(node, ir.ClassDef | ir.FunctionDef)]
-    assert list(contexts(module, [node.number for node in definitions]).values()) == ["", "A"]
+    assert [Enclosing(module).context_of(node.number) for node in definitions] == ["", "A"]
 
 
 def test_decorators_and_defaults_are_in_a_function_and_in_the_one_around_it() -> None:
     module = lowered(PROGRAM)
-    names = {node.id: node.number for node in nodes(module) if isinstance(node, ir.Name)}
-    found = functions(module, [*names.values()])
-    of = {name: found[number] for name, number in names.items()}
+    enclosing = Enclosing(module)
+    of = {node.id: enclosing.functions_of(node.number) for node in nodes(module) if isinstance(node, ir.Name)}
     outside, f = of["at_module"], of["in_f"]
     assert len(outside) == len(f) == 1 and outside != f
     assert of["decorator"] == of["base"] == of["in_class"] == of["last_in_class"] == of["condition"] == outside

@@ -130,3 +130,16 @@ def test_what_is_no_python_has_no_outline() -> None:
 def test_a_word_can_be_called_and_stand_behind_a_dot_a_call_must_be_one() -> None:
     assert in_any_form(frozenset({"fit", "device("})) == {"fit", "fit(", "device(", ".fit", ".fit(", ".device("}
     assert identifiers(frozenset({".fit(", "fit", "device("})) == {"fit", "device"}
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        ("from .nets import cnn\nfrom ..data import load\nimport os\n", 2),
+        ("from nets import cnn\n", 0),
+        ("try:\n    from ..data import load\nexcept ImportError:\n    from data import load\n", 0),
+        ("def f():\n    from . import nets\n", 0),
+    ],
+)
+def test_the_packages_that_a_file_is_in(text: str, depth: int) -> None:
+    assert look(text).depth == depth

@@ -210,5 +210,9 @@ def test_the_garbage_collector_is_left_as_it_was() -> None:
 
 
 def test_libcst_is_imported_by_the_first_file_only() -> None:
-    code = "import sys, gpulint.syntax.parse, gpulint.syntax.enclosing; print('libcst' in sys.modules)"
+    code = (
+        "import sys, gpulint.syntax.parse, gpulint.syntax.enclosing, gpulint.linting.engine, gpulint.linting.pack\n"
+        "gpulint.linting.pack.load(installed=False)\n"
+        "print('libcst' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

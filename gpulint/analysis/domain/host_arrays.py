@@ -1,4 +1,4 @@
-"""What the symbol of a host array shows: how large it is, and whether it holds images or a file."""
+"""Arrays in host memory, read off their symbols: their size, and whether they hold images or a file."""
 
 from __future__ import annotations
 
@@ -179,8 +179,8 @@ def _head(name: Symbol) -> Any:
 
 
 def _called(name: Symbol) -> tuple[str, tuple[Any, ...]]:
-    """What a symbol is the result of, and the arguments: the name of a library function, or that of a method behind a
-    dot. "" if it is neither."""
+    """Callee and arguments of the call that a symbol names. The callee is the name of a library function, ".name" for
+    a method, or "" for anything else."""
     if _head(name) != "call" or len(name.parts) < _PARTS["call"] or not isinstance(name.parts[2], tuple):
         return "", ()
     function = symbol(name.parts[1])

@@ -87,10 +87,10 @@ def _table() -> _Table:
 def literal_of(condition: Condition, holds: bool) -> Literal:
     """The literal of a condition."""
     known = _table().literals.get((condition, holds))
-    return known if known is not None else _made(condition, holds)
+    return known if known is not None else _create_literals(condition, holds)
 
 
-def _made(condition: Condition, holds: bool) -> Literal:
+def _create_literals(condition: Condition, holds: bool) -> Literal:
     """Create both literals of a condition and return the requested one."""
     subject = condition.subject
     if condition.operator == "any":
@@ -179,7 +179,7 @@ def compatible(a: Path, b: Path) -> bool:
 
 
 class _Profile:
-    """What decides whether a path is compatible with others, computed once for each path."""
+    """The properties of a path that decide whether it is compatible with another, computed once for each path."""
 
     __slots__ = ("choices", "exclusions", "groups")
 
@@ -244,7 +244,7 @@ def _leaves_one(literal: Literal, a: Path, b: Path, groups_a: frozenset[_Group],
 
 @lru_cache(maxsize=32768)
 def _leaves_any(literal: Literal, path: Path) -> bool:
-    """The same for one path."""
+    """Whether one of the paths of an "any" condition is compatible with a path, each part being checked by itself."""
     return _leaves_one(literal, path, EVERYWHERE, _profile(path).groups, frozenset())
 
 
@@ -362,6 +362,7 @@ def is_complete(ways: Collection[Path], given: Path = EVERYWHERE) -> bool:
 
 
 def _is_possible(case: Path, way: Path) -> bool:
+    """Whether a path can be taken in a case, one of the paths of each "any" condition in it included."""
     return compatible(case, way) and all(
         any(_is_possible(case, part) for part in _parts(literal))
         for literal in way

@@ -63,7 +63,7 @@ def make_exclusive(outcomes: list[Outcome], base: Path) -> list[Outcome]:
         for way in dict.fromkeys(ways):
             left = way - path
             if not left:
-                continue  # the same conditions, about things that may have changed in between
+                continue  # equal conditions can differ in value: what they test may have changed in between
             untaken = frozenset({next(iter(left)).negation if len(left) == 1 else one_of([left]).negation})
             if compatible(path, untaken):
                 path |= untaken

@@ -19,7 +19,7 @@ class Symbol:
     program (a network of a hundred layers), so parts are shared and equality compares a 61-bit digest computed once.
     """
 
-    __slots__ = ("_first", "_words", "digest", "parts")
+    __slots__ = ("_first", "_origin", "_words", "digest", "parts")
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
@@ -27,6 +27,7 @@ class Symbol:
         is_ambiguous = last.__class__ in _NUMBERS and last == -1  # Python gives -1 and -2 the same hash
         self.digest = hash((*parts, "ambiguous")) if is_ambiguous else hash(parts)
         self._first: tuple[str, ...] | None = None
+        self._origin: str | None = None
         self._words: frozenset[str] | None = None
 
     @property
@@ -38,7 +39,7 @@ class Symbol:
 
     @property
     def first_words(self) -> tuple[str, ...]:
-        """The same strings in order, so that the limit keeps the same ones in each run."""
+        """Strings in the symbol in order of appearance, the first `MAX_WORDS` of them: the same ones in each run."""
         if self._first is None:
             self._first = tuple(dict.fromkeys(_words(self.parts)))[:MAX_WORDS]
         return self._first
@@ -53,15 +54,24 @@ class Symbol:
     def origin(self) -> str:
         """Dotted name of a library, or of what is taken for one, from which calls, attributes and items lead to the
         named value; "" if there is none."""
-        name = self
-        while name.parts[0] in ("attribute", "call", "item"):
-            inner = name.parts[1]
-            if isinstance(inner, tuple):
-                inner = Symbol(inner)
-            if not isinstance(inner, Symbol):
-                return ""
-            name = inner
-        return str(name.parts[1]) if name.parts[0] == "external" else ""
+        if self._origin is None:
+            passed = [self]
+            while (inner := passed[-1]._inner()) is not None and inner._origin is None:
+                passed.append(inner)
+            last = passed[-1].parts
+            found = str(last[1]) if last[:1] == ("external",) else ""
+            for name in passed:  # chains share their beginnings
+                name._origin = found if inner is None else inner._origin
+        return self._origin or ""
+
+    def _inner(self) -> Symbol | None:
+        """The symbol of what is called, or whose attribute or item this is, None for others."""
+        if self.parts[:1] not in (("attribute",), ("call",), ("item",)):
+            return None
+        inner = self.parts[1]
+        if isinstance(inner, tuple):
+            inner = Symbol(inner)
+        return inner if isinstance(inner, Symbol) else None
 
     def __hash__(self) -> int:
         return self.digest
@@ -149,3 +159,16 @@ def symbol(name: Any) -> Symbol:
 
 _ONE = symbol(("constant", "int", 1))
 _NONE = symbol(("constant", "NoneType", None))
+
+
+def called_with(name: Symbol) -> tuple[str, tuple[Any, ...]]:
+    """Last part of the callee's name and the symbols of the positional arguments, from the symbol of a call."""
+    last = symbol(name.parts[1]).parts[-1]
+    given = name.parts[2] if len(name.parts) > 2 and isinstance(name.parts[2], tuple) else ()
+    return last.rpartition(".")[2] if isinstance(last, str) else "", given
+
+
+def library_callee(name: Symbol) -> str:
+    """Canonical name of the library function or class that the symbol of a call calls; "" for any other callee."""
+    parts = symbol(name.parts[1]).parts
+    return str(parts[1]) if len(parts) == 2 and parts[0] == "external" else ""

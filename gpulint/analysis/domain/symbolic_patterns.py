@@ -1,5 +1,4 @@
-"""Properties of values read off their symbols: batches of one example, slices of data, numbers that change per
-iteration."""
+"""Properties of values read off their symbols: batches of one example, slices of data, elements of loops."""
 
 from __future__ import annotations
 
@@ -8,9 +7,20 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from gpulint.analysis.domain.changing_numbers import is_changing
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.identifiers import words
-from gpulint.analysis.domain.symbolic import COUNTER, HOST_READ, ROWS, Symbol, distance, is_one_row, symbol
+from gpulint.analysis.domain.symbolic import (
+    COUNTER,
+    HOST_READ,
+    ROWS,
+    Symbol,
+    called_with,
+    distance,
+    is_one_row,
+    library_callee,
+    symbol,
+)
 from gpulint.analysis.domain.traversal import iterated_sources, leaves
 from gpulint.analysis.domain.values import containers
 from gpulint.analysis.domain.values.base import Constant, Unknown, Value, symbol_of
@@ -24,7 +34,6 @@ _ADDS_AXIS = frozenset({"expand_dims", "atleast_2d"})
 _MAKES = frozenset({"zeros", "ones", "full", "empty", "normal", "uniform", "standard_normal", "random", "randint"})
 _GATHERS = frozenset({"array", "asarray", "stack"})
 _SHAPES = _ADDS_AXIS | _GATHERS | {"reshape", "astype"}
-_NUMERIC = frozenset({"min", "max", "abs", "round", "pow", "float", "int"})
 
 
 def varies(value: Value) -> bool:
@@ -54,7 +63,7 @@ def _is_small_part(name: Symbol) -> bool:
         return row is not None and _is_small_part(row)
     if head != "call":
         return False
-    called, given = _call(name)
+    called, given = called_with(name)
     if called in ("array", "asarray", "expand_dims"):
         return bool(given) and isinstance(given[0], Symbol) and given[0].parts[0] != "list" and _is_small_part(given[0])
     return called == "astype" and isinstance(rest[0], Symbol) and _is_small_part(symbol(rest[0].parts[1]))
@@ -63,15 +72,15 @@ def _is_small_part(name: Symbol) -> bool:
 def _rows(first: Symbol, second: Symbol) -> int | None:
     """Maximum number of rows from the first index to the second: `min(i + 32, count)` is at most 32 above `i`."""
     if second.parts[0] == "call" and symbol(second.parts[1]).parts[-1] == "min":
-        found = [rows for one in _call(second)[1] if (rows := distance(first, symbol(one))) is not None]
+        found = [rows for one in called_with(second)[1] if (rows := distance(first, symbol(one))) is not None]
         return min(found, default=None)
     return distance(first, second)
 
 
 def _element(name: Symbol) -> Symbol | None:
     """Symbol of the elements of a list built by a comprehension, or of an array of such a list."""
-    while name.parts[0] == "call" and _call(name)[0] in ("array", "asarray") and _call(name)[1]:
-        name = symbol(_call(name)[1][0])
+    while name.parts[0] == "call" and called_with(name)[0] in ("array", "asarray") and called_with(name)[1]:
+        name = symbol(called_with(name)[1][0])
     return symbol(name.parts[2]) if name.parts[0] == "list" and len(name.parts) == 3 else None
 
 
@@ -100,7 +109,8 @@ def is_of_batch(value: Value, loop: Loop) -> bool:
 
 
 def _batched(loop: Loop) -> frozenset[Symbol]:
-    """What a loop iterates over, if its elements are batches: the loop or a loader says so."""
+    """Collections that a loop iterates over, if their elements are batches by the name of the loop variable or of a
+    loader."""
     sources = [symbol_of(one) for one in iterated_sources(loop.iterable) if isinstance(one, Value)]
     if any(words(one) & _BATCHES for one in loop.names):
         return frozenset(sources)
@@ -108,7 +118,7 @@ def _batched(loop: Loop) -> frozenset[Symbol]:
 
 
 def _yielded(loop: Loop) -> frozenset[Symbol]:
-    """What a generator of the program yields to a loop that calls it a batch."""
+    """Elements that a generator of the program yields to a loop whose variable is called a batch."""
     if not any(words(one) & _BATCHES for one in loop.names):
         return frozenset()
     elements = (one.element for one in iterated_sources(loop.iterable) if isinstance(one, containers.Items))
@@ -156,7 +166,7 @@ def _is_given(name: Symbol) -> bool:
     head = name.parts[0]
     if head == "item" and isinstance(name.parts[-1], Site):
         return symbol(name.parts[1]).parts[0] != "range" or "len" in name.words
-    if head == "call" and _call(name)[0] not in _SHAPES:
+    if head == "call" and called_with(name)[0] not in _SHAPES:
         return False
     return any(isinstance(part, Symbol) and _is_given(part) for part in _flat(name.parts))
 
@@ -200,7 +210,7 @@ def _is_single(name: Symbol) -> bool:
         return False
     if _encodes_one_text(name):
         return True
-    called, given = _call(name)
+    called, given = called_with(name)
     if called in _ADDS_AXIS:
         return all(axis in (_ZERO, ()) or not _is_constant(axis) for axis in given[1:2])
     first = given[0] if given else None
@@ -229,9 +239,9 @@ def _encodes_one_text(name: Symbol) -> bool:
     tokenizer = symbol(name.parts[1])
     if tokenizer.parts[0] == "attribute" and tokenizer.parts[-1] in ("encode", "encode_plus"):
         tokenizer = symbol(tokenizer.parts[1])
-    if tokenizer.parts[0] != "call" or not _PRETRAINED.fullmatch(_external(tokenizer)):
+    if tokenizer.parts[0] != "call" or not _PRETRAINED.fullmatch(library_callee(tokenizer)):
         return False
-    given = _call(name)[1]
+    given = called_with(name)[1]
     first = symbol(given[0]) if given else None
     if first is not None and first.parts[0] == "list" and isinstance(first.parts[1], tuple):
         return len(first.parts) == 2 and len(first.parts[1]) == 1
@@ -242,7 +252,7 @@ _PRETRAINED = re.compile(r"transformers\..*\.from_pretrained")
 
 
 def _elements_of(name: Symbol) -> Symbol:
-    """What `tolist()` or `values` gives the elements of: a column of a table."""
+    """Column of a table of which `tolist()` or `values` returns the elements; any other symbol as it is."""
     while name.parts[0] in ("attribute", "call"):
         read = name if name.parts[0] == "attribute" else symbol(name.parts[1])
         if read.parts[0] != "attribute" or read.parts[-1] not in ("to_list", "tolist", "values"):
@@ -298,7 +308,7 @@ def _is_drawn(name: Symbol) -> bool:
     while name.parts[0] in ("item", "in_iteration"):
         deep += name.parts[0] == "item"
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
-    return deep == 2 and name.parts[0] == "call" and _call(name)[0] in _DRAWS
+    return deep == 2 and name.parts[0] == "call" and called_with(name)[0] in _DRAWS
 
 
 _DRAWS = frozenset({"sample", "choices"})
@@ -308,13 +318,6 @@ def _is_constant(name: Any) -> bool:
     return isinstance(name, Symbol) and name.parts[0] in ("constant", "unary")
 
 
-def _call(name: Symbol) -> tuple[str, tuple[Any, ...]]:
-    """Last part of the callee's name and the symbols of the positional arguments, from the symbol of a call."""
-    last = symbol(name.parts[1]).parts[-1]
-    given = name.parts[2] if len(name.parts) > 2 and isinstance(name.parts[2], tuple) else ()
-    return last.rpartition(".")[2] if isinstance(last, str) else "", given
-
-
 def count_of(name: Symbol) -> int | None:
     """Number of elements of `np.arange` with constant arguments, and of the folds of a validation; None for anything
     else."""
@@ -322,9 +325,9 @@ def count_of(name: Symbol) -> int | None:
         return None
     if (folds := _folds(name)) is not None:
         return folds
-    if _external(name) != "numpy.arange":
+    if library_callee(name) != "numpy.arange":
         return None
-    given = [symbol(part).parts for part in _call(name)[1]]
+    given = [symbol(part).parts for part in called_with(name)[1]]
     if not 0 < len(given) < 4 or any(parts[:2] != ("constant", "int") for parts in given):
         return None
     bounds = [parts[2] for parts in given]
@@ -337,10 +340,12 @@ def _folds(name: Symbol) -> int | None:
     if function.parts[0] != "attribute" or function.parts[-1] != "split":
         return None
     splitter = symbol(function.parts[1])
-    if splitter.parts[0] != "call" or not _FOLDS.fullmatch(_external(splitter)):
+    if splitter.parts[0] != "call" or not _FOLDS.fullmatch(library_callee(splitter)):
         return None
     numbers = [
-        parts[2] for parts in (symbol(one).parts for one in _call(splitter)[1]) if parts[:2] == ("constant", "int")
+        parts[2]
+        for parts in (symbol(one).parts for one in called_with(splitter)[1])
+        if parts[:2] == ("constant", "int")
     ]
     return int(min(numbers, default=5))
 
@@ -376,7 +381,7 @@ def is_batch(value: Value) -> bool | None:
         return False if found == {False} else None
     if type(value) is not Unknown:
         return None
-    return True if _is_array(value.symbol) else False if _changes(value.symbol) else None
+    return True if _is_array(value.symbol) else False if is_changing(value.symbol) else None
 
 
 @lru_cache(maxsize=8192)
@@ -386,13 +391,13 @@ def _is_array(name: Symbol) -> bool:
         return are_next(*map(symbol, rest[1:4])) and _is_of_arrays(symbol(rest[0]))
     if head == "item":
         key = symbol(rest[1])
-        drawn = _external(key) if key.parts[0] == "call" else ""
-        return drawn in _DRAWN_ROWS and len(_call(key)[1]) > 1 and _is_of_arrays(symbol(rest[0]))
+        drawn = library_callee(key) if key.parts[0] == "call" else ""
+        return drawn in _DRAWN_ROWS and len(called_with(key)[1]) > 1 and _is_of_arrays(symbol(rest[0]))
     if head == "binary":
         return any(isinstance(part, Symbol) and _is_array(part) for part in rest[1:])
     if head != "call":
         return False
-    made, (called, given) = _external(name), _call(name)
+    made, (called, given) = library_callee(name), called_with(name)
     if called in _KEEPS_ARRAY and not made:
         owner = symbol(rest[0]).parts
         return owner[0] == "attribute" and _is_array(symbol(owner[1]))
@@ -406,7 +411,7 @@ def _is_of_arrays(name: Symbol) -> bool:
     """Whether a value is an array created by NumPy, or one of the arrays of a Keras data set."""
     while name.parts[0] in ("item", "binary"):
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
-    made = _external(name) if name.parts[0] == "call" else ""
+    made = library_callee(name) if name.parts[0] == "call" else ""
     is_data = made.startswith("tensorflow.keras.datasets.") and made.endswith(".load_data")
     return _is_array(name) or is_data or made in _ARRAY_FILES
 
@@ -449,119 +454,6 @@ def _starts_with_one(shape: Any) -> bool:
 _NONE = symbol(("constant", "NoneType", None))
 _ZERO = symbol(("constant", "int", 0))
 _ONE = symbol(("constant", "int", 1))
-
-MAX_CHOICES = 16
-"""Maximum number of values of `i % n` for which calls with it count as having a bounded set of arguments."""
-
-
-def changing_number(value: Value, loop: Loop) -> bool:
-    """Whether a value is a Python number that differs in each iteration of a loop."""
-    if type(value) is not Unknown or not _changes(value.symbol):
-        return False
-    counters = _counters(value.symbol)
-    return not counters or not counters.isdisjoint(loop.counters)
-
-
-@lru_cache(maxsize=8192)
-def _counters(name: Any) -> frozenset[Site]:
-    """Sites where the counters in a symbol are incremented."""
-    if isinstance(name, Symbol):
-        return frozenset({name.parts[2]}) if name.parts[0] == COUNTER else _counters(name.parts)
-    return frozenset().union(*map(_counters, name)) if type(name) is tuple else frozenset()
-
-
-@lru_cache(maxsize=8192)
-def _changes(name: Any) -> bool:
-    if not isinstance(name, Symbol):
-        return False
-    head, *rest = name.parts
-    if head == "in_iteration":
-        return _changes(rest[1])
-    if head in ("index", COUNTER):
-        return True
-    if head == "item":
-        return isinstance(rest[0], Symbol) and rest[0].parts[0] == "range"
-    if head == "binary":
-        sign, left, right = rest
-        if sign == "%":
-            return _changes(left) and not _is_small(right)
-        return (_changes(left) and _is_number(right)) or (_changes(right) and _is_number(left))
-    if head == "unary":
-        return _changes(rest[1])
-    if head in ("int", "float"):
-        made_of = rest[0]
-        return isinstance(made_of, Symbol) and (
-            made_of.parts[0] == HOST_READ or _changes(made_of) or "iterations" in made_of.words
-        )
-    if head == HOST_READ:
-        return rest[1] in ("int", "float")
-    if head == "call":
-        called, given = _call(name)
-        is_python = called in _NUMERIC or _external(name).startswith("math.")
-        return is_python and any(_changes(part) for part in given)
-    return False
-
-
-def _external(name: Symbol) -> str:
-    parts = symbol(name.parts[1]).parts
-    return str(parts[1]) if len(parts) == 2 and parts[0] == "external" else ""
-
-
-def _is_number(name: Any) -> bool:
-    """Whether a symbol may be a Python number: neither a tensor nor a NumPy value."""
-    return isinstance(name, Symbol) and name.parts[0] not in ("tensor", "object") and "numpy" not in _external_of(name)
-
-
-def _external_of(name: Symbol) -> str:
-    return _external(name) if name.parts[0] == "call" else ""
-
-
-def _is_small(name: Any) -> bool:
-    return (
-        isinstance(name, Symbol)
-        and name.parts[:2] == ("constant", "int")
-        and isinstance(name.parts[2], int)
-        and 0 < name.parts[2] <= MAX_CHOICES
-    )
-
-
-def differ_in_numbers(first: Any, second: Any) -> bool:
-    """Whether two symbols are the same computation with different numbers, as in two iterations of a loop with a
-    counter."""
-    return _alike(first, second) and first != second
-
-
-@lru_cache(maxsize=8192)
-def _alike(first: Any, second: Any, of_number: bool = False) -> bool:
-    """Whether two symbols differ only in numbers. `of_number`: they are operands of a conversion to a Python number, so
-    that they need not be Python numbers themselves."""
-    if isinstance(first, Symbol) and isinstance(second, Symbol):
-        if first == second:
-            return True
-        if second.parts[:2] in (("binary", "+"), ("binary", "-")) and second.parts[2] == first:
-            step = second.parts[3]
-            return isinstance(step, Symbol) and step.parts[0] == "constant" and (of_number or _is_python(first))
-        return _alike(first.parts, second.parts, of_number or first.parts[0] in _NUMBERS)
-    if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
-        if first[:1] == ("constant",):
-            return first[1] in _NUMBERS and second[0] == "constant" and second[1] in _NUMBERS
-        return all(_alike(a, b, of_number) for a, b in zip(first, second, strict=True))
-    return bool(first == second)
-
-
-_NUMBERS = frozenset({"int", "float"})
-
-
-def _is_python(name: Symbol) -> bool:
-    """Whether a symbol certainly is a Python number, rather than possibly a tensor."""
-    head, *rest = name.parts
-    if head == "binary":
-        return all(isinstance(part, Symbol) and _is_python(part) for part in rest[1:])
-    if head == "unary":
-        return isinstance(rest[1], Symbol) and _is_python(rest[1])
-    if head == "call":
-        return _external(name).removeprefix("builtins.") in _NUMERIC
-    return head in ("index", "int", "float", "len", COUNTER) or (head == "constant" and rest[0] in _NUMBERS)
 
 
 def is_observed(value: Value) -> bool:
@@ -607,8 +499,8 @@ def _numpy_of(name: Any) -> tuple[Site, ...]:
         parts = tuple(rest)
     elif head == "call":
         called = symbol(rest[0]).parts
-        if _external(name).startswith("numpy.") and not _external(name).startswith("numpy.random."):
-            parts = _call(name)[1]
+        if library_callee(name).startswith("numpy.") and not library_callee(name).startswith("numpy.random."):
+            parts = called_with(name)[1]
         elif called[0] == "attribute":
             parts = (called[1],)
     return tuple(dict.fromkeys(site for part in parts for site in _numpy_of(part)))

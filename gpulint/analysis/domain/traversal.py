@@ -65,7 +65,7 @@ def iterated_sources(value: Value | None) -> Iterator[Value]:
 
 
 def dataset_iterables(values: Iterable[Value]) -> tuple[Value, ...]:
-    """Those of the values that iterate over a dataset."""
+    """Values that iterate over a dataset, out of several."""
     return tuple(value for value in values if any(isinstance(one, Dataset) for one in iterated_sources(value)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.path_conditions import Condition, Path, compatible, length_of, literal_of
 from gpulint.analysis.domain.store import alternatives
-from gpulint.analysis.domain.symbolic import HOST_READ, Symbol
+from gpulint.analysis.domain.symbolic import COUNTER, HOST_READ, Symbol
 from gpulint.analysis.domain.values.base import FALSE, TRUE, Constant, LibraryName, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Function, UserClass
@@ -72,7 +72,32 @@ def certain_truth(value: Value) -> bool | None:
         return False if value.name in _FALSE else True if _is_definition(value) else None
     if isinstance(value, _ALWAYS_TRUE):
         return True
-    return None
+    return False if _is_remainder_of_one(value) else None
+
+
+def _is_remainder_of_one(value: Value) -> bool:
+    """Whether a value is the remainder of a whole number divided by 1, as in `step % 1`: always 0."""
+    if type(value) is not Unknown or value.symbol.parts[:2] != ("binary", "%"):
+        return False
+    number, divisor = value.symbol.parts[2:]
+    return divisor == symbol_of(_ONE) and _is_whole(number)
+
+
+_ONE = Constant(1)
+
+
+def _is_whole(number: object) -> bool:
+    """Whether a symbol certainly is a whole number: of a `range`, an index, a counter, or one plus or minus another."""
+    if not isinstance(number, Symbol):
+        return False
+    head, *rest = number.parts
+    if head == "in_iteration":
+        return _is_whole(rest[1])
+    if head == "binary":
+        return rest[0] in ("+", "-", "*") and all(map(_is_whole, rest[1:]))
+    if head == "item":
+        return isinstance(rest[0], Symbol) and rest[0].parts[0] == "range"
+    return head in ("index", "int", "len", COUNTER) or (head == "constant" and rest[0] == "int")
 
 
 def _is_definition(value: LibraryName) -> bool:
@@ -111,6 +136,8 @@ def compare(left: Value, sign: str, right: Value) -> Value:
             return TRUE if certain == (sign in ("is", "==")) else FALSE
     if sign in ("in", "not in"):
         return _membership(left, sign, right)
+    if isinstance(right, Constant) and _is_remainder_of_one(left):
+        return compare(Constant(0), sign, right)
     if isinstance(left, Constant) and sign in _MIRRORED:
         left, sign, right = right, _MIRRORED[sign], left
     holds = sign not in _NEGATED

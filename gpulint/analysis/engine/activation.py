@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpulint.analysis.domain.changing_numbers import differ_in_numbers
 from gpulint.analysis.domain.completion import NORMAL, Exhausted, PathEnds
 from gpulint.analysis.domain.context import Caller, Context
 from gpulint.analysis.domain.path_conditions import compatible
 from gpulint.analysis.domain.store import alternatives, common_path, join, make_exclusive
 from gpulint.analysis.domain.symbolic import Symbol
-from gpulint.analysis.domain.symbolic_patterns import differ_in_numbers
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
@@ -218,7 +218,7 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
     except Exhausted:
         if not machine.budget.may_abandon(outside):
             raise
-        machine.plan.is_complete = False  # of a function that leads to no event, a word can matter
+        machine.plan.is_complete = False  # even without events, a function can contain a word that a rule searches for
         if frame.is_relevant:
             machine.plan.reached("steps", frame.caller.site or Site(machine.plan.path, 0))
         machine.state.take_back(frame.mark)

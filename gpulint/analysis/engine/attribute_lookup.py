@@ -56,7 +56,7 @@ def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Va
     if isinstance(receiver, Partial) and name == "func":
         return receiver.function
     if isinstance(receiver, Constant) and not hasattr(receiver.value, name):
-        return Unknown(("attribute", symbol_of(receiver), name))  # of a member of an enumeration
+        return Unknown(("attribute", symbol_of(receiver), name))  # the constant is a member of an enumeration
     if isinstance(receiver, (Constant, PartialString, Items, Mapping, Namespace, Manager, Descriptor)):
         return Bound(receiver, name)
     if (found := machine.library.get_attribute(receiver, name, node)) is not None:
@@ -66,7 +66,10 @@ def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Va
 
 def _object_attribute(machine: Machine, receiver: Object, name: str, node: ir.Node) -> Value:
     if name in receiver.attributes:
-        return machine.choose(receiver.attributes[name])
+        value = machine.choose(receiver.attributes[name])
+        is_none = isinstance(value, Constant) and value.value is None
+        later = machine.library.get_unset_attribute(receiver, name) if is_none else None
+        return value if later is None else later
     if receiver.cls is not None and (found := receiver.cls.find(name)):
         return bind(machine, found[0], receiver, node)
     if name == "__class__" and receiver.cls is not None:

@@ -9,42 +9,43 @@ from typing import NamedTuple
 from gpulint.analysis.domain.completion import Exhausted
 
 MAX_STEPS = 30_000
-"""Number of expressions and statements of one program that are evaluated before calls are cut short."""
+"""Maximum number of steps of a program before calls are cut short. A step is the evaluation of one expression or
+statement."""
 
 MAX_ENTRY_STEPS = 20_000
-"""The same number for one entry point, that is, a function without a caller in the program."""
+"""Maximum number of steps of an entry point (a function without a caller in the program) before calls are cut short."""
 
 MIN_STEPS_OF_ENTRIES = 16_000
-"""The same number for all entry points of a program, with `STEPS_PER_NODE` more for each of its syntax nodes. What it
-imports is a program of its own: with as many steps for short programs as for long ones, a package of many short files
-that use a large one would take minutes."""
+"""Number of steps that all entry points of an empty program may take before calls are cut short. A longer program may
+take `STEPS_PER_NODE` more for each of its syntax nodes. If short programs were given as many as long ones, a package of
+many short files that import a large one would take minutes."""
 
 STEPS_PER_NODE = 10
 
 MAX_STEPS_OF_ENTRIES = 100_000
-"""Upper limit of this number."""
+"""Maximum number of steps of all entry points of a program before calls are cut short, however long it is."""
 
 RESERVE = 10_000
 """Maximum number of further steps of a program, in which calls are cut short."""
 
 ENTRY_RESERVE = 5_000
-"""The same maximum for one entry point, but no more than it may take before."""
+"""Maximum number of further steps of an entry point, and no more than it may take before."""
 
 LATE_RESERVE = 1_000
-"""The same maximum for an entry point that begins after the steps of all are used up."""
+"""Maximum number of further steps of an entry point that begins after the steps of all entry points are used up."""
 
 MAX_SHORT_STEPS = 2_000
 """Maximum number of steps of a call that is cut short."""
 
 MAX_IRRELEVANT_STEPS = 300
-"""The same maximum for a function that leads to nothing a rule asks about."""
+"""Maximum number of steps of a call that leads to nothing a rule asks about."""
 
 CLOSING_STEPS = 3_000
-"""Maximum number of steps after the reserve, and no more than it had, in which no call is followed. Then a long call is
-abandoned."""
+"""Maximum number of steps after the reserve, and no more than that had, in which no call is followed. After them, a
+long call is abandoned."""
 
 BODY_STEPS = 40_000
-"""The same maximum for the program's own body, outside all calls."""
+"""Maximum number of steps after the reserve in the program's own body, outside all calls, where no call is followed."""
 
 MAX_CALL_STEPS = 2_000
 """Number of steps from which a call counts as long."""

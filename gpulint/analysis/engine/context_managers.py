@@ -28,30 +28,30 @@ def enter_all(machine: Machine, items: Sequence[tuple[ir.Expr, ir.Expr | None]],
     options = alternatives(manager, machine.path)
 
     def enter(option: Value) -> Callable[[], int]:
-        def bound(value: Value) -> int:
+        def run(value: Value) -> int:
             if target is not None:
                 assignment.assign(machine, target, value)
             return enter_all(machine, rest, body)
 
         if machine.library.has_no_effect_on(body, option, machine.site(expression)):
-            return lambda: bound(option)
-        return lambda: inside(machine, option, machine.site(expression), bound)
+            return lambda: run(option)
+        return lambda: run_inside(machine, option, machine.site(expression), run)
 
     if len(options) == 1:
         return enter(options[0][1])()
-    in_order = sorted(options, key=lambda one: not machine.library.is_first(one[1]))  # either may use up the steps
+    in_order = sorted(options, key=lambda one: not machine.library.is_first(one[1]))  # one may use up the steps
     return machine.fork([(guard, enter(option)) for guard, option in in_order])
 
 
-def inside(machine: Machine, manager: Value, site: Site, run: Callable[[Value], int]) -> int:
+def run_inside(machine: Machine, manager: Value, site: Site, run: Callable[[Value], int]) -> int:
     """Enter a manager that is not a `Union`, run the body, and leave it."""
     before = machine.context
     if isinstance(manager, GeneratorManager):
-        return _generator(machine, manager, run)
+        return _run_generator(machine, manager, run)
     if isinstance(manager, NullManager) and manager.suppressed:
         return _suppressing(machine, site, manager.suppressed, lambda: run(manager.value))
     if isinstance(manager, Manager):
-        completion = run(push(machine, manager, site))
+        completion = run(apply(machine, manager, site))
     elif isinstance(manager, Instance) and manager.cls and (entry := manager.cls.find("__enter__")):
         value = machine.choose(machine.call(Bound(manager, entry[0]), Arguments(), site))
         leave = manager.cls.find("__exit__")
@@ -81,7 +81,7 @@ def _swallows(leave: Value) -> bool:
 
 
 def _suppressing(machine: Machine, site: Site, errors: tuple[str, ...], body: Callable[[], int]) -> int:
-    """Run a body that ends without an error or is left at one of these, as in a `try` with an empty handler."""
+    """Run a body as in a `try` that catches these errors with an empty handler."""
     condition = Condition("completes", site, tuple(sorted(errors)))
 
     def guarded() -> int:
@@ -98,15 +98,15 @@ def _suppressing(machine: Machine, site: Site, errors: tuple[str, ...], body: Ca
     return machine.fork(ways)
 
 
-def push(machine: Machine, manager: Manager, site: Site) -> Value:
+def apply(machine: Machine, manager: Manager, site: Site) -> Value:
     """Apply a manager's effect to the present context. Returns the value that `as` would bind."""
     if isinstance(manager, NullManager):
         return manager.value
     return machine.library.enter(manager, site)
 
 
-def opened(machine: Machine, stack: Manager) -> None:
-    """Save the context around the first manager entered on an `ExitStack`, to restore it when the stack is closed."""
+def save_context(machine: Machine, stack: Manager) -> None:
+    """Save the context before the first manager is entered on an `ExitStack`, to restore it when that is closed."""
     if "outer" not in stack.state:
         machine.state.write(stack.state, "outer", Constant(machine.context))
 
@@ -136,13 +136,13 @@ def enter_by_hand(machine: Machine, manager: Value, site: Site) -> Value:
                 machine.context = machine.context._replace(scopes=contexts[0].scopes, devices=contexts[0].devices)
         return entered[0] if entered else Unknown(("entered", site))
     if isinstance(manager, Manager):
-        return push(machine, manager, site)
+        return apply(machine, manager, site)
     if isinstance(manager, Instance) and manager.cls and (entry := manager.cls.find("__enter__")):
         return machine.call(Bound(manager, entry[0]), Arguments(), site)
     return Unknown(("entered", site))
 
 
-def _generator(machine: Machine, manager: GeneratorManager, run: Callable[[Value], int]) -> int:
+def _run_generator(machine: Machine, manager: GeneratorManager, run: Callable[[Value], int]) -> int:
     """Run a function decorated with `contextlib.contextmanager`, and the `with` body at its `yield`."""
     function, arguments = manager.function, manager.arguments
     outer, before = machine.frame, machine.context
@@ -189,6 +189,6 @@ def manager_method(machine: Machine, receiver: Manager, name: str, arguments: Ar
         close(machine, receiver)
         return NONE
     if name == "enter_context" and arguments.positional:
-        opened(machine, receiver)
+        save_context(machine, receiver)
         return machine.each(arguments.positional[0], lambda option: enter_by_hand(machine, option, site), site)
     return Unknown(("call", ("attribute", symbol_of(receiver), name), site))

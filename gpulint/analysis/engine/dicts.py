@@ -29,7 +29,7 @@ MAX_CHOICES = 8
 the first ones represent all; in any other, the entry is unknown."""
 
 MAX_CALLED = 32
-"""The same maximum for a dict of the program's own classes and functions, since a call rules out some of them."""
+"""Maximum number of entries for a dict of the program's own classes and functions: a call rules out some of them."""
 
 _CALLABLE = (Bound, LibraryName, Function, Imported, Partial, Traced, UserClass)
 

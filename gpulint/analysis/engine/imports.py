@@ -65,7 +65,7 @@ def _run_now(machine: Machine, path: str, dotted: str, site: Site) -> None:
     if depth < MAX_EAGER_DEPTH and path not in machine.imported:
         machine.imported.add(path)
         for run in runs_at_import(machine.project, path, dotted, MAX_EAGER_DEPTH - depth):
-            machine.import_depth = depth + run.removes
+            machine.import_depth = depth + run.hops
             machine.run_module(run.path, run.dotted, site)
         machine.import_depth = depth
 

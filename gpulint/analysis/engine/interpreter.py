@@ -12,7 +12,7 @@ from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.store import Outcome
 from gpulint.analysis.domain.values.base import Arguments, Unknown, Value
 from gpulint.analysis.domain.values.functions import Function, UserClass
-from gpulint.analysis.engine import activation, attribute_lookup, calls, expressions, statements
+from gpulint.analysis.engine import activation, attribute_lookup, calls, expressions, statements, type_annotations
 from gpulint.analysis.engine.library import LibrarySemantics
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.plan.plan import Plan
@@ -103,6 +103,9 @@ class Interpreter(Machine):
             made = self.library.instantiate(owner, Arguments((), {}, True), site)
         self.instances[owner.serial] = (made, self.made_since(mark))
         return made
+
+    def annotated(self, annotation: ir.Expr | None, module: ModuleScope, site: Site) -> Value | None:
+        return type_annotations.parameter(self, annotation, module, site)
 
     def run_module(self, path: str, dotted: str, site: Site | None = None) -> ModuleScope | None:
         return self._importer(self, path, dotted, site)

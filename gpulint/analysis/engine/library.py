@@ -69,6 +69,10 @@ class LibrarySemantics(ABC):
         """Value of `receiver.name` for an object, if neither it nor a class of the program has the attribute."""
 
     @abstractmethod
+    def get_unset_attribute(self, receiver: Object, name: str) -> Value | None:
+        """Value of an attribute of an object that is None until a library calls a method that assigns it."""
+
+    @abstractmethod
     def get_item(self, container: Value, key: Value, node: ir.Node) -> Value | None:
         """Value of `container[key]`."""
 
@@ -151,7 +155,7 @@ class LibrarySemantics(ABC):
 
     @abstractmethod
     def enter_unknown(self, manager: Value, site: Site) -> Value:
-        """The same as `enter` for a value that is not a known manager."""
+        """Enter a value that is not a known manager. Returns the value that `as` binds."""
 
     @abstractmethod
     def leave(self, manager: Manager) -> None:

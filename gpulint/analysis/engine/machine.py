@@ -166,7 +166,7 @@ class Machine(ABC):
         self.operations = 0
         """Number of ops called so far, without those that only compute shapes."""
         self.instances: dict[int, tuple[Value, Changes]] = {}
-        """For each class that only entry points use, the shared instance and the changes made by creating it."""
+        """Class that only entry points use → the shared instance, and the changes made by creating it."""
         self.filled: Changes = {}
         """Changes by entry points that others depend on."""
         self.module_frame = Frame(scope, scope.globals, (), Caller(None, "", None, True), None)
@@ -239,6 +239,10 @@ class Machine(ABC):
     @abstractmethod
     def instantiate_unknown(self, owner: UserClass, site: Site) -> Value:
         """Instance of a class that the program itself does not instantiate, constructed from unknown arguments."""
+
+    @abstractmethod
+    def annotated(self, annotation: ir.Expr | None, module: ModuleScope, site: Site) -> Value | None:
+        """Value that a type annotation stands for, where nothing else is known; None if it does not help."""
 
     @abstractmethod
     def run_module(self, path: str, dotted: str, site: Site | None = None) -> ModuleScope | None:

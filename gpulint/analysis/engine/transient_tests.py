@@ -20,10 +20,15 @@ def is_of_moment(test: ir.Expr) -> bool:
         return is_of_moment(test.left) or is_of_moment(test.right)
     if isinstance(test, ir.Compare):
         sign, right = test.rest[0]
-        return sign in ("is", "is not") or any(
-            isinstance(part, ir.Binary) and part.operator == "%" for part in (test.left, right)
-        )
-    return isinstance(test, ir.Binary) and test.operator == "%"
+        return sign in ("is", "is not") or _is_remainder(test.left) or _is_remainder(right)
+    return _is_remainder(test)
+
+
+def _is_remainder(test: ir.Expr) -> bool:
+    """Whether an expression is a remainder. That of a division by 1 is the same in all iterations."""
+    if not isinstance(test, ir.Binary) or test.operator != "%":
+        return False
+    return not (isinstance(test.right, ir.Constant) and test.right.value == 1)
 
 
 def is_setting(test: ir.Expr) -> bool:

@@ -13,13 +13,13 @@ from gpulint.syntax import ir
 
 
 def value(machine: Machine, annotation: ir.Expr | None, module: ModuleScope, site: Site) -> Value | None:
-    """Value that represents one with this annotation; None if the annotation does not help."""
+    """Value that an annotation describes; None if it names no class that is known."""
     return _instance(machine, _meant(machine, annotation, module), site)
 
 
 def parameter(machine: Machine, annotation: ir.Expr | None, module: ModuleScope, site: Site) -> Value | None:
-    """The same for a parameter of a function that the program itself never calls. An instance of a project class is
-    constructed from unknown arguments."""
+    """Value that an annotation describes, for a parameter of a function that the program itself never calls. An
+    instance of a class of the project is constructed from unknown arguments."""
     meant = _meant(machine, annotation, module)
     if isinstance(meant, UserClass) and not any(meant in one.classes[1:] for one in machine.plan.classes.values()):
         return machine.instantiate_unknown(meant, site)

@@ -21,9 +21,9 @@ from gpulint.analysis.models import library_calls, library_methods, unknown_call
 from gpulint.analysis.models.python import decorators
 from gpulint.analysis.models.tensorflow import (
     api_removals,
+    built_later,
     classes,
     device_lists,
-    device_scopes,
     escape,
     foreign_objects,
     gradients,
@@ -32,6 +32,7 @@ from gpulint.analysis.models.tensorflow import (
     object_calls,
     objects,
     retention,
+    scope_managers,
     tensors,
     tf_data,
     tf_function,
@@ -102,6 +103,9 @@ class Libraries(LibrarySemantics):
 
     def get_object_attribute(self, receiver: Object, name: str, node: ir.Node) -> Value:
         return objects.library_attribute(self._machine, receiver, name, node)
+
+    def get_unset_attribute(self, receiver: Object, name: str) -> Value | None:
+        return built_later.attribute(receiver, name)
 
     def get_item(self, container: Value, key: Value, node: ir.Node) -> Value | None:
         if tf_data.is_several(container):
@@ -237,19 +241,19 @@ class Libraries(LibrarySemantics):
         return classes.from_star(modules, name)
 
     def enter(self, manager: Manager, site: Site) -> Value:
-        return device_scopes.enter(self._machine, manager, site)
+        return scope_managers.enter(self._machine, manager, site)
 
     def enter_unknown(self, manager: Value, site: Site) -> Value:
-        return device_scopes.enter_unknown(self._machine, manager, site)
+        return scope_managers.enter_unknown(self._machine, manager, site)
 
     def leave(self, manager: Manager) -> None:
-        device_scopes.leave(self._machine, manager)
+        scope_managers.leave(self._machine, manager)
 
     def has_no_effect_on(self, body: Sequence[ir.Statement], manager: Value, site: Site) -> bool:
-        return device_scopes.has_no_effect_on(self._machine, body, manager, site)
+        return scope_managers.has_no_effect_on(self._machine, body, manager, site)
 
     def is_first(self, manager: Value) -> bool:
-        return device_scopes.has_replicas(manager)
+        return scope_managers.has_replicas(manager)
 
     def is_tracked(self, value: Value) -> bool:
         return isinstance(value, Tensor)
@@ -319,7 +323,7 @@ class Libraries(LibrarySemantics):
         retention.models_kept(self._machine, value, site)
 
     def dropped(self, value: Value, site: Site) -> None:
-        device_scopes.dropped(self._machine, value, site)
+        scope_managers.dropped(self._machine, value, site)
         tf_data.dropped(self._machine, value, site)
 
     def main_program_reached(self) -> None:

@@ -47,6 +47,8 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
     called = symbol_of(function)
     method = called.parts[-1] if called.parts[0] == "attribute" else ""
     host_sync.pass_host_values(machine, method, arguments, site, _last_name(called.parts[1]) if method else "")
+    if method == "step" and len(arguments.positional) == 1:
+        host_sync.step_environment(machine, arguments, site)
     if method == "add_argument":
         command_line_options.add_option(machine, arguments)
     if method:

@@ -57,7 +57,7 @@ class Plan:
     """Functions of other files that the program calls."""
 
     completed: set[Site] = field(default_factory=set)
-    """Those of `borrowed` that were run to their end at least once."""
+    """Functions among `called_elsewhere` that were run to their end at least once."""
 
     entered: set[Site] = field(default_factory=set)
     """Managers of the `with` statements that were reached."""

@@ -301,10 +301,23 @@ class Project:
 
     def find(self, dotted: str, importer: str) -> str | None:
         """File of an absolute module name: searched beside the importer, then under the roots, then in the folders that
-        the importer adds to `sys.path`, relative to its own or to one above it, from which the program is started."""
-        if (found := self.finder.find(dotted, importer)) is not None:
+        the importer, or a module that it imports, adds to `sys.path`, relative to its own or to one above it, from
+        which the program is started."""
+        outline = self.outline_of(importer)
+        depth = outline.depth if outline is not None else 0
+        if (found := self.finder.find(dotted, importer, depth)) is not None:
             return found
-        outline, here = self.outline_of(importer), os.path.dirname(importer)
+        if outline is None:
+            return None
+        imported = (self.finder.find(one.module, importer, depth) for one in outline.imports if one.level == 0)
+        for adding in (importer, *dict.fromkeys(path for path in imported if path is not None)):
+            if (place := self._find_as_added(dotted, adding)) is not None:
+                return place
+        return None
+
+    def _find_as_added(self, dotted: str, adding: str) -> str | None:
+        """File of a module in the folders that one file adds to `sys.path`."""
+        outline, here = self.outline_of(adding), os.path.dirname(adding)
         for folder in outline.folders if outline is not None else ():
             for started in (here, *self.finder.around(os.path.abspath(here))):
                 given = os.path.abspath(os.path.join(started, folder))
@@ -314,7 +327,8 @@ class Project:
 
     def names_in(self, package: str, level: int, importer: str) -> list[str]:
         """Names that can be imported from a package, given by its absolute name or, with a level, by directories."""
-        return self.finder.names_in(package, level, importer)
+        outline = self.outline_of(importer)
+        return self.finder.names_in(package, level, importer, outline.depth if outline is not None else 0)
 
     def find_relative(self, module: str, level: int, importer: str) -> str | None:
         """File of `from ..module import`, resolved by directories."""

@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint.analysis.project.call_graph import MAX_IMPORT_DEPTH, Node, Reach, imported_paths, registers
+from gpulint.analysis.project.call_graph import MAX_IMPORT_DEPTH, Reach, registers
+from gpulint.analysis.project.module_names import Node, imported_paths
 from gpulint.analysis.project.modules import Project
 from gpulint.analysis.project.tensorflow_imports import may_have_tensorflow
 from gpulint.sources.source import Source
@@ -123,19 +124,19 @@ def calls_at_import(project: Project, path: str, depth: int) -> bool:
 
 
 class ImportRun(NamedTuple):
-    """A module to run for an import. `removes` is the number of imports between it and the importer, `dotted` the name
-    by which it is imported."""
+    """A module to run for an import. `dotted` is the name by which it is imported, `hops` the number of modules between
+    it and the importer."""
 
     path: str
     dotted: str
-    removes: int = 0
+    hops: int = 0
 
 
 def runs_at_import(project: Project, path: str, dotted: str, depth: int) -> tuple[ImportRun, ...]:
     """The modules to run when a module is imported, in order: those that call or register something.
 
-    A module that only defines things is not run for what it imports, but that is, unless the import depends on a
-    condition.
+    A module that only defines things is left out, and the modules that it imports are run instead. If one of those
+    imports depends on a condition, the module itself is run.
     """
 
     def find() -> tuple[ImportRun, ...]:
@@ -153,7 +154,7 @@ def runs_at_import(project: Project, path: str, dotted: str, depth: int) -> tupl
                 if runs and one in outline.guarded_imports:
                     return (ImportRun(path, dotted),)
                 for run in runs:
-                    found.setdefault(run.path, run._replace(removes=run.removes + 1))
+                    found.setdefault(run.path, run._replace(hops=run.hops + 1))
         return tuple(found.values())
 
     return project.remembered(("runs", path, dotted, depth), find)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple
 
-from gpulint.analysis.project.call_graph import paths_of
+from gpulint.analysis.project.module_names import paths_of
 from gpulint.analysis.project.modules import Project
 from gpulint.knowledge.packages import WITHOUT_TENSORFLOW
 from gpulint.syntax.outline import Outline

@@ -76,13 +76,13 @@ def _mapping(value: Mapping, depth: int) -> str:
 
 
 def _tensor(value: Tensor, depth: int) -> str:
-    told = [value.dtype] if value.dtype is not None else []
-    told += [f"on {value.device}"] if value.device is not None else []
-    told += ["from data"] if value.from_data else []
-    told += ["from a shape"] if value.shape_of else []
-    told += [f"reduced by {value.reduced.how}"] if value.reduced is not None else []
-    told += ["gradient"] if value.gradient is not None else []
-    return f"tensor ({', '.join(told)})" if told else "tensor"
+    facts = [value.dtype] if value.dtype is not None else []
+    facts += [f"on {value.device}"] if value.device is not None else []
+    facts += ["from data"] if value.from_data else []
+    facts += ["from a shape"] if value.shape_of else []
+    facts += [f"reduced by {value.reduced.how}"] if value.reduced is not None else []
+    facts += ["gradient"] if value.gradient is not None else []
+    return f"tensor ({', '.join(facts)})" if facts else "tensor"
 
 
 def _object(value: Object, depth: int) -> str:

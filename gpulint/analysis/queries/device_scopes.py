@@ -1,4 +1,4 @@
-"""What happens in the device scopes of a program."""
+"""Device scopes of a program, and the events in them."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def element_bytes(dataset: Dataset) -> int | None:
     """Bytes of an element before it is batched; None if they are unknown. Labels of folders of images are left out."""
     changing = [step.name for step in dataset.steps if step.name not in _KEEPING]
     own = dataset.source.rpartition(".")[2]
-    if own == "image_dataset_from_directory" and not changing:  # has batches
+    if own == "image_dataset_from_directory" and not changing:  # its elements are batches
         return _image(dataset.arguments)
     if own != "from_tensor_slices" or changing not in ([], ["batch"]) or len(dataset.arguments.positional) != 1:
         return None
@@ -63,8 +63,8 @@ def _image(arguments: Arguments) -> int | None:
 
 
 def _rows(values: Iterable[Value], most: int = 8, depth: int = 2) -> int | None:
-    """Bytes of one row of each array, also in tuples and dicts in `depth` levels. `most`: bytes of a real number at
-    most."""
+    """Bytes of one row of each array, also of those in `depth` levels of tuples and dicts. `most`: maximum number of
+    bytes of a real number."""
     total = 0
     for one in values:
         inner: Iterable[Value] | None = None
@@ -90,7 +90,7 @@ def _row(name: Symbol, most: int) -> int | None:
 
 
 def _array(name: Symbol) -> tuple[int, str] | None:
-    """The elements in a row of an array, and their dtype."""
+    """Number of elements in a row of an array, and their dtype."""
     parts = name.parts
     if parts[:1] == ("binary",) and len(parts) == 4:
         return _computed(symbol(parts[1]) if isinstance(parts[1], Symbol) else parts[1], symbol(parts[2]), parts[3])
@@ -103,11 +103,12 @@ def _array(name: Symbol) -> tuple[int, str] | None:
         array, dtype = _array(symbol(function.parts[1])), _dtype(given[:1])
         return (array[0], dtype) if array is not None and dtype else None
     called = str(function.parts[1]) if function.parts[:1] == ("external",) else ""
-    return _made(called, given) if called.startswith("numpy.") else None
+    return _created_array(called, given) if called.startswith("numpy.") else None
 
 
 def _computed(operator: object, left: Symbol, right: object) -> tuple[int, str] | None:
-    """An array with a constant: quotients of integers are float64."""
+    """Number of elements in a row of an array that is computed with a constant, and their dtype. Quotients of integers
+    are float64."""
     array = _array(left)
     if array is None or symbol(right).parts[:1] != ("constant",):
         return None
@@ -129,7 +130,7 @@ def _loaded(name: Symbol) -> tuple[int, str] | None:
     return (_OF_KERAS[words[-2]] if name.parts[2] == 0 else 1), "uint8"
 
 
-def _made(called: str, given: Sequence[Symbol]) -> tuple[int, str] | None:
+def _created_array(called: str, given: Sequence[Symbol]) -> tuple[int, str] | None:
     """An array that NumPy fills or draws, with a shape of constants. Its first dimension counts the rows."""
     own = called.rpartition(".")[2]
     is_drawn = called == f"numpy.random.{own}" and own in _DRAWN

@@ -31,7 +31,7 @@ FEW_EPOCHS = 100
 
 def is_called_epoch(loop: Loop) -> bool:
     """Whether the variable's name says that iterations are passes over the data, or games."""
-    return bool(_said(loop) & (_EPOCHS | _EPISODES))
+    return bool(_words_of_loop(loop) & (_EPOCHS | _EPISODES))
 
 
 def passes(events: Iterable[Event]) -> frozenset[Site]:
@@ -80,7 +80,7 @@ def _is_pass(event: Event, loop: Loop, inner: tuple[Loop, ...]) -> bool:
     return _is_long(event) and event.where.path <= loop.start and all(one.unrolled for one in inner)
 
 
-def _said(loop: Loop) -> frozenset[str]:
+def _words_of_loop(loop: Loop) -> frozenset[str]:
     return frozenset().union(*map(words, loop.names))
 
 
@@ -100,7 +100,7 @@ def _ranges(loop: Loop) -> Iterator[range]:
 
 def _counts_games(loop: Loop) -> bool:
     """Whether a loop counts episodes, rather than iterate over what the program recorded or generates."""
-    return not _said(loop).isdisjoint(_EPISODES) and any(
+    return not _words_of_loop(loop).isdisjoint(_EPISODES) and any(
         isinstance(one, Items) or symbol_of(one).package for one in length_sources(loop.iterable)
     )
 

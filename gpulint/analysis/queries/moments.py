@@ -209,7 +209,7 @@ def _is_certain(where: Where, reached: Iterable[Where], work: Iterable[Where]) -
 def _is_implied(where: Where, other: Where) -> bool:
     """Whether everything that decides whether a moment is reached also holds at another moment."""
     own, others = where.context, other.context
-    inside = len(others.loops) > len(own.loops)  # guards are those within the loops
+    inside = len(others.loops) > len(own.loops)  # guards are recorded within the innermost loop only
     return (
         (inside or set(own.guards) <= set(others.guards))
         and set(own.flags) <= set(others.flags)

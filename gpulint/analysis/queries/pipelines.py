@@ -45,7 +45,7 @@ def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
         if (
             event.how == "fit"
             or (event.how == "loop" and event.loop in loops)
-            or (event.how == "next" and not loops.isdisjoint(around) and not _is_beside(event, plan, loops))
+            or (event.how == "next" and not loops.isdisjoint(around) and not _serves_other_use(event, plan, loops))
         ) and not is_toy(event.dataset):
             yield event
 
@@ -93,7 +93,7 @@ def reader(event: DatasetConsumed) -> tuple[Site, str]:
     return event.site, "this gives it to others" if event.how == "elsewhere" else "training reads it here"
 
 
-def _is_beside(event: DatasetConsumed, plan: Plan, loops: frozenset[Site]) -> bool:
+def _serves_other_use(event: DatasetConsumed, plan: Plan, loops: frozenset[Site]) -> bool:
     """Whether a pipeline is read for something other than training steps.
 
     This is so if a training loop reads it in some iterations only (samples to display), or if a loop without training

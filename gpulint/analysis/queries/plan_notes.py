@@ -13,7 +13,7 @@ from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.values.base import Constant, LibraryName, PartialString, Value
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
-from gpulint.analysis.domain.values.functions import Function, Traced
+from gpulint.analysis.domain.values.functions import Bound, Function, Traced
 from gpulint.analysis.plan import events
 from gpulint.analysis.plan.plan import Plan
 from gpulint.analysis.queries.device_scopes import scopes_that_only_build
@@ -293,9 +293,13 @@ def _fitted(event: events.ModelFitted) -> _Described:
 
 
 def _run(event: events.StrategyRun) -> _Described:
-    function = event.function.function if isinstance(event.function, Traced) else event.function
-    name = function.name if isinstance(function, Function) else "a function"
-    return "run", f"every replica of {strategy_name(event.strategy)} runs `{name}`"
+    function: Value | str = event.function
+    if isinstance(function, Bound):
+        function = function.method
+    if isinstance(function, Traced):
+        function = function.function
+    name = f"`{function.name}`" if isinstance(function, Function) else "a function"
+    return "run", f"every replica of {strategy_name(event.strategy)} runs {name}"
 
 
 def pipeline(dataset: Dataset) -> str:

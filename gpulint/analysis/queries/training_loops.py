@@ -220,7 +220,7 @@ def are_few(loops: Iterable[Loop], limit: int = FEW) -> bool:
 def in_every_iteration(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     """Whether an event happens in each analysed iteration of a loop, rather than only in the first or the last. It may
     be missing from the first iteration if it happens there at another site."""
-    arrivals = _arrivals_by_all_ways(event, loop, others)
+    arrivals = _all_arrivals(event, loop, others)
     return loop.iterations < 2 or (
         len({around.iteration for _, around in arrivals}) > 1
         and any(around.iteration > 0 for _, around in _arrivals(event, loop, others))
@@ -306,7 +306,7 @@ def _arrivals(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[W
     ]
 
 
-def _arrivals_by_all_ways(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[Where, Loop]]:
+def _all_arrivals(event: Event, loop: Loop, others: Iterable[Event]) -> list[tuple[Where, Loop]]:
     """The arrivals of an event, extended for reads of tensors, where the host waits at other sites as well.
 
     Added are reads of the same tensor at another site, and reads of other tensors at sites that are reached only where
@@ -328,7 +328,7 @@ def _arrivals_by_all_ways(event: Event, loop: Loop, others: Iterable[Event]) -> 
             for one, there in arrivals
         ):
             elsewhere += arrivals
-    return own if _is_on_every_way(elsewhere) else own + elsewhere
+    return own if _is_on_every_path(elsewhere) else own + elsewhere
 
 
 def _is_guarded_as(where: Where, loop: Loop, steps: Iterable[Event]) -> bool:
@@ -341,10 +341,10 @@ def is_unguarded(event: Event, loop: Loop, others: Iterable[Event]) -> bool:
     kind."""
     if len(event.where.context.flags) > loop.flags or any(map(_is_for_the_first, _deciding(event.where, loop))):
         return False
-    return _is_on_every_way(_arrivals_by_all_ways(event, loop, others))
+    return _is_on_every_path(_all_arrivals(event, loop, others))
 
 
-def _is_on_every_way(arrivals: Iterable[tuple[Where, Loop]]) -> bool:
+def _is_on_every_path(arrivals: Iterable[tuple[Where, Loop]]) -> bool:
     """Whether one of several moments is reached in each iteration of a loop in which any of them is, or in most
     iterations."""
     ways: dict[int, set[Path]] = defaultdict(set)

@@ -37,7 +37,7 @@ CAUSES: tuple[Callable[[Evidence], Iterator[Diagnosis]], ...] = (
     memory.diagnose,
     environment.diagnose,
 )
-"""In the order of cause and effect: the first is to be fixed first."""
+"""Groups of causes in the order of cause and effect: the first is to be fixed first."""
 
 _EXPLAINED: Mapping[Code, tuple[Code, ...]] = {
     "import-fails": (

@@ -67,7 +67,11 @@ def _missing(evidence: Evidence) -> Iterator[Diagnosis]:
     holders = sorted({one.driver for one in machine.bus_cards if one.driver})
     cards = ", ".join(one.bus for one in machine.bus_cards)
     if "vfio-pci" in holders:
-        seen, why, fix = "held by vfio-pci", "it is reserved for a virtual machine", "sudo driverctl list-overrides"
+        seen, why, fix = (
+            "held by vfio-pci",
+            "it is reserved for a virtual machine; the command lists such reservations",
+            "sudo driverctl list-overrides",
+        )
     elif "nouveau" in holders:
         seen, why, fix = "driven by nouveau", "CUDA needs NVIDIA's own driver", _install(evidence)
     else:
@@ -119,7 +123,7 @@ def _versions(evidence: Evidence) -> Iterator[Diagnosis]:
     versions = evidence.messages.versions
     if versions or _MISMATCH.search(evidence.no_cards):
         kernel = versions[0] if versions else evidence.machine.kernel_driver or "one version"
-        library = versions[1] if versions else "another"
+        library = versions[1] if versions else "of another version"
         yield Diagnosis(
             "driver-mismatch",
             Severity.ERROR,
@@ -135,7 +139,7 @@ def _versions(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "driver-too-old",
             Severity.ERROR,
-            f"driver {has}; CUDA {evidence.build.cuda_version}, which this TensorFlow was built for, needs {needed}",
+            f"the driver is {has}; CUDA {evidence.build.cuda_version}, for which TensorFlow was built, needs {needed}",
             "an older driver cannot run what a newer CUDA compiled",
             _install(evidence),
         )
@@ -146,7 +150,13 @@ def _refuses(evidence: Evidence) -> Iterator[Diagnosis]:
     if not refusal or not evidence.gpu_expected:
         return
     fitting = ((why, fix) for pattern, why, fix in _REFUSALS if re.search(pattern, refusal))
-    why, fix = next(fitting, ("the driver works, but has no device for this process", "nvidia-smi"))
+    why, fix = next(
+        fitting,
+        (
+            "it works, but has no device for this process; the command lists all cards",
+            "nvidia-smi",
+        ),
+    )
     yield Diagnosis("driver-refuses", Severity.ERROR, f"the driver refuses: {refusal}", why, fix or _install(evidence))
 
 

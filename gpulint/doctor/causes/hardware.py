@@ -27,7 +27,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "no-gpu",
             Severity.ERROR,
             f"no NVIDIA GPU is visible, though {evidence.gpu_expected}",
-            "neither the PCI bus, the driver nor its device files show one",
+            "neither the PCI bus, the driver nor its device files show one; the command lists NVIDIA's devices",
             "lspci -d 10de:" if machine.system == "Linux" else "",
         )
     else:

@@ -86,7 +86,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
         )
         return
     if evidence.messages.unknown_flag:
-        return  # has a cause of its own
+        return  # another cause reports it
     said = "\n".join((asked.error, asked.traceback, asked.log))
     for text in _TEXTS:
         if found := re.search(text.pattern, said):
@@ -106,7 +106,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             Severity.ERROR,
             "`import tensorflow` crashes with SIGILL",
             "since 1.6 the wheels need a processor with AVX (tensorflow#17411); this one, or the part that a virtual "
-            "machine or emulator exposes, lacks instructions that this wheel uses",
+            "machine or emulator exposes, lacks instructions that this wheel uses; the command looks for AVX",
             "grep --only-matching --max-count=1 --word-regexp avx /proc/cpuinfo",
         )
     elif asked.ended == "crashed":

@@ -25,7 +25,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             pip_install(evidence, with_cuda(evidence)),
         )
         return
-    yield from _in_the_way(evidence)
+    yield from _shadowing(evidence)
     yield from _two(evidence)
     yield from _without_cuda(evidence)
 
@@ -39,7 +39,7 @@ def is_shadowed(evidence: Evidence) -> bool:
     return bool(path) and (mine or interpreter.kind == "module")
 
 
-def _in_the_way(evidence: Evidence) -> Iterator[Diagnosis]:
+def _shadowing(evidence: Evidence) -> Iterator[Diagnosis]:
     """Something else that is named tensorflow."""
     interpreter, path = evidence.interpreter, evidence.interpreter.package
     if is_shadowed(evidence):
@@ -91,7 +91,7 @@ def _without_cuda(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "windows-wheel",
             Severity.ERROR,
-            f"TensorFlow {version} for Windows",
+            f"TensorFlow {version} runs on native Windows",
             "since 2.11 TensorFlow does not support GPUs on native Windows (tensorflow#58729), only under WSL 2",
             "wsl --install",
         )
@@ -120,8 +120,8 @@ def _macos(evidence: Evidence) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "macos",
             Severity.WARNING,
-            "TensorFlow for macOS has no GPU of its own",
-            "Apple's plug-in gives it the GPU of Apple silicon",
+            "TensorFlow for macOS has no GPU support of its own",
+            "Apple's plug-in adds the GPU of Apple silicon",
             pip_install(evidence, "tensorflow-metal"),
         )
     elif evidence.machine.architecture != "arm64":

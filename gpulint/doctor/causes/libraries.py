@@ -61,7 +61,7 @@ def _closed(evidence: Evidence, closed: Sequence[Library]) -> Iterator[Diagnosis
         yield Diagnosis(
             "wheels-not-found",
             Severity.ERROR,
-            f"{_names(in_wheels)} cannot be opened, though NVIDIA's wheels with them are installed",
+            f"{_names(in_wheels)} cannot be opened, though NVIDIA's wheels are installed",
             "they are in a directory that this TensorFlow does not search (tensorflow#63362)",
             _library_path(evidence, [_wheel_path(evidence, one) for one in in_wheels]),
             (*(_wheel_path(evidence, one) for one in in_wheels), *_looked(in_wheels[0])),
@@ -174,7 +174,10 @@ def _wheels(evidence: Evidence) -> Iterator[Diagnosis]:
     yield Diagnosis(
         "wheel-version",
         Severity.ERROR if serious else Severity.WARNING,
-        "; ".join(f"{has.name} {has.version}, TensorFlow requires {required.specifier}" for has, required in wrong),
+        "; ".join(
+            f"{has.name} {has.version} is installed, TensorFlow requires {required.specifier}"
+            for has, required in wrong
+        ),
         "TensorFlow was built against other versions"
         + ("; cuDNN must be at least as new as that (tensorflow#60913)" if serious else "")
         + (f"; torch {torch.version} has pinned its own" if torch else ""),

@@ -38,7 +38,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "memory-held",
             Severity.ERROR if full else Severity.WARNING,
             f"{used / (1 << 30):.1f} of {row.total / (1 << 30):.1f} GiB of {row.name} at {row.bus} are in use",
-            "too little memory is left for TensorFlow"
+            "too little memory is left for TensorFlow; the command lists the processes that hold it"
             if full
             else "TensorFlow takes nearly all free memory when it starts, unless memory growth is on",
             f"ps -o pid,user,etime,args -p {','.join(map(str, pids))}"

@@ -13,7 +13,8 @@ from gpulint.linting.finding import Severity
 _REASONS = (
     (
         r"out of memory|OUT_OF_MEMORY|RESOURCE_EXHAUSTED|OOM when|ALLOC_FAILED",
-        "its memory is taken: without memory growth, a TensorFlow process takes nearly all of a card (tensorflow#9400)",
+        "its memory is taken: without memory growth, a TensorFlow process takes nearly all of a card "
+        "(tensorflow#9400); the command lists the processes",
         "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv",
     ),
     (
@@ -49,12 +50,17 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "gpu-hangs",
             Severity.ERROR,
             f"{what} did not return within {asked.seconds:.0f} s",
-            "the driver or the card hangs" if native else "the driver compiles kernels for this card, or hangs",
+            "the driver or the card hangs; the driver's messages in the kernel's log begin with NVRM"
+            if native
+            else "the driver still compiles kernels for this card, or hangs: a longer limit tells which",
             "sudo dmesg | grep NVRM | tail" if native else "gpulint doctor --timeout 1800",
         )
         return
     said = f"{asked.error}\n{asked.log}"
-    why, fix = "the driver, the card or a CUDA library does not work", "nvidia-smi -q"
+    why, fix = (
+        "the driver, the card or a CUDA library does not work; the command shows the state of the card",
+        "nvidia-smi -q",
+    )
     for pattern, reason, command in _REASONS:
         if re.search(pattern, asked.error) or (asked.ended == "crashed" and re.search(pattern, said)):
             why, fix = reason, command

@@ -25,7 +25,7 @@ def diagnose(evidence: Evidence) -> Iterator[Diagnosis]:
             "no-gpu-listed",
             Severity.ERROR,
             f"TensorFlow lists no GPU, though {evidence.gpu_expected}",
-            "no check explains it; TensorFlow's own messages may",
+            "no check of the doctor explains it; TensorFlow's own messages, which the command prints, may",
             "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_MAX_VLOG_LEVEL=1 "
             f"{evidence.python} -c \"import tensorflow; tensorflow.config.list_physical_devices('GPU')\"",
             tuple(evidence.asked_tensorflow.log.splitlines()[-5:]),
@@ -83,6 +83,6 @@ def _unlisted(evidence: Evidence) -> Iterator[Diagnosis]:
             "gpu-unlisted",
             Severity.WARNING,
             "the driver shows " + ", ".join(f"{one.name} at {one.bus}" for one in missing) + ", TensorFlow does not",
-            "the card may have failed, be reserved, or be inaccessible to this process",
+            "the card may have failed, be reserved, or be inaccessible to this process; the command shows its state",
             f"nvidia-smi -q -i {missing[0].index}",
         )

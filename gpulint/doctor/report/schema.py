@@ -57,7 +57,7 @@ _QUESTION = of_object(
 
 
 def of_doctor() -> Schema:
-    """What `doctor --output-format json` prints."""
+    """Schema of `doctor --output-format json`."""
     return document(
         {
             "version": {"const": VERSION},

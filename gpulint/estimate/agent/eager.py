@@ -134,8 +134,8 @@ class _Given(ast.NodeTransformer):
         if is_read and names <= self._scope.keys() and not names & set(self._assigned):
             try:
                 value = _array(eval(compile(ast.Expression(node), "", "eval"), {**self._scope}))
-                is_given = not isinstance(value, list) and is_data(value)  # a list is there to be added to
-            except Exception:  # of the program's own objects
+                is_given = not isinstance(value, list) and is_data(value)  # a list may collect results
+            except Exception:  # objects of the program can raise anything
                 is_given = False
             if is_given:
                 name = ast.unparse(node)

@@ -326,7 +326,7 @@ class Reader:
             graph = inference.imported(body, lists)
             if inference.fold(body, graph, listed):
                 graph = inference.imported(body, lists)
-        except ValueError:  # an iteration changes a shape
+        except ValueError:  # the shape of a loop variable changes
             body, tensors = inference.body(definition, given, caller.type)
             for node in body.node:
                 if node.op == "Placeholder":

@@ -22,7 +22,7 @@ ITERATORS = frozenset(
 """Operations that say in `output_shapes` what a dataset's elements look like."""
 
 LIST = "_gpulint_list"
-"""What the name of a placeholder of a list ends with."""
+"""Suffix of the names of placeholders of lists."""
 
 _ELEMENT_SHAPES = {
     "EmptyTensorList": 0,
@@ -83,14 +83,14 @@ class Inference:
                 for shape in node.attr[_SHAPES].list.shape:
                     self._open_shape(shape)
             elif node.op in CONDITIONS:
-                node.attr.pop(_SHAPES, None)  # `settle` gives it those of the branches
+                node.attr.pop(_SHAPES, None)  # `settle` sets the shapes of the branches
         constants = {node.name: node for node in nodes if node.op == "Const"}
         for node in nodes:
             position = _ELEMENT_SHAPES.get(node.op)
             if position is None or position >= len(node.input):
                 continue
             constant = constants.get(node.input[position].partition(":")[0])
-            if constant is not None:  # the open dimension of a list's elements is the batch: a constant of the graph
+            if constant is not None:  # a shape that is a constant: its open dimension is the batch
                 value = self._pieces.tensors.MakeNdarray(constant.attr["value"].tensor)
                 if value.ndim == 1 and len(value) and value[0] == -1:
                     opened = self._elements((None, *value[1:].tolist()))
@@ -220,7 +220,7 @@ class Inference:
         that are known. Returns whether there are any. `listed`: placeholders of lists of the same sizes, one for each
         iteration of a loop."""
         values: dict[str, Sequence[int] | int] = dict(self._counts(graph))
-        if not all(tensor.shape.is_fully_defined() for tensor in _made_on_device(graph)):
+        if not all(tensor.shape.is_fully_defined() for tensor in _device_tensors(graph)):
             shapes: dict[str, Sequence[int]] = {}
             for one in graph.get_operations():
                 sizes = _SIZES.get(one.type)
@@ -313,7 +313,7 @@ def results(function: Any, tensors: Mapping[str, str]) -> list[str]:
     return [one if ":" in one else f"{one}:0" for one in returned]
 
 
-def _made_on_device(graph: Any) -> Iterator[Any]:
+def _device_tensors(graph: Any) -> Iterator[Any]:
     """Tensors of a graph that are not lists of sizes."""
     for one in graph.get_operations():
         if one.type not in SMALL:

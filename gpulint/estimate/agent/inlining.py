@@ -95,7 +95,7 @@ class Inlined:
         made.attr["f"].func.CopyFrom(node.attr["f"].func)
         made.attr["Tin"].list.type.extend(one.type for one in arguments)
         made.attr["Tout"].list.type.extend(one.type for one in function.signature.output_arg)
-        if node.op == "ScanDataset":  # is itself a dataset: those that read it read the other one, after the call
+        if node.op == "ScanDataset":  # its readers must read the dataset after the call
             passed = definition.node.add(name=f"{node.name}/_gpulint_dataset", op="Identity", device=node.device)
             passed.input.extend([dataset, f"^{node.name}"])
             passed.attr["T"].type = self._pieces.dtypes.variant.as_datatype_enum
@@ -138,7 +138,7 @@ class Inlined:
         return plain.removesuffix(":0")
 
     def _body(self, call: Any) -> list[Any]:
-        """The nodes of the called function under the name of the call, and one that ends when all have run."""
+        """The nodes of the called function, renamed below the name of the call, and one that runs after all of them."""
         function = self._library[_called(call)]
         body, tensors = self._pieces.from_definition.function_def_to_graph_def(function)
         prefix = f"{call.name}/"
@@ -154,9 +154,9 @@ class Inlined:
         end = self._pieces.node_proto.NodeDef(name=f"{prefix}_gpulint_end", op="NoOp", device=call.device)
         end.input.extend(f"^{prefix}{name}" for name in function.control_ret.values())
         for index, one in enumerate(function.signature.output_arg):
-            source = tensors.get(function.ret[one.name], function.ret[one.name])
-            self._tensors[f"{call.name}:{index}"] = _tensor(_renamed(source, prefix, arguments))
-            producer = _renamed(source, prefix, arguments).partition(":")[0]
+            source = _renamed(tensors.get(function.ret[one.name], function.ret[one.name]), prefix, arguments)
+            self._tensors[f"{call.name}:{index}"] = _tensor(source)
+            producer = source.partition(":")[0]
             if f"^{producer}" not in end.input:
                 end.input.append(f"^{producer}")
         self._ends[call.name] = end.name

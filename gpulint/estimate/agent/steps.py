@@ -157,8 +157,8 @@ class StepWatch:
         return Trace(concrete, not self.settings.shapes and _is_general(concrete))
 
     def _again(self, function: Any) -> Any:
-        """A function of the same code without traces: one that is more general would be used again, and a trace that
-        fails leaves a function that cannot be traced."""
+        """A new function of the same code, without traces. The old one would use a more general trace again, and cannot
+        be traced any more after a trace has failed."""
         return self._tensorflow.function(
             function.python_function, autograph=function._autograph, jit_compile=function._jit_compile
         )
@@ -241,7 +241,7 @@ class StepWatch:
                 continue
             code = getattr(inspect.unwrap(one.python_function), "__code__", None)
             if one is step or one._variable_creation_config is not None:
-                traced.add(code)  # a method's function is another one for each instance
+                traced.add(code)  # by code: each instance has its own function for a method
             elif isinstance(code, CodeType) and names_in(code) & _TAPES:
                 found[code] = self.places.of_function(one.python_function)
         others = {place: code.co_name for code, place in found.items() if place is not None and code not in traced}
@@ -270,7 +270,7 @@ class StepWatch:
             self._stop("untraceable", f"--shape names {', '.join(strange)}, but its tensors are {tensors}", place)
         elements = next((list(tensors_in(one)) for _, one in within if is_iterator(one)), [])
         reading = functools.partial(_Reading, self, name, place, bool(function._jit_compile), is_alone, elements)
-        if batch is None:  # such as a graph's nodes in tensors that the step captures
+        if batch is None:  # the data has no batch: tensors that the step captures can hold a graph's nodes
             whole = reading(trace.concrete).graph(None)
             if whole.has_unknown:
                 raise Unknown("its batch size")
@@ -288,7 +288,7 @@ class StepWatch:
         if general is None:
             exact = trace.concrete if batch == found else traced(batch)
             graphs = [reading(exact).graph(batch)]
-            with suppress(Exception):  # something else in the step has the size of the batch
+            with suppress(Exception):  # another tensor in the step has the size of the batch
                 graphs.append(reading(traced(2 * batch)).graph(2 * batch))
             return graphs
         opened_once = reading(general)
@@ -425,7 +425,7 @@ class _Reading:
         """Tensors that the function captures: the program keeps them on the GPU as it does variables."""
         for tensor in self._kept:
             size = Tensor(tensor.dtype.base_dtype.name, tuple(tensor.shape.as_list()) if tensor.shape.rank else ())
-            if size.dtype not in ("resource", "variant", "string", "int32"):  # on the host
+            if size.dtype not in ("resource", "variant", "string", "int32"):  # those are on the host
                 entered = parameters.get(read.names.get(tensor.op.name, -1))
                 yield Variable("", size, parameter=entered)
 

@@ -41,7 +41,7 @@ class Inventory:
                 trainable = {id(part.handle) for part in _parts(_list(one, "trainable_weights"))}
                 weights = [id(part.handle) for part in _parts(_list(one, "weights"))]
                 path = str(getattr(one, "path", None) or getattr(one, "name", ""))
-                for handle in weights:  # of all layers that have it the innermost has the fewest
+                for handle in weights:  # of all layers with the variable, the innermost has the fewest weights
                     if len(weights) <= sizes.get(handle, len(weights)):
                         sizes[handle] = len(weights)
                         owners[handle] = "weights", handle in trainable, path

@@ -61,7 +61,7 @@ class Bfc:
         self.in_use = 0
         """Bytes of the chunks in use."""
         self.asked = 0
-        """Bytes that were asked for of the chunks in use, rounded: without what chunks are larger."""
+        """Bytes that were requested for the chunks in use, rounded. Chunks can be larger than requested."""
 
     def allocate(self, size: int) -> Chunk:
         """A chunk of at least `size` bytes. Raises Exhausted."""
@@ -94,6 +94,7 @@ class Bfc:
         self._add(chunk)
 
     def _find(self, needed: int) -> Chunk | None:
+        """Take the smallest free chunk of at least `needed` bytes out of its bin; None if there is none."""
         wanted = Chunk(-1, needed)
         for chunks in self._bins[_bin(needed) :]:
             position = bisect_left(chunks, wanted)
@@ -102,6 +103,7 @@ class Bfc:
         return None
 
     def _extend(self, needed: int) -> None:
+        """Reserve another region, of at least `needed` bytes. Raises Exhausted."""
         available = None if self._limit is None else self._limit - self.regions
         if available is not None and needed > available:
             raise Exhausted(needed)
@@ -113,7 +115,7 @@ class Bfc:
         if not is_larger:
             self._next_region *= 2
         self._add(Chunk(self._end, size))
-        self._end += 2 * size  # no neighbour of the region before
+        self._end += 2 * size  # leave a gap: chunks of different regions are no neighbours
         self.regions += size
 
     def _split(self, chunk: Chunk, size: int) -> None:

@@ -61,7 +61,7 @@ def _convolution(operation: Operation, inputs: Sequence[Tensor]) -> int:
     strides, dilations = (_along(operation, name, first, count) for name in ("strides", "dilations"))
     sides, windows = image.shape[first : first + count], kernel.shape[:count]
     if not is_first and strides == dilations == (1,) * count and windows == (1,) * count:
-        return 0  # a matrix product
+        return 0  # computed as a matrix product
     padded = list(image.shape)
     if operation.attributes.get("padding") == "SAME":
         for axis, (size, window, stride, dilation) in enumerate(zip(sides, windows, strides, dilations, strict=True)):

@@ -34,7 +34,7 @@ class Figures:
     least: int
     """Peak of a later step if the allocator wastes nothing, in the order of the lowest."""
     process: int
-    """What `nvidia-smi` shows for the process, with memory growth."""
+    """Bytes that `nvidia-smi` shows for the process, with memory growth."""
     order: Order
     """The order of `steady`."""
     most: int
@@ -95,7 +95,7 @@ def _uses(graph: StepGraph, kinds: tuple[str, ...]) -> bool:
 
 
 class Groups:
-    """What the buffers of a step are for: `weights`, `slots`, `other` variables, `input`, `activations` that the
+    """Bytes of a step's buffers by purpose: `weights`, `slots`, `other` variables, `input`, `activations` that the
     backward pass needs, `gradients` of weights, `workspace` of kernels, and `temporaries`."""
 
     def __init__(self, graph: StepGraph) -> None:
@@ -149,7 +149,7 @@ def _in_order(operations: Sequence[Operation]) -> list[int]:
         for edge in one.inputs:
             users[edge.operation].append(index)
     found = [index for index, count in enumerate(waiting) if not count]
-    for index in found:  # grows
+    for index in found:  # the list grows
         for user in users[index]:
             waiting[user] -= 1
             if not waiting[user]:

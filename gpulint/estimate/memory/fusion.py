@@ -168,7 +168,8 @@ class _Plan:
         for index in reversed(range(len(operations))):
             if operations[index].type in EXPENSIVE and not found[index]:
                 found[index] = len(self._kernels(index, users, found)) > 1
-        for index, one in enumerate(operations):  # a variable's new value is written in place, an input was there
+        # The new value of a variable is written in place; inputs are in memory before.
+        for index, one in enumerate(operations):
             if one.type.startswith(_ASSIGNS) or one.type in INPUTS or not one.is_on_gpu:
                 found[index] = found[index] and one.type.startswith(_ASSIGNS)
         return found

@@ -85,7 +85,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What the runtime is free to do, and what the allocator's pieces depend on."""
+    """Choices that the runtime is free to make, on which the chunks of the allocator depend."""
 
     is_latest_first: bool = True
     """Whether, of the operations that one makes ready, the one that was created last starts first. A Dense network
@@ -385,8 +385,8 @@ class _Player:
         self._release(scratch)
 
     def _tune(self, one: Operation, result: int, workspaces: Sequence[int]) -> None:
-        """Try algorithms of a convolution, each with its workspace, on a result of their own. What does not fit is not
-        tried."""
+        """Try the algorithms of a convolution, each with its workspace, on a separate result. Those that do not fit are
+        not tried."""
         if not result:
             return
         with suppress(Exhausted):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -13,6 +12,7 @@ from gpulint.estimate.report.json import content
 from gpulint.estimate.report.words import fits, headline, peak, place, size, title
 from gpulint.estimate.result import Estimate, Holder, Memory, Moment, OnCard
 from gpulint.estimate.time.bounds import lines_of
+from gpulint.output.escapes import json_dumps
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures import holders
 from gpulint.probe.measures.sizes import in_words
@@ -120,7 +120,7 @@ def _memory(estimate: Estimate) -> Iterator[Child]:
 
 
 def _held(memory: Memory) -> holders.Held:
-    """What the probe's treemap draws; what the lines do not hold is of unknown holders."""
+    """The memory as the probe's treemap draws it. Bytes that no line holds belong to unknown holders."""
     peak = memory.steady_peak or 0
     known = list(memory.holders) or [Holder("", 0, group, amount) for group, amount in memory.by_group.items()]
     rest = peak - sum(one.bytes for one in known)
@@ -187,7 +187,7 @@ def _thinned(moments: list[tuple[int, Moment]]) -> list[tuple[int, Moment]]:
 def _time(estimate: Estimate) -> Iterator[Child]:
     """The bounds on each card, side by side, and by line."""
     yield tag(
-        "p", "Lower bounds: the step takes at least the longest of them. They predict no duration.", class_="hint"
+        "p", "Lower bounds: the step takes at least the longest of them. They are not predictions.", class_="hint"
     )
     for one in estimate.cards:
         found = one.bounds
@@ -237,7 +237,7 @@ def _method(estimate: Estimate) -> Iterator[Child]:
         unknown: list[list[Child]] = [[code(name), f"{count:,}"] for name, count in estimate.unknown.most_common()]
         yield table(("operation", "number"), unknown, numbers={1}, narrow=True)
     yield tag("h3", "Raw data")
-    text = base64.b64encode(json.dumps(content(estimate), ensure_ascii=True).encode()).decode()
+    text = base64.b64encode(json_dumps(content(estimate), ensure_ascii=True).encode()).decode()
     href = f"data:application/json;base64,{text}"
     download = tag("a", "Download the JSON report", href=href, download="estimate.json", class_="download")
     yield tag("p", download, ", as --output-format json writes it.", class_="hint")

@@ -66,7 +66,7 @@ _GPU = {
 
 
 def of_estimate() -> Schema:
-    """What `estimate --output-format json` prints."""
+    """Schema of `estimate --output-format json`."""
     return document(
         {
             "version": {"const": VERSION},

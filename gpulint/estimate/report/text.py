@@ -74,7 +74,7 @@ def _table(estimate: Estimate, width: int) -> Iterator[Text]:
 
 
 def _memory(estimate: Estimate, width: int) -> Iterator[Text]:
-    """What holds the memory at the peak: the same on every card."""
+    """Holders of memory at the peak, which are the same on every card."""
     memory = next((one.memory for one in estimate.cards if one.memory and one.memory.steady_peak), None)
     if memory is None or not memory.steady_peak:
         return
@@ -85,7 +85,7 @@ def _memory(estimate: Estimate, width: int) -> Iterator[Text]:
         yield Text(f"  {name:<22}{in_words(amount):>10}  {'█' * round(BAR * share)} {percent(share)}")
     held = sorted(memory.holders, key=lambda one: -one.bytes)[:MOST_HOLDERS]
     for one in held:
-        where = place(one.filename, one.row, one.cell) or "no line is known"
+        where = place(one.filename, one.row, one.cell) or "(unknown line)"
         layer = f" ({one.layer})" if one.layer else ""
         text = f"{where}{layer} {GROUP_NAMES.get(one.group, one.group)}"
         yield from map(Text, beside(text, in_words(one.bytes), width, "  "))
@@ -93,7 +93,7 @@ def _memory(estimate: Estimate, width: int) -> Iterator[Text]:
 
 
 def _changes(cards: Sequence[OnCard], width: int) -> Iterator[Text]:
-    """What to change first, where the step does not fit, else on the first card."""
+    """The first changes to make: on the cards where the step does not fit, else on the first card."""
     tight: Memory | None = next((one.memory for one in cards if one.memory and one.memory.fits == "no"), None)
     memory = tight or cards[0].memory
     if memory is None or not memory.changes:
@@ -104,7 +104,7 @@ def _changes(cards: Sequence[OnCard], width: int) -> Iterator[Text]:
 
 
 def _time(estimate: Estimate, width: int) -> Iterator[Text]:
-    """What bounds the time of a step on each card, and where."""
+    """The active bound on the time of a step on each card, and its lines."""
     yield Text("Time of a step: lower bounds, not predictions (compute and memory add up)", style="bold")
     for one in estimate.cards:
         yield from _card(one, width)

@@ -22,7 +22,7 @@ def place(filename: str, row: int, cell: int | None = None) -> str:
 
 
 def title(estimate: Estimate) -> str:
-    """What was estimated: `train.py:40 fit · batch 32 per GPU · float32 · estimated, no step was run`."""
+    """Title of an estimate: `train.py:40 fit · batch 32 per GPU · float32 · estimated, no step was run`."""
     step = estimate.step
     parts = [f"{place(step.filename, step.row, step.cell)} {step.name}".strip()]
     if step.batch is not None:
@@ -46,7 +46,9 @@ def peak(memory: Memory) -> str:
     spread = highest - least
     if spread < SPREAD * highest:
         return in_words(highest)
-    return f"{in_words(highest)}; up to {in_words(spread)} less if the allocator's pieces match what is asked for"
+    return (
+        f"{in_words(highest)}; up to {in_words(spread)} less if the allocator finds a chunk of the right size each time"
+    )
 
 
 def fits(memory: Memory | None) -> str:

@@ -1,4 +1,4 @@
-"""What a step's operations mean for a card: times that the step cannot fall below.
+"""Lower bounds on the time of a step on a card, from its operations.
 
 Assumptions, which reports repeat:
 
@@ -88,7 +88,7 @@ class Steps:
 
     @property
     def launches(self) -> int:
-        """Those that the executor launches one by one."""
+        """Operations that the executor launches one by one."""
         return round(sum(job.times for job in self.jobs if not job.is_compiled))
 
     @property
@@ -113,7 +113,7 @@ class Bounds:
     """Share of `device` by kernels that the memory's bandwidth limits."""
     copy: float
     collective: float = 0.0
-    """For the exchange of gradients between the replicas of the program."""
+    """Seconds for the exchange of gradients between the replicas of the program."""
     by_line: dict[Line, tuple[float, float, float]] = field(default_factory=dict)
     """Seconds of launch, compute and memory by line."""
 

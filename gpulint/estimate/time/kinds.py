@@ -1,4 +1,4 @@
-"""What operations do, by type: which have no kernel, and what the kernels of the others read, write and compute."""
+"""Kinds of operations by type: those without a kernel, and what the kernels of the others read, write and compute."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Scaling:
     speedup_at_most: float
     """Examples per second, as a multiple of one GPU's."""
     exchange_seconds: float
-    """For the all-reduce of the gradients; 0 if the link's speed is unknown."""
+    """Seconds for the all-reduce of the gradients; 0 if the link's speed is unknown."""
     exchange_share: float
     """Share of the step that the exchange takes, from 0 to 1."""
 
@@ -53,8 +53,8 @@ def free_batch(small: Steps, large: Steps, batches: tuple[int, int], card: Card,
 
 
 def mixed_precision(steps: Steps, one: Bounds, card: Card, launch: float = LAUNCH) -> float | None:
-    """How much shorter the bound of a float32 step would be with `mixed_float16` or `mixed_bfloat16`, as a factor of at
-    least 1: matrix products run at the 16-bit rate, and kernels move half the bytes. None where no rate is known."""
+    """Speed-up of a float32 step with `mixed_float16` or `mixed_bfloat16`, by its bound: matrix products run at the
+    16-bit rate, and kernels move half the bytes. None where no rate is known."""
     rate, half = card.matrix_rate("float32"), card.half
     if not rate or not half or not one.alone:
         return None

@@ -1,4 +1,4 @@
-"""What the bounds mean for a user, in sentences."""
+"""Statements about the bounds for users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLEARLY = 2
 
 
 def active(steps: Steps, found: Bounds, card: Card) -> str:
-    """What bounds the step on this card."""
+    """The active bound on the step on this card."""
     if found.active == "launch":
         if not steps.launches:
             return f"bound by the call of the compiled step, {duration(found.launch)}; kernels {duration(found.device)}"
@@ -45,9 +45,9 @@ def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | Non
     if mixed is None or not is_telling:
         return
     if found.active == "launch" and found.launch >= CLEARLY * found.device:
-        yield "mixed precision brings nothing: launching operations bounds the step"
+        yield "mixed precision gains nothing: launching operations bounds the step"
     elif found.active == "copy" and found.copy >= CLEARLY * found.device:
-        yield "mixed precision brings nothing: copying the input bounds the step"
+        yield "mixed precision gains nothing: copying the input bounds the step"
     elif mixed >= MATTERS:
         yield f"mixed precision: at most {mixed:.1f} × as fast"
 
@@ -55,7 +55,7 @@ def unused(steps: Steps, free: int | None, batch: int | None, mixed: float | Non
 def more_gpus(one: Scaling, steps: Steps, card: Card) -> str:
     """The gain of N GPUs. For a step that XLA compiles only the exchange: its bounds are too loose for a share."""
     if not card.link:
-        return f"{one.gpus} GPUs: unknown: the speed of the link is not given (link=… in GB/s)"
+        return f"{one.gpus} GPUs: unknown, as the speed of the link is not given (link=… in GB/s)"
     exchange = f"all-reduce of {in_words(steps.gradient_bytes)} over {card.link_kind}"
     if steps.is_compiled:
         return f"{one.gpus} GPUs: {exchange} adds {duration(one.exchange_seconds)} to each step"
@@ -81,7 +81,7 @@ def _count(number: int) -> str:
 
 
 def missing(steps: Steps) -> Iterator[str]:
-    """What the bounds leave out."""
+    """Limitations of the bounds."""
     if count := sum(steps.unknown.values()):
         names = ", ".join(name for name, _ in steps.unknown.most_common(3))
         yield f"{number(count, 'operation')} without a cost model {_count(count)} nothing: {names}"

@@ -1,4 +1,4 @@
-"""How much one execution of an operation computes, reads and writes."""
+"""FLOP of one execution of an operation, and the bytes that it reads and writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GATES = {"lstm": 4, "gru": 3}
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one execution needs. Each tensor counts once, as if the kernel read it once."""
+    """FLOP and bytes of one execution. Each tensor counts once, as if the kernel read it once."""
 
     has_kernel: bool = False
     """Whether the GPU runs a kernel for it."""

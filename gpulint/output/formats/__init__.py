@@ -35,5 +35,5 @@ def carries_edits(name: str) -> bool:
 
 
 def summary_of(name: str) -> str:
-    """What a format is for, in one line."""
+    """Purpose of a format, in one line."""
     return (module_of(name).__doc__ or "").strip().partition("\n")[0]

@@ -1,4 +1,4 @@
-"""As `text`, with whole spans, the page of each rule, and what comments silence."""
+"""The format `text` with whole spans, the page of each rule, and the suppressed findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A piece of advice, and what causes are looked for in."""
+"""A piece of advice, and the input of the functions that find causes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ CAUSES = (
     "out-of-memory",
     "precision",
 )
-"""The causes, as in the JSON report."""
+"""Names of the causes, as in the JSON report."""
 
 
 class Outside(NamedTuple):
-    """What ran outside the training steps: `what` in words ("60 `predict` calls"), the seconds that it took, and those
-    that a change saves at most."""
+    """Work outside the training steps: `what` in words ("60 `predict` calls"), the seconds that it took, and the
+    maximum number of seconds that a change saves."""
 
     what: str
     seconds: float
@@ -45,12 +45,11 @@ class Outside(NamedTuple):
 class Advice:
     """A change that the run would have gained from.
 
-    `text` says what is wrong, on one line without a full stop; `evidence` of this run and `fix` are sentences.
-    `seconds` and `speedup` are upper bounds of what it gains after the advice before it. Advice without which the
-    program does not run gains 0 seconds. `speedup` is that of training, or of the whole run if most of the seconds are
-    `outside` the training steps; `is_after_outside`: advice of that kind comes before it. `is_timed` is
-    False in a rehearsal, whose times are not those of GPUs.
-    """
+    `text` is the problem, on one line without a full stop; `evidence` of this run and `fix` are sentences. `seconds`
+    and `speedup` are upper bounds of the gain once the advice before it is followed. Advice without which the program
+    does not run gains 0 seconds. `speedup` is that of training, or of the whole run if most of the seconds are
+    `outside` the training steps; `is_after_outside`: advice of that kind comes before it. `is_timed` is False in a
+    rehearsal, whose times are not those of GPUs."""
 
     cause: str
     code: str | None
@@ -66,7 +65,7 @@ class Advice:
 
     @property
     def is_outside(self) -> bool:
-        """Whether most of what it gains is outside the training steps."""
+        """Whether most of the gain is outside the training steps."""
         return self.outside is not None and self.outside.saved > self.seconds / 2
 
     @property
@@ -78,9 +77,12 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Advice before its gain is known. `cures`: the seconds of each part of the time that the change can save at
-    most; `outside`: what it saves outside the training steps; `in_proportion`: it saves a share of each part, so less
-    of what other changes leave; `is_urgent`: the program does not run without it."""
+    """Advice before its gain is known.
+
+    `cures`: the maximum number of seconds that the change saves of each part of the time; `outside`: the work outside
+    the training steps that it saves; `in_proportion`: it saves a share of each part, and so less after other changes;
+    `is_urgent`: the program does not run without it.
+    """
 
     cause: str
     where: Where | None
@@ -96,8 +98,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The input of the causes: a run with the times of its steps, the findings of `gpulint check`, and who held the
-    memory."""
+    """The input of the functions that find causes: a run with the times of its steps, the findings of `gpulint check`,
+    and the holders of memory."""
 
     capture: Capture
     time: TimeSpent

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from gpulint.linting.finding import Finding
 from gpulint.probe.advice.advice import Advice, Observed
-from gpulint.probe.advice.causes import CAUSES
+from gpulint.probe.advice.causes import FIND_CANDIDATES
 from gpulint.probe.advice.ranking import ranked
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.measures.holders import Held
@@ -20,14 +20,14 @@ def advise(
     held: Sequence[Held] = (),
     ignored: Collection[str] = (),
 ) -> tuple[Advice, ...]:
-    """What to change first, at most five changes. `time`: None without training steps, where only what kept the
-    program from running is known; `ignored`: causes to leave out."""
-    observed = Observed(capture, time or NOTHING, findings, held)
-    candidates = (one for cause in CAUSES for one in cause(observed) if one.cause not in ignored)
+    """The changes to make first, at most five. `time` is None without training steps: then only what kept the program
+    from running is known. `ignored`: causes to leave out."""
+    observed = Observed(capture, time or NO_TRAINING, findings, held)
+    candidates = (one for find in FIND_CANDIDATES for one in find(observed) if one.cause not in ignored)
     return ranked(candidates, observed.time, capture.seconds, is_timed=not capture.simulated)
 
 
-NOTHING = TimeSpent(
+NO_TRAINING = TimeSpent(
     seconds=0.0,
     steps=0,
     step_median=0.0,
@@ -42,4 +42,4 @@ NOTHING = TimeSpent(
     tracings=(),
     why_unknown="",
 )
-"""No training steps."""
+"""Time spent in a run without training steps."""

@@ -1,4 +1,4 @@
-"""Which results of checks a piece of advice already covers."""
+"""The results of checks that a piece of advice already covers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _COVERED = {
     "out-of-memory": {"out-of-memory"},
     "precision": {"GPU604"},
 }
-"""By cause: checks, and rules whose findings the run confirmed, of the same thing."""
+"""Cause → the checks, and the rules with confirmed findings, that report the same problem."""
 
 
-def is_told(one: Expectation, advice: Sequence[Advice]) -> bool:
-    """Whether advice says what a check found: that about the same cause or rule, of a violation that fails the run on
-    the same line."""
+def is_covered(one: Expectation, advice: Sequence[Advice]) -> bool:
+    """Whether some advice is about the cause or rule of a check's result. If the result fails the run, the advice must
+    also be about its line."""
     return any(
         (each.where == one.where or one.status is Status.WARN)
         and {one.id, one.code} & {*_COVERED.get(each.cause, ()), each.code} - {None, ""}

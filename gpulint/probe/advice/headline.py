@@ -1,11 +1,13 @@
-"""The run in one sentence of two facts: how busy the devices were, and what took most of the rest."""
+"""The headline of a run: how busy its devices were, and what took most of the rest of the time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from gpulint.probe.advice.advice import Advice
+from gpulint.probe.advice.ranking import REHEARSED
 from gpulint.probe.capture.contents import Capture
+from gpulint.probe.expectations.metrics import is_on
 from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.failures import signal_name
 from gpulint.probe.measures.out_of_memory import refused, retried
@@ -13,9 +15,10 @@ from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_spent import DeviceTime, TimeSpent
 from gpulint.probe.measures.time_words import duration, percent
+from gpulint.probe.measures.work import work
 
 BUSY = 0.9
-"""Share of the time in steps from which nothing is said to be in the way."""
+"""Share of the time in steps from which on the headline names no obstacle."""
 
 MUCH = 0.2
 """Share of the time from which a run on the CPU waits for something: TensorFlow's profiler calls it a bottleneck."""
@@ -37,7 +40,7 @@ _CAUSES = {
     "out-of-memory": "it ran out of memory",
     "precision": "it computes in a higher precision than it needs",
 }
-"""What stands in the way, by the cause of the first advice."""
+"""Cause of the first advice → the obstacle, in words."""
 
 _PARTS = {
     "collective": "the all-reduce",
@@ -53,19 +56,20 @@ _PARTS = {
 
 
 def headline(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice]) -> str:
-    """For example "GPU:0 computed 0.8 % of the time. Training waits for its input."."""
+    """The headline: "GPU:0 computed 0.8 % of the time. Training waits for its input."."""
     if (without := _without_steps(capture, time, advice)) is not None:
         return without
     assert time is not None
-    first, second = _where(capture, time), _second(capture, time, advice)
+    first, second = _devices(capture, time), _obstacle(capture, time, advice)
     return f"{first}: {second}." if first.startswith(_REHEARSED) else f"{first}. {_capital(second)}."
 
 
 _REHEARSED = "Rehearsed"
+"""How the headline of a rehearsal begins."""
 
 
 def _without_steps(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice]) -> str | None:
-    """What comes before all figures of steps: that there are none, or how the program failed."""
+    """Headline of a run without steps to report on: there were none, or the program failed. None for other runs."""
     failed = refused(capture)
     if failed is not None:
         size = f" for {in_words(failed.size)}" if failed.size else ""
@@ -97,8 +101,8 @@ def _without_steps(capture: Capture, time: TimeSpent | None, advice: Sequence[Ad
     return f"{_counted(workers, 'worker')}; no training step was seen." if workers else "No training was seen."
 
 
-def _where(capture: Capture, time: TimeSpent) -> str:
-    """How busy the devices were, or which they were."""
+def _devices(capture: Capture, time: TimeSpent) -> str:
+    """The devices: how busy they were, or which they were if that is unknown."""
     if capture.simulated:
         return f"{_REHEARSED} on {_counted(capture.simulated, 'simulated GPU')}"
     known = [one for one in time.devices if one.busy_share is not None]
@@ -123,9 +127,9 @@ def _busy(devices: Sequence[DeviceTime]) -> str:
     return f"{len(devices)} GPUs computed {low.removesuffix(' %')} to {high} of the time"
 
 
-def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
-    """What ran outside training, if the first advice is about that; else its cause, unless that is about little of the
-    time, or much less than the largest part of the rest."""
+def _obstacle(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
+    """The obstacle: the work outside training, if the first advice is about that; else the cause of that advice,
+    unless it accounts for little of the time, or for much less than the largest part of the rest."""
     if advice and advice[0].is_outside and advice[0].is_timed and (outside := advice[0].outside) is not None:
         return f"{outside.what} took {duration(outside.seconds)}, training {duration(time.seconds)}"
     is_known = any(one.busy_share is not None for one in time.devices)
@@ -136,13 +140,22 @@ def _second(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> str:
     needed = 0.0
     if most is not None and not is_little:
         needed = max(most.seconds / 2, 0.0 if is_known else MUCH * time.seconds)
-    if advice and (not advice[0].seconds or advice[0].seconds >= needed):
+    if advice and (not advice[0].seconds or advice[0].seconds >= needed or advice[0].cause in REHEARSED):
         return _CAUSES[advice[0].cause]
+    if capture.simulated and not advice and _has_work(capture):
+        return "it has work" if capture.simulated == 1 else "each has work"
     if most is None or is_little:
         return "nothing stands in its way"
     if is_known:
         return f"most of the rest is {_PARTS[most.name]} ({percent(most.share)})"
     return f"{percent(most.share)} of the time is {_PARTS[most.name]}"
+
+
+def _has_work(capture: Capture) -> bool:
+    """Whether each simulated GPU works in training steps."""
+    done = work(capture)
+    gpus = [device for device in capture.own_devices if is_on(device, "GPU")]
+    return bool(done.steps and gpus) and all(done.by_device[device] for device in gpus)
 
 
 def _counted(number: int, noun: str) -> str:

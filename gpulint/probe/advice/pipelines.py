@@ -21,7 +21,7 @@ _KINDS = {
     "CacheDataset": CACHE,
     "CacheDatasetV2": CACHE,
 }
-"""By class, and by the operation that builds it."""
+"""Class of a dataset, or the operation that builds it → kind of the stage."""
 
 _FROM_GENERATOR = {"TensorDataset", "FlatMapDataset"}
 """`from_generator` flat-maps one element to those of the generator (2.16 and 2.21)."""

@@ -11,14 +11,17 @@ from gpulint.probe.advice.advice import Advice, Candidate
 from gpulint.probe.measures.time_spent import TimeSpent
 
 MOST = 5
-"""Pieces of advice for one run."""
+"""Maximum number of pieces of advice for one run."""
 
 LEAST = 0.05
 """Share of the time below which a gain is not worth a change: TensorFlow's profiler does not report shorter waits for
 input."""
 
 ERRORS = 3
-"""A gain below so many standard errors of the time may be chance."""
+"""Number of standard errors of the time that a gain must exceed: a smaller one may be chance."""
+
+REHEARSED = ("idle-device", "copies")
+"""Causes that a rehearsal shows as GPUs would: they come first there, whatever takes most of its time."""
 
 QUARTILES = 1.349
 """Distance of the quartiles of a normal distribution, in standard deviations."""
@@ -27,15 +30,16 @@ QUARTILES = 1.349
 def ranked(
     candidates: Iterable[Candidate], time: TimeSpent, run: float = 0.0, is_timed: bool = True
 ) -> tuple[Advice, ...]:
-    """The advice that gains most, then what gains most once that is followed, and so on; urgent advice first. `run`:
-    seconds of the whole run."""
+    """Urgent advice first, then the advice that gains most, then the one that gains most after that is followed, and so
+    on. `run`: seconds of the whole run."""
     found = list(candidates)
     chosen = [_advice(one, 0.0, 1.0, is_timed) for one in found if one.is_urgent]
     open_ = [one for one in found if not one.is_urgent]
     whole = {part.name: part.seconds for part in time.shown}
     left = dict(whole)
     while open_ and len(chosen) < MOST:
-        best = max(open_, key=lambda one: sum(saved(one, left, whole).values()) + _outside(one))
+        rehearsed = [one for one in open_ if not is_timed and one.cause in REHEARSED]
+        best = max(rehearsed or open_, key=lambda one: sum(saved(one, left, whole).values()) + _outside(one))
         open_.remove(best)
         gains, remaining = saved(best, left, whole), sum(left.values())
         seconds = sum(gains.values())
@@ -44,7 +48,7 @@ def ranked(
         if outside and seconds + outside > LEAST * run:
             chosen.append(_of_run(best, seconds, remaining, run, is_timed))
             run -= seconds + outside
-        elif seconds > least_gain(time, after):
+        elif seconds > (LEAST * whole.get("launch", 0.0) if rehearsed else least_gain(time, after)):
             advice = _advice(best, seconds, remaining / max(remaining - seconds, 1e-9), is_timed)
             chosen.append(replace(advice, is_after_outside=any(one.is_outside for one in chosen)))
         else:
@@ -54,7 +58,8 @@ def ranked(
 
 
 def saved(one: Candidate, left: Mapping[str, float], whole: Mapping[str, float]) -> dict[str, float]:
-    """Seconds of each part that a change saves of what others have left of the whole."""
+    """Seconds of each part that a change saves. `left` has the seconds of each part after the changes before it,
+    `whole` those without any change."""
     gains = {}
     for part, seconds in one.cures.items():
         rest = left.get(part, 0.0)
@@ -65,14 +70,14 @@ def saved(one: Candidate, left: Mapping[str, float], whole: Mapping[str, float])
 
 
 def least_gain(time: TimeSpent, after: Mapping[str, float]) -> float:
-    """Seconds that a change has to save. `after`: the seconds of the parts when it is made. A gain that is small
-    against the noise of the remaining time cannot be told from it."""
+    """Minimum number of seconds that a change must save to be worth it. `after`: seconds of each part after the change.
+    A gain within the noise of the remaining time may be chance."""
     return max(LEAST * time.seconds, ERRORS * standard_error(time, after))
 
 
 def standard_error(time: TimeSpent, after: Mapping[str, float]) -> float:
-    """Standard error of the time of all steps, when each part takes only `after` of its seconds. By quartiles: a
-    single slow step is no noise."""
+    """Standard error of the time of all steps if each part took the seconds of `after`. It is estimated from quartiles,
+    so that a single slow step does not count as noise."""
     if len(time.each) < 2:
         return 0.0
     shares = {part.name: after.get(part.name, 0.0) / part.seconds for part in time.parts if part.seconds}
@@ -89,7 +94,8 @@ def _outside(one: Candidate) -> float:
 
 
 def _of_run(one: Candidate, seconds: float, training: float, run: float, is_timed: bool) -> Advice:
-    """Advice that saves seconds of the training time and others of the run."""
+    """Advice that saves time both in training (`seconds`) and outside it. Its speed-up is that of whichever gains more:
+    of the `training` time or of the whole `run`."""
     outside = _outside(one)
     total, whole = (seconds + outside, run) if outside > seconds else (seconds, training)
     advice = _advice(one, seconds + outside, whole / max(whole - total, 1e-9), is_timed)

@@ -1,4 +1,4 @@
-"""Gains, and who holds memory, in words."""
+"""Gains and holders of memory, in words."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import duration
 
 MOST_GROUPS = 4
-"""Kinds of holders of a device's memory that are named."""
+"""Maximum number of groups of holders that are named."""
 
 LEAST = 0.01
-"""Share of a device's memory from which a kind of holder is named."""
+"""Share of the held memory from which on a group is named."""
 
 SMALL = 1.095
 """A speedup below this is shown in percent."""
 
 
 def gain(one: Advice, is_first: bool) -> str:
-    """For example `up to 18 × faster`, or `then up to 4 × faster`, after the advice before it; `saves up to 12 s` of
-    the run, outside training; "" if unknown."""
+    """The gain in words: `up to 18 × faster`, `then up to 4 × faster` after the advice before it, `saves up to 12 s`
+    outside training; "" if unknown."""
     if not one.seconds:
         return "needed to run" if one.cause == "out-of-memory" else ""
     if not one.is_timed:
@@ -36,14 +36,14 @@ def gain(one: Advice, is_first: bool) -> str:
 
 
 def with_gain(one: Advice, is_first: bool) -> str:
-    """What is wrong, with the gain if it is known."""
+    """The problem, with the gain from solving it if that is known."""
     gained = gain(one, is_first)
     return f"{one.text}: {gained}" if gained else one.text
 
 
 def holders(held: Held) -> str:
-    """For example `activations 95 MiB (train.py:8), gradients 47 MiB`: the largest groups, with the line of most; "" if
-    none is known."""
+    """The largest groups of holders, each with its largest line: `activations 95 MiB (train.py:8), gradients 47 MiB`;
+    "" if none is known."""
     sizes = Counter[str]()
     for one in held.holders:
         sizes[one.group] += one.bytes

@@ -44,7 +44,7 @@ class Cells:
         compiler.cache = watched
 
     def compiled(self, name: str, text: str) -> None:
-        """Code has been named: the next cell with this text, or a part of the running one."""
+        """Assign the name of compiled code to the next cell with its text, or to a part of the running cell."""
         for position in range(self._next, len(self._cells)):
             if self._cells[position][1] == text:
                 self._next, self._current = position + 1, self._cells[position]

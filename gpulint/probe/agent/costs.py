@@ -1,4 +1,4 @@
-"""What the agent itself costs the program."""
+"""Cost of the agent itself to the program."""
 
 from __future__ import annotations
 

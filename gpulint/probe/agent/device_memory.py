@@ -1,12 +1,12 @@
-"""What TensorFlow's allocators have in use, asked of the runtime from inside the program.
+"""Memory that TensorFlow's allocators have in use, read from the runtime inside the program.
 
 `tf.config.experimental.get_memory_info(device)` gives the bytes of live allocations, `current`, and their maximum,
-`peak`, since the last `reset_memory_stats(device)`, which sets the peak to the current. Not the pool that the
-allocator took from the device, and no limit. A reading takes 1.3 µs and may come from any thread. It initialises the
-runtime where nothing has done so, and a program can configure no device after that; so nothing is asked before the
-program itself got there. TensorFlow up to 2.4 has no `get_memory_info`.
+`peak`, since the last `reset_memory_stats(device)`, which sets the peak to the current value. It gives neither the size
+of the pool that the allocator took from the device nor its limit. A reading takes 1.3 µs and may come from any thread.
+It initialises the runtime if nothing has yet, and after that a program cannot configure devices; so nothing is read
+before the program itself has initialised it. TensorFlow up to 2.4 has no `get_memory_info`.
 
-What the CPU gives depends on the environment (x86 wheels of 2.16.2 and 2.21.0 gave the same):
+What the CPU reports depends on the environment (x86 wheels of 2.16.2 and 2.21.0 report the same):
 
 * As installed, oneDNN on: the allocator of oneDNN. A tensor of 1024×1024 floats is 4,194,304 bytes. **Tensors below
   262,144 bytes are not counted**: 5,000 tensors of 4,000 bytes were kept and `current` stayed 0. The limit is the
@@ -20,10 +20,10 @@ What the CPU gives depends on the environment (x86 wheels of 2.16.2 and 2.21.0 g
   not on import.
 * Buffers of tf.data (`prefetch`) are counted with the CPU's.
 * A tensor that does not fit fails after ten seconds: the allocator waits that long for memory to come back.
-* Rows of a tensor, `x[:32]`, are no copy: what they keep alive, and count as, is all of x.
-* Logical CPUs share one allocator: all of them report the same numbers, so that no balance can be read off them.
+* Rows of a tensor, `x[:32]`, are no copy: they keep all of x alive, and count as all of it.
+* Logical CPUs share one allocator: all of them report the same numbers, which therefore say nothing about balance.
 
-In a cluster the list of logical devices has those of the other workers, too; the runtime tells of its own only.
+In a cluster, the list of logical devices includes those of the other workers. The runtime reports on its own only.
 """
 
 from __future__ import annotations

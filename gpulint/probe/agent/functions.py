@@ -22,7 +22,7 @@ class FunctionWriter:
     def write(self, operations: Operations, graphs: Collection[str]) -> None:
         """Writes functions that have changed. `graphs` holds those whose nodes were seen."""
         for name, traces in list(operations.traces.items()):
-            is_internal = name.startswith("__") or name in INITIALISERS  # `__`: the forward and backward halves of one
+            is_internal = name.startswith("__") or name in INITIALISERS  # `__`: forward and backward halves
             moments = list(traces.values())
             runs = operations.runs[name]
             known = len(moments), name in graphs, runs.bit_length()

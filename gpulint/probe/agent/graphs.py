@@ -46,7 +46,7 @@ class GraphNode(NamedTuple):
 
 
 class Built(NamedTuple):
-    """What is known of the graphs that the program built."""
+    """The graphs that the program built, as far as they are known."""
 
     created: Mapping[tuple[str, str], Created]
     """(graph, node) → the node as created."""

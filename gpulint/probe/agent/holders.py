@@ -1,4 +1,4 @@
-"""Who holds memory: bytes of living variables, large tensors and arrays, by device, group and line.
+"""Holders of memory: bytes of living variables, large tensors and arrays, by device, group and line.
 
 Only the moment with the largest sum counts: what is recorded is the state at the peak of each device, of the training
 steps if there are any.
@@ -34,7 +34,7 @@ _FROM_INPUT = ("IteratorGetNext", "OptionalGetValue", "MultiDeviceIteratorGetNex
 
 
 class Holder(NamedTuple):
-    """What holds memory. `device` is "" for arrays of Python, which TensorFlow copies to where it needs them; `what`
+    """A holder of memory. `device` is "" for arrays of Python, which TensorFlow copies to where it needs them; `what`
     is the operation or method."""
 
     device: str

@@ -85,7 +85,7 @@ class Inputs:
         """Function → iterators that it reads and does not get."""
         self._tried: Counter[str] = Counter()
         self._calling: list[_Inside] = []
-        """Those passed to the function that is running."""
+        """Iterators passed to the function that is running."""
         self._note = guarded("waits for input", fault, self._advanced)
         self._look = guarded("buffers", fault, self._look_at_buffers)
         self._end = guarded("waits for input", fault, self._died)
@@ -108,7 +108,7 @@ class Inputs:
 
         @functools.wraps(advance)
         def timed(iterator: Any) -> Any:
-            if states.state == TRACE:  # in a function
+            if states.state == TRACE:  # the call becomes part of a graph
                 return advance(iterator)
             loop = self._loops.get(iterator)
             if loop is None:
@@ -178,7 +178,7 @@ class Inputs:
         return finished
 
     def _release(self, iterator: Any) -> None:
-        """What TensorFlow waits for meanwhile is none of gpulint's own time."""
+        """Release an iterator. The time that TensorFlow waits meanwhile does not count as gpulint's own."""
         try:
             if self._internals is not None:
                 self._internals.release(iterator)
@@ -263,19 +263,20 @@ class Inputs:
         self._calling = []
 
     def settle(self) -> None:
-        """A `fit` or the like has ended: its iterators may be deleted at any time, as while a graph is built."""
+        """Query all iterators after a `fit` or the like: they may be deleted at any time, also while a graph is
+        built."""
         for one in list(self._inside.values()):
             self._query(one, one.iterator())
 
     def close(self) -> None:
-        """The watching is over: the last waits."""
+        """Record the last waits of all iterators, and forget them."""
         for one in list(self._inside.values()):
             self._query(one, one.iterator(), is_last=True)
             self._note_stages(one.place, one.model)
         self._inside.clear()
 
     def _look_at_buffers(self, iterator: Any) -> None:
-        """Those of an iterator that a loop in Python reads."""
+        """Record the buffers of an iterator that a Python loop reads."""
         owned = self._internals.owned_iterators(iterator)[:1] if self._internals is not None else []
         entered = self._states.enter(OWN)
         try:
@@ -287,7 +288,7 @@ class Inputs:
                 self._states.leave()
 
     def _hold_buffers(self, iterator: Any, model: IteratorModel) -> None:
-        """What the stages of a pipeline keep in the host's memory."""
+        """Record what the stages of a pipeline keep in host memory."""
         dataset = Internals.dataset_of(iterator)
         for name, size in model.buffers:
             self._holders.level(Holder(HOST, "input", self._pipelines.place_of(dataset, name), name), size)
@@ -354,7 +355,7 @@ class _Inside:
         """The gaps that the iterator remembered at the last query, in µs."""
 
     def begin(self, model: IteratorModel) -> None:
-        """Nothing is known of the calls so far."""
+        """Start counting at the present state of the iterator: the calls before are unknown."""
         self.elements, self.remembered = model.elements, model.gaps
 
     def settle(self, elements: int, gaps: list[int], is_last: bool) -> list[tuple[float, float, float, int]]:

@@ -48,7 +48,7 @@ class Private(NamedTuple):
 
 
 class IteratorModel(NamedTuple):
-    """What an iterator reports: the number of elements produced, the last gaps between requests in µs, and the
+    """Report of an iterator: the number of elements produced, the last gaps between requests in µs, and the
     `ModelProto` with its stages."""
 
     elements: int
@@ -74,6 +74,7 @@ class IteratorModel(NamedTuple):
 _CONTEXT = "tensorflow.python.eager.context"
 _OPS = "tensorflow.python.framework.ops"
 _EXECUTOR = "tensorflow.python.eager.executor"
+_DEPRECATION = "tensorflow.python.util.deprecation"
 
 PRIVATE = {
     "watch": Private("tensorflow.python.framework.op_callbacks", "add_op_callback", OPERATIONS),
@@ -90,6 +91,7 @@ PRIVATE = {
     "server": Private(_CONTEXT, "context().get_server_def", GRAPHS),
     "collectives": Private(_CONTEXT, "context()._collective_ops_server_def", PROFILE),
     "executor": Private(_EXECUTOR, "new_executor", GRAPHS),
+    "deprecated_at": Private(_DEPRECATION, "_call_location", ""),
     "stack": Private("tensorflow.python.util.tf_stack", "extract_stack", LINES),
     "kernels": Private("tensorflow.python.framework.kernels", "get_registered_kernels_for_op", KERNELS),
     "definitions": Private("tensorflow.python.framework.op_def_registry", "get", KERNELS),
@@ -191,6 +193,11 @@ class Internals:
     def executors(self) -> Any:
         """The module whose `new_executor(enable_async, …)` creates all executors but the default one."""
         return importlib.import_module(_EXECUTOR) if "executor" in self._found else None
+
+    @property
+    def deprecation(self) -> Any:
+        """The module whose `_call_location` names the line that calls a deprecated function."""
+        return importlib.import_module(_DEPRECATION) if "deprecated_at" in self._found else None
 
     @property
     def may_wait(self) -> str:
@@ -423,8 +430,8 @@ class Internals:
         return [one for one in found if isinstance(one, self.owned_iterator)]
 
     def iterator_model(self, iterator: Any) -> IteratorModel | None:
-        """What an iterator reports (`ModelProto`), None if nothing. Runs an operation, so not while a graph is built,
-        which would get it."""
+        """Report of an iterator (`ModelProto`), None if it has none. Not to be called while a graph is built: it runs
+        an operation, which would become part of the graph."""
         if self._model_of is None:
             return None
         get, form = self._model_of

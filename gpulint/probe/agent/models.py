@@ -24,7 +24,7 @@ METHODS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "pre
 """Methods of `keras.Model` that are counted and timed."""
 
 STAGES = {"evaluate": "evaluation", "predict": "prediction"}
-"""Those that are stages of the program of their own."""
+"""Methods that are a stage of the program by themselves → the name of the stage."""
 
 NAMES = ("keras", "tf_keras")
 """Keras packages; the second is Keras 2 beside TensorFlow from 2.16 on."""
@@ -35,7 +35,7 @@ ARRAYS, DATASET, GENERATOR, LOADER, OTHER = "arrays", "dataset", "generator", "P
 """Kinds of data that are passed to `fit`."""
 
 _KINDS = {"PyDataset": LOADER, "Sequence": LOADER, "DatasetV2": DATASET, "DistributedDatasetInterface": DATASET}
-"""By the name of a class among the bases; `Sequence` is Keras 2's `PyDataset`."""
+"""Name of a base class of the data → its kind. `Sequence` is Keras 2's `PyDataset`."""
 
 
 class Models:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpulint.probe.agent.deprecations import keep_places
 from gpulint.probe.agent.environment import Environment
 from gpulint.probe.agent.garbage import Garbage
 from gpulint.probe.agent.gradients import Gradients
@@ -50,6 +51,7 @@ class Observers:
         self._replicas = Replicas(places, hooks, fault, states)
         self._reads = Reads(places, hooks, fault, states, steps)
         self._local_input = LocalInput(places, hooks, fault)
+        self._hooks = hooks
         self._saves = Saves(places, hooks, states)
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)
         self._pipelines = Pipelines(writer, places, hooks, fault)
@@ -83,6 +85,7 @@ class Observers:
             (WAITS, lambda: self._inputs.generators.watch(tensorflow.data.Dataset)),
             ("models", lambda: self._models.watch(internals)),
             ("saves", lambda: self._saves.watch(tensorflow, OF_TENSORFLOW)),
+            ("places of warnings", lambda: keep_places(internals, self._hooks)),
         )
         for evidence, watch in watches:
             try:

@@ -207,7 +207,7 @@ class Operations:
             try:
                 device = outputs[0].device if self.several_devices and outputs else ""
                 seen, located = self._sites.find(op, inputs, device, guess, above + 1)
-                if self._looks_at_all:  # since another thread began something
+                if self._looks_at_all:  # another thread began a block meanwhile
                     self._sites.depths.clear()
                 elif seen is not None and not (device and _are_apart(inputs, device)):
                     seen.count += 1
@@ -237,25 +237,25 @@ class Operations:
         return bool(self.kept.is_looking or self._blocks or self.is_over)
 
     def stepped(self, taken: int) -> Again:
-        """A step has ended, number `taken`."""
+        """Record the end of step number `taken`."""
         again = self.kept.stepped(taken)
         if self.kept.is_looking:
             self._sites.depths.clear()
         return again
 
     def begin(self, block: Block) -> None:
-        """A block begins, which is told of everything that runs."""
+        """Begin a block. It is informed of every operation until it ends."""
         self._blocks = (*self._blocks, block)
         self._sites.depths.clear()
 
     def end(self, block: Block) -> bool:
-        """A block ends. Returns whether it was running."""
+        """End a block. Returns whether it was running."""
         running = self._blocks
         self._blocks = tuple(one for one in running if one is not block)
         return len(self._blocks) < len(running)
 
     def close(self) -> None:
-        """The watching is over: threads that still call back are unregistered."""
+        """Stop watching. Threads that still call back are unregistered when they do."""
         self.is_over = True
         self._sites.depths.clear()
 
@@ -281,7 +281,7 @@ class Operations:
             return passed_on
         step = None
         try:
-            if isinstance(op_type, bytes):  # the gradient functions' names
+            if isinstance(op_type, bytes):  # gradient functions have names of bytes
                 op_type = op_type.decode()
             if graph is not None:
                 self._built(op_type, op_name, outputs, graph)

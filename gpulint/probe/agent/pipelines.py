@@ -69,7 +69,7 @@ class Pipelines:
         return None
 
     def _read(self, dataset: Any) -> None:
-        """Its stages from the last to the first."""
+        """Read the stages of a dataset, from the last to the first."""
         where = self._places.here(2)
         stages: list[tuple[str, Place | None]] = []
         left = [Internals.undistributed(dataset)]
@@ -84,5 +84,6 @@ class Pipelines:
 
 
 def bare(name: str) -> str:
-    """What the names of a dataset's class and of its stage share: "Cache" of `CacheDataset` and "MemoryCacheImpl"."""
+    """Common part of the names of a dataset's class and of its stage: "Cache" of `CacheDataset` and
+    "MemoryCacheImpl"."""
     return _AFFIXES.sub("", name)

@@ -86,7 +86,7 @@ class Places:
             frame: FrameType | None = sys._getframe(depth)
         except ValueError:  # a finaliser at the end of the interpreter: nothing called it
             return None, ""
-        known = self.known  # read several times in each training step
+        known = self.known  # a local name: it is read several times in each training step
         part = ""
         while frame is not None:
             path = frame.f_code.co_filename
@@ -191,7 +191,7 @@ class Places:
         return self._libraries.has_added(path) or any(name in path for name in _OF_TENSORFLOW)
 
     def is_library(self, module: ModuleType) -> None:
-        """A module is none of the user's, wherever it lies."""
+        """Treat a module as part of a library, wherever it lies."""
         self._libraries.add(module)
         for path in self.known.keys() - self._cells.keys():
             del self.known[path]
@@ -222,7 +222,7 @@ class Places:
             return known
         stack = self.extract_stack() if self.extract_stack is not None else ()
         innermost = next((frame for frame in reversed(stack) if not self.is_foreign(frame.filename)), None)
-        if innermost is None or _GENERATED in innermost.filename:  # made by AutoGraph of no line of its own
+        if innermost is None or _GENERATED in innermost.filename:  # code of AutoGraph that no line of its own became
             return next(self._originals(), None)
         place = self._sources[path, row] = self.at(innermost.filename, innermost.lineno)
         return place

@@ -31,8 +31,8 @@ class Reads:
     training steps after which each line reads.
 
     All of them end in one private method of eager tensors (2.16 and 2.21). What TensorFlow and Keras read of their own
-    accord (distributed iterators, progress bars) is not the program's doing, and what other threads read, as a
-    `py_function`, holds up no step: only the reads are counted, not the steps.
+    accord (distributed iterators, progress bars) is not the program's doing, and is not counted. What other threads
+    read, as a `py_function`, holds up no step: only the reads are counted, not the steps.
     """
 
     def __init__(self, places: Places, hooks: Hooks, fault: Guard, states: States, steps: Callable[[], int]) -> None:
@@ -71,10 +71,12 @@ class Reads:
 
     def _count(self, value: Any) -> Place | None:
         place, device = self._places.here(), short(value.backing_device)
+        if not self._is_asked_for(sys._getframe(2)):
+            return place
         self.seen.count(place, device)
         steps = self._steps()
         last = self._last.get((place, device), steps - 1)
-        if steps and steps != last and self._states.is_here and self._is_asked_for(sys._getframe(2)):
+        if steps and steps != last and self._states.is_here:
             self._last[place, device] = steps
             self.steps.add(place, device, numbers=(1, steps - last))
         return place
@@ -83,7 +85,7 @@ class Reads:
         """Whether the program itself reads: it calls one of `READERS`, or hands a tensor to another library."""
         called = None
         while frame is not None and self._places.is_foreign(frame.f_code.co_filename):
-            if not frame.f_code.co_filename.startswith(GPULINT):  # a wrapper of what the program calls
+            if not frame.f_code.co_filename.startswith(GPULINT):  # skip gpulint's wrappers
                 called = frame
             frame = frame.f_back
         if frame is None or called is None:

@@ -43,7 +43,7 @@ class Replicas:
         @functools.wraps(run)
         def counted(strategy: Any, fn: Any, args: Any = (), kwargs: Any = None, *rest: Any, **options: Any) -> Any:
             place = self._note(strategy, fn, (args, kwargs))
-            if not states.is_here or states.state in (LAUNCH, TRACE):  # inside a function
+            if not states.is_here or states.state in (LAUNCH, TRACE):  # part of a graph
                 return run(strategy, fn, args, kwargs, *rest, **options)
             states.enter(LAUNCH, place, "strategy.run")
             try:

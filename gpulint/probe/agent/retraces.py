@@ -1,4 +1,4 @@
-"""Why a `tf.function` was traced again: what differs between the types of its arguments.
+"""Reasons why a `tf.function` was traced again: differences between the types of its arguments.
 
 TensorFlow keeps the traces of a function in a cache by the types of the arguments and by the context of the call. Types
 are nested: those of tensors have a shape and a dtype, those of Python's numbers and strings are the value itself, those
@@ -17,7 +17,8 @@ from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.tally import Tally
 
 SHAPE, DTYPE, VALUE, OBJECT, STRUCTURE = "shape", "dtype", "value", "object", "structure"
-"""What an argument differs in: the last is whether it is a tensor, a Python value or how it is nested."""
+"""Differences between arguments. `STRUCTURE`: one is a tensor and the other a Python value, or they nest
+differently."""
 
 FUNCTION, CONTEXT = "function", "context"
 """Another function object of the same code; the same arguments under another device, strategy or outer function."""

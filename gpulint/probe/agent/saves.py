@@ -17,7 +17,7 @@ OF_TENSORFLOW = (
 """Functions that write, relative to `tensorflow`."""
 
 OF_KERAS = ("Model.save", "Model.save_weights", "Model.export", "saving.save_model", "saving.save_weights")
-"""The same of Keras."""
+"""Functions that write, relative to `keras`."""
 
 
 class Saves:

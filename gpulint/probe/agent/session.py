@@ -187,7 +187,7 @@ class Session:
         version = ".".join(str(part) for part in sys.version_info[:3])
         self._writer.write("process", pid=os.getpid(), python=version, main=main)
         try:
-            self._writer.keep(os.path.abspath(main))  # the text that runs; a module's name is not a file
+            self._writer.keep(os.path.abspath(main))  # keep the text that runs; the name of a module is not a file
         except Exception as error:
             self.fault("source", error)
         active.add(self)

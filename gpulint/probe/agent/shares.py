@@ -25,19 +25,19 @@ _KEEPS = frozenset({"Cache", "Map", "Options", "ParallelMap", "Prefetch", "Shuff
 _BATCHES, _SOURCE = frozenset({"Batch", "ParallelBatch"}), "TensorSlice"
 
 MOST = 50
-"""Stages that are followed."""
+"""Maximum number of stages that are followed."""
 
 
 def of_arrays(data: Any, batch: int | None, replicas: int) -> Counter[Shares]:
-    """The batches of an epoch over arrays, by their shares; empty if the length is unknown."""
+    """Number of batches in an epoch over arrays, keyed by their shares; empty if the length is unknown."""
     while isinstance(data, (tuple, list, dict)) and data:
         data = next(iter(data.values() if isinstance(data, dict) else data))
     return _divided(_length(data), batch or KERAS_BATCH, replicas)
 
 
 def of_dataset(dataset: Any, replicas: int, value_of: Callable[[Any], Any]) -> Counter[Shares]:
-    """The same of a `tf.data.Dataset` that batches arrays; empty if its length does not follow from its stages.
-    `value_of` returns the value of a constant."""
+    """Number of batches in an epoch over a `tf.data.Dataset`, keyed by their shares; empty if its length is
+    unknown. `value_of` returns the value of a constant."""
     batch, is_partial = 0, False
     for _ in range(MOST):
         name = bare(type(dataset).__name__)
@@ -52,7 +52,7 @@ def of_dataset(dataset: Any, replicas: int, value_of: Callable[[Any], Any]) -> C
 
 
 def shared(size: int, replicas: int) -> Shares:
-    """The parts of one batch."""
+    """Shares of a batch with this size."""
     each = -(-size // replicas)
     return tuple(max(min(each, size - number * each), 0) for number in range(replicas))
 

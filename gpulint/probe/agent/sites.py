@@ -67,12 +67,12 @@ class Sites(Generic[_Key]):
         self._internals, self._known = internals, known
         self._seen: dict[Site, Seen[_Key]] = {}
         self.near: dict[Near, Seen[_Key] | None] = {}
-        """What a frame looks like at one of the `depths` → its site; None if that is not sure."""
+        """Appearance of a frame at one of the `depths` → its site; None if that is ambiguous."""
         self.depths: dict[str | bytes, tuple[int, ...]] = {}
         """Operation → numbers of frames from the callback to the program, ascending."""
 
     def remember(self, located: Located, key: _Key, *, is_counted: bool) -> None:
-        """From now on operations of this site are counted there."""
+        """Count operations at this site there from now on."""
         if len(self._seen) < MOST:
             self._seen[located.site] = Seen(key, located.site.near, located.code, is_counted)
 

@@ -1,6 +1,6 @@
-"""What the training thread is doing, from the first training step on.
+"""States of the training thread, from the first training step on.
 
-The thread is in one state at each instant: the innermost one that it entered. So the seconds of all states add up to
+At each instant the thread is in one state: the innermost one that it entered. So the seconds of all states add up to
 the wall time.
 """
 
@@ -155,12 +155,12 @@ class States:
 
     @property
     def state(self) -> int:
-        """What the training thread is doing; may be called from any thread."""
+        """State of the training thread. May be called from any thread."""
         return self._stack[-1].state
 
     @property
     def now(self) -> tuple[int, str]:
-        """What the training thread is doing, in detail; the same."""
+        """State of the training thread, with its detail. May be called from any thread."""
         work = self._stack[-1]
         return work.state, work.detail
 
@@ -185,7 +185,7 @@ class States:
         return True
 
     def leave(self) -> float:
-        """What was entered last has ended; returns the moment."""
+        """Leave the state that was entered last. Returns the current time."""
         now = time.perf_counter()
         if len(self._stack) > 1:
             self._account(self._stack.pop(), now)
@@ -219,7 +219,7 @@ class States:
     def moves(
         self, place: Place | None, state: int, detail: str, began: float, ended: float, seconds: float, count: int = 1
     ) -> None:
-        """Inside a function, so many seconds of those between two moments belong to another state."""
+        """Assign `seconds` of the time between two moments inside a function to another state."""
         if self.is_counting and began >= self._first and seconds > 0:
             with self._lock:
                 self._moved.append(Moved(place, state, detail, began, ended, seconds, count))
@@ -227,7 +227,7 @@ class States:
     # -------------------------------------------------------------------- steps and stages
 
     def stepped(self, eager: int) -> None:
-        """A step has ended, after so many eager operations in all."""
+        """Record the end of a step, after `eager` operations in all."""
         thread = threading.current_thread()
         if thread.ident != self._thread and not hasattr(thread, "replica_id"):
             if self.is_counting:
@@ -275,7 +275,7 @@ class States:
         for work in self._touched:
             work.seconds += work.fresh
             work.count += work.fresh_count
-            work.fresh, work.fresh_count = 0.0, 0  # it may be here twice
+            work.fresh, work.fresh_count = 0.0, 0  # the list may contain it twice
         self._drop()
 
     def _drop(self) -> None:

@@ -32,8 +32,8 @@ LONG, LONGER = 0.05, 5.0
 BUSY = 0.1
 """Share of these seconds that the process must have computed: compilers do, those who wait do not."""
 
-CAUSES = 3
-"""Causes recorded of each function."""
+MAX_CAUSES = 3
+"""Maximum number of causes recorded for each function."""
 
 LEAVES = 20
 """Tensors among the arguments whose shapes are compared."""
@@ -148,7 +148,7 @@ class Tracings:
             if again:
                 known.again += count
                 known.again_seconds += seconds
-            known.causes = list(dict.fromkeys([*known.causes, *causes]))[:CAUSES]
+            known.causes = list(dict.fromkeys([*known.causes, *causes]))[:MAX_CAUSES]
             known.is_fresh = True
 
     # ----------------------------------------------------------------------- compilations
@@ -260,7 +260,7 @@ def _shapes(arguments: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _open(arguments: Iterable[Any]) -> Shapes:
-    """Of iterators among arguments, the shapes of elements that are not fixed."""
+    """Shapes that are not fixed, of the elements of the iterators among some arguments."""
     left = [getattr(one, "element_spec", None) for one in arguments]
     return tuple(shape for shape in _shapes(left) if None in shape)
 

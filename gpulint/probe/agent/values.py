@@ -1,4 +1,4 @@
-"""What a value of the program shows about devices: tensors, variables, models, functions."""
+"""Devices of the values of a program: tensors, variables, models, functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Lines(NamedTuple):
 
 @dataclass(slots=True)
 class Seen:
-    """What a value shows now, and where to find the rest."""
+    """The devices of a value so far, and where to find the rest."""
 
     subject: str
     objects: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -52,7 +52,7 @@ def look_at(
         seen.missing = "" if seen.objects else "it has no variables"
         return seen
     if parts := _parts(value):
-        return Seen(_told(value), parts)
+        return Seen(_described(value), parts)
     if (built := place_of(value)) is not None:
         place, op = built
         return Seen(f"result of `{op}`", lines=Lines(place, place[1]), op=op)
@@ -142,7 +142,7 @@ def _is_variable(value: Any) -> bool:
     return hasattr(value, "assign")
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     shape = getattr(value, "shape", None)
     kind = "variable" if _is_variable(value) else "tensor"
     return f"{kind} of shape {shape}" if shape is not None else kind

@@ -61,5 +61,5 @@ class Writer(Recorder):
         self.write("source", path=path, modified=modified, digest=hashlib.sha256(data).hexdigest(), text=text)
 
     def numbered(self, place: Place | None) -> tuple[int | None, int]:
-        """A location in a row: file number, null for none, and row."""
+        """Number of a place's file, and its row; (None, 0) for no place."""
         return (self.file(place[0], *place[2:]), place[1]) if place is not None else (None, 0)

@@ -1,1 +1,1 @@
-"""What a run leaves behind: a file of records, written by the agent and by its parent, and its contents in memory."""
+"""The capture of a run: a file of records, written by the agent and by its parent, and its contents in memory."""

@@ -104,20 +104,20 @@ class Capture:
     calls: list[Call] = field(default_factory=list)
     executions: Counter[Execution] = field(default_factory=Counter)
     running: Counter[Execution] = field(default_factory=Counter)
-    """Those that were run after the first training step had ended."""
+    """Executions after the end of the first training step."""
     nodes: Counter[Node] = field(default_factory=Counter)
     copies: Counter[Copy] = field(default_factory=Counter)
     variables: list[Variable] = field(default_factory=list)
     functions: dict[tuple[str, Where | None], Function] = field(default_factory=dict)
     stated: dict[int, Stated] = field(default_factory=dict)
-    """By id."""
+    """Expectations stated in the program, keyed by id."""
     steps: dict[tuple[str, Where | None], Steps] = field(default_factory=dict)
     phase: str = ""
     """The current phase."""
     phases: list[tuple[float, str]] = field(default_factory=list)
     """Start time and name of each."""
     timeline: list[Happened] = field(default_factory=list)
-    """In the order of the records, roughly by time."""
+    """Events in the order of the records, roughly by time."""
     eager: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(phase, op) → number of eager operations."""
     taken: Counter[str] = field(default_factory=Counter)
@@ -137,7 +137,7 @@ class Capture:
     """Loop over a distributed dataset → elements of which this process got its part, and the seconds for that."""
     reads: Counter[Read] = field(default_factory=Counter)
     holdings: list[Holding] = field(default_factory=list)
-    """What Python held on each device when that was most."""
+    """Memory that Python held on each device, at the peak."""
     window_peaks: list[WindowPeak] = field(default_factory=list)
     step_reads: dict[Read, tuple[int, int]] = field(default_factory=dict)
     """Training steps after which the program itself reads there, of the steps from the first to the last of them."""
@@ -147,9 +147,9 @@ class Capture:
     model_calls: dict[ModelCall, tuple[int, float]] = field(default_factory=dict)
     """Number of calls, and seconds of all together."""
     data: Counter[Data] = field(default_factory=Counter)
-    """What Keras models were fitted to, by number of calls."""
+    """Data that Keras models were fitted to → number of calls."""
     pipelines: dict[Where | None, list[tuple[Transformation, ...]]] = field(default_factory=lambda: defaultdict(list))
-    """By the line that reads them: the stages of each pipeline, last to first."""
+    """Line → the stages of each pipeline that it reads, last to first."""
     modules: tuple[str, ...] = ()
     """The program's own modules that were imported, as files."""
     environment: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -170,16 +170,16 @@ class Capture:
     paces: list[Pace] = field(default_factory=list)
     """Steps after the warm-up."""
     stages: dict[int, Stage] = field(default_factory=dict)
-    """By id."""
+    """Pipeline stages, keyed by id."""
     segments: list[Segment] = field(default_factory=list)
     """The time of the training thread from its first step on, without gaps."""
     steps_taken: list[TakenStep] = field(default_factory=list)
     """The first steps after that one."""
     inside: list[Inside] = field(default_factory=list)
     traced: dict[tuple[str, Where | None, str], Traced] = field(default_factory=dict)
-    """By function, line and kind."""
+    """Traces, keyed by function, line and kind."""
     own_cost: OwnCost | None = None
-    """What gpulint itself took."""
+    """Cost of gpulint itself."""
     eager_cost: EagerCost | None = None
     generators: dict[Where | None, tuple[int, float]] = field(default_factory=dict)
     """Generators that feed datasets: elements and seconds."""

@@ -49,8 +49,8 @@ def qualified(capture: Capture, prefix: str) -> Capture:
 def _own_prefix(capture: Capture) -> str:
     """The prefix of the worker's own device names, "" if they are short already.
 
-    The launcher says which worker it is. Without a launcher, the own devices are those with memory samples, which the
-    runtime takes of its own devices only, or else those that ran most operations.
+    The launcher says which worker it is. Without a launcher, its own devices are those with memory samples, as the
+    runtime samples no others, or else those that ran most operations.
     """
     if not any(_PREFIX.match(device) for device in capture.logical):
         return ""

@@ -68,6 +68,10 @@ MEASURED = "steps"
 """The phase that checks look at: building a model and warming up may be slow and allocate memory."""
 
 
+_TENSORFLOW = "/tensorflow/python/"
+"""The folder of TensorFlow's own Python code."""
+
+
 class CaptureError(Exception):
     """A file that is not a capture, or was written by a later gpulint. The message names the file."""
 
@@ -103,7 +107,7 @@ def _read(lines: Iterable[str], path: str) -> Capture:
     if not capture.start and not capture.process:
         raise CaptureError(f"{path}: not a gpulint capture")
     if sum(one.taken for one in capture.steps.values()) > 1 and not capture.segments:
-        # gpulint counts reads after each step since it records states
+        # A capture without states is from a release that did not count the reads of a step either.
         capture.lost += [(what, "the capture has no record of it") for what in (STATES, STEP_READS)]
     return capture
 
@@ -112,7 +116,12 @@ _Files: TypeAlias = "dict[int, tuple[str, int | None]]"
 
 
 def _where(value: Any) -> Where | None:
-    return Where(str(value[0]), int(value[1]), *value[2:3]) if value else None
+    return _of_program(str(value[0]), int(value[1]), *value[2:3]) if value else None
+
+
+def _of_program(path: str, row: int, cell: int | None = None) -> Where | None:
+    """A place in the program. Early captures also name files of TensorFlow where it was outside `site-packages`."""
+    return None if _TENSORFLOW in path else Where(path, row, cell)
 
 
 def _at(record: dict[str, Any]) -> float:
@@ -123,7 +132,7 @@ def _place(files: _Files, file: int | None, row: int) -> Where | None:
     if file is None:
         return None
     path, cell = files[file]
-    return Where(path, row, cell)
+    return _of_program(path, row, cell)
 
 
 def _lost(capture: Capture, record: dict[str, Any], files: _Files) -> None:
@@ -181,7 +190,7 @@ def _call(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 
 def _ops(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    beside = (_beside(record, name, "") for name in ("dtypes", "parts"))
+    beside = (_column(record, name, "") for name in ("dtypes", "parts"))
     for (file, row, op, requested, device, count), *more in zip(record["rows"], *beside, strict=True):
         ran = Execution(_place(files, file, row), op, requested, device, *more)
         capture.executions[ran] += count
@@ -192,20 +201,20 @@ def _ops(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 
 def _nodes(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    beside = (_beside(record, name, otherwise) for name, otherwise in (("dtypes", ""), ("parts", ""), ("replicas", 0)))
+    beside = (_column(record, name, otherwise) for name, otherwise in (("dtypes", ""), ("parts", ""), ("replicas", 0)))
     for (file, row, op, requested, assigned, layer, count), *more in zip(record["rows"], *beside, strict=True):
         capture.nodes[Node(_place(files, file, row), op, requested, assigned, layer, *more)] += count
 
 
 def _copies(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    at = _beside(record, "at", [None, 0, "", "", None, False, False])
+    at = _column(record, "at", [None, 0, "", "", None, False, False])
     for (op, source, target, count), (file, row, *needed) in zip(record["rows"], at, strict=True):
         made = Copy(op, source, target, _place(files, file, row), *needed)
         capture.copies[made] += count
         capture.timeline.append(Happened(_at(record), made, count))
 
 
-def _beside(record: dict[str, Any], name: str, otherwise: Any) -> list[Any]:
+def _column(record: dict[str, Any], name: str, otherwise: Any) -> list[Any]:
     """A list with one element per row of a record; early captures lack it."""
     found: list[Any] = record.get(name) or [otherwise] * len(record["rows"])
     return found
@@ -471,13 +480,13 @@ def _inside(capture: Capture, record: dict[str, Any], files: _Files) -> None:
 
 def _traced(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     for file, row, name, kind, times, seconds, causes, *more in record["rows"]:
-        again, again_seconds = more or (times - 1, seconds * (times - 1) / max(times, 1))  # of early captures
+        again, again_seconds = more or (times - 1, seconds * (times - 1) / max(times, 1))  # early captures lack them
         traced = Traced(times, seconds, tuple(causes), again, again_seconds)
         capture.traced[name, _place(files, file, row), kind] = traced
 
 
 def _eager(capture: Capture, record: dict[str, Any], files: _Files) -> None:
-    capture.eager_cost = EagerCost(record["operations"], record["mean"], record["median"])
+    capture.eager_cost = EagerCost(record["operations"], record["mean"], record["median"], record.get("computing"))
 
 
 def _generators(capture: Capture, record: dict[str, Any], files: _Files) -> None:

@@ -100,11 +100,11 @@ class Strategy(NamedTuple):
 
     id: int
     cls: str
-    """Its name in `tf.distribute`, or the class of the program."""
+    """Name of its class in `tf.distribute`, or of the program's own."""
     devices: tuple[str, ...]
-    """Of this process."""
+    """Devices of this process."""
     replicas: int
-    """Of all processes."""
+    """Number of replicas in all processes."""
     where: Where | None
 
     @property
@@ -456,11 +456,13 @@ class OwnCost(NamedTuple):
 
 
 class EagerCost(NamedTuple):
-    """Eager operations that were timed: their number, mean and median seconds."""
+    """Eager operations that were timed: their number, mean and median seconds, and the mean seconds that they compute
+    at least, None in early captures."""
 
     operations: int
     mean: float
     median: float
+    computing: float | None = None
 
 
 class Sampled(NamedTuple):
@@ -481,7 +483,7 @@ class Read(NamedTuple):
 
 
 class Retrace(NamedTuple):
-    """Why a `tf.function` was traced again, at the line that called it. `own`: it is the program's, not a library's.
+    """A retrace of a `tf.function`, at the line that called it. `own`: it is the program's, not a library's.
     `cause`: its `argument` differs in "shape", "dtype", "value" (of a Python number or string), "object" (another one)
     or "structure"; "function": another function object of the same code; "context": the same arguments under another
     device, strategy or outer function. `example` is the first difference of the kind."""
@@ -495,8 +497,8 @@ class Retrace(NamedTuple):
 
 
 class Data(NamedTuple):
-    """What the calls of `fit` on a line are given: "arrays", "dataset", "generator", "PyDataset" or "other"; `workers`
-    of a PyDataset; `batch`, the requested batch size, 0 if the data is in batches."""
+    """Data that the calls of `fit` on a line are given: "arrays", "dataset", "generator", "PyDataset" or "other";
+    `workers` of a PyDataset; `batch`, the requested batch size, 0 if the data is in batches."""
 
     where: Where | None
     kind: str

@@ -1,5 +1,5 @@
-"""What TensorFlow's profiler saw in a window of the run: the types of `window` records. Times are seconds; devices are
-physical ones, `GPU:0` by CUDA's order."""
+"""Observations of TensorFlow's profiler in a window of the run: the types of `window` records. Times are seconds;
+devices are physical ones, `GPU:0` by CUDA's order."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Window:
     lines: tuple[LineTime, ...]
     states: Mapping[str, StateTime]
     host: Mapping[str, tuple[int, float]]
-    """What the host's tracer saw ("input", "trace", "compile") → number and seconds."""
+    """Activity in the host's trace ("input", "trace", "compile") → number and seconds."""
     warnings: tuple[str, ...]
 
     @property

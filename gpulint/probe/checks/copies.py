@@ -48,11 +48,11 @@ def check(run: Run) -> Iterator[Expectation]:
             f"{sum(copies.values())} {each}, {', '.join(ways)}" + (f", {size:,} bytes" if size else ""),
             code="GPU102",
             where=where,
-            fix="create its inputs on one device, or put it into a `tf.device` scope of its own",
+            fix="create its inputs on one device, or put it into its own `tf.device` scope",
             level=Level.WARN,
         )
     if in_steps and not by_line:
-        yield held(_ID, "copies in each step", _EXPECTED, f"{len(in_steps)}, from the host or as requested")
+        yield held(_ID, "copies in each step", _EXPECTED, f"{len(in_steps)}, from the host or as the program requests")
 
 
 def between_replicas(capture: Capture, strategy: Strategy) -> Counter[Copy]:
@@ -93,4 +93,4 @@ def _between_replicas(capture: Capture, strategy: Strategy) -> Iterator[Expectat
         yield undecided(_ID, Status.INCONCLUSIVE, subject, _REPLICAS, reason)
     elif any(one.in_step for one in capture.copies) and not by_line:
         reduced = sum(count for one, count in capture.copies.items() if one.in_step and one.reduces)
-        yield held(_ID, subject, _REPLICAS, f"{reduced} of its own")
+        yield held(_ID, subject, _REPLICAS, f"{reduced}, all of the strategy's own")

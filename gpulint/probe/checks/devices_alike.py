@@ -11,7 +11,7 @@ from gpulint.probe.cluster.worker_text import by_value
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, held, violated
 
 _ID = "devices-alike"
-_SUBJECT, _EXPECTED = "devices of each worker", "as many on each"
+_SUBJECT, _EXPECTED = "devices of each worker", "the same number on each"
 
 
 def check(run: Run) -> Iterator[Expectation]:

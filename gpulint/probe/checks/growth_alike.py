@@ -10,7 +10,7 @@ from gpulint.probe.expectations.expectation import Expectation, Level, Run, held
 from gpulint.probe.measures.configuration import growth_enabled_for
 
 _ID = "growth-alike"
-_SUBJECT, _EXPECTED = "memory growth of each worker", "set alike"
+_SUBJECT, _EXPECTED = "memory growth of each worker", "the same on each"
 _VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
 
 

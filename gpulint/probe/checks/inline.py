@@ -42,18 +42,18 @@ def _on(run: Run, stated: Stated) -> Expectation:
         {key: n for key, n in ops.items() if key[1] and key not in free and not is_bookkeeping(key[0])}
     )
     elsewhere = Counter({key: count for key, count in seen.items() if not is_on(key[1], stated.expected)})
+    devices = Counter[str]()
+    for (_, there), count in seen.items():
+        devices[there] += count
+    observed = ", ".join(f"{count} on {there}" for there, count in devices.most_common())
     if elsewhere:
-        devices = Counter[str]()
-        for (_, there), count in seen.items():
-            devices[there] += count
-        observed = ", ".join(f"{count} on {there}" for there, count in devices.most_common())
         evidence = (NO_GPU, *most_frequent(elsewhere)) if without_gpu else most_frequent(elsewhere)
         return violated(_ON, stated.subject, expected, observed, where=stated.where, evidence=evidence)
     if stated.missing or not seen:
         return _unknown(
             _ON, stated, stated.subject, expected, stated.missing or "no op with a choice of device was observed"
         )
-    return held(_ON, stated.subject, expected, f"{seen.total()} there", where=stated.where)
+    return held(_ON, stated.subject, expected, observed, where=stated.where)
 
 
 def _in_lines(capture: Capture, stated: Stated) -> Counter[tuple[str, str]]:

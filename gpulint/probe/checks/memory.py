@@ -130,7 +130,7 @@ def _of_growth(growth: leaks.Growth, capture: Capture) -> Expectation:
 
 
 def _of_host(growth: leaks.Growth) -> Expectation:
-    subject = "memory of the program on the host over the steps"
+    subject = "host memory of the program over the steps"
     expected = f"grows by at most {growth.share:.0%} of the machine's memory"
     if growth.verdict == "fail":
         fix = "release what each step adds: results that are kept, histories, functions that are traced again"
@@ -143,7 +143,7 @@ def _grown(growth: leaks.Growth) -> str:
     if growth.steady and growth.per_step is not None:
         told += f", {in_words(growth.per_step)} per step"
     if growth.steady and growth.full_after is not None:
-        told += f": full in {_time(growth.full_after)}"
+        told += f": full in {_time(growth.full_after)} at this rate"
     return told
 
 
@@ -186,7 +186,10 @@ def _balances(run: Run) -> Iterator[Expectation]:
 
 
 def _of_headroom(room: memory.Headroom) -> Expectation:
-    subject, expected = f"peak memory on {room.device}", f"at most {room.threshold:.0%} of its limit, and used"
+    subject, expected = (
+        f"peak memory on {room.device}",
+        f"at most {room.threshold:.0%} of its limit, and not mostly free on an idle GPU",
+    )
     observed = f"{room.share:.0%} of {room.limit / 2**30:.1f} GiB"
     if room.utilisation is not None:
         observed += f", {room.utilisation:.0%} busy"
@@ -211,7 +214,7 @@ def _of_held(idle: memory.Held) -> Expectation:
 
 
 def _of_preallocation(taken: memory.Preallocation) -> Expectation:
-    """Reported, never a violation: TensorFlow's default without memory growth or a limit."""
+    """Information, never a violation: TensorFlow reserves memory in advance unless growth or a limit is set."""
     subject, expected = f"memory reserved for {taken.device} on its card", "for information"
     if taken.verdict == "inconclusive":
         return undecided(_TAKEN, Status.SKIP, subject, expected, taken.reason)

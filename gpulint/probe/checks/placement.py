@@ -13,7 +13,7 @@ _ID = "scope-placement"
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For each line and requested device: where its operations were placed."""
+    """Placement of the operations of each line with a requested device."""
     capture = run.capture
     asked: dict[tuple[Where | None, str], Counter[tuple[str, str]]] = defaultdict(Counter)
     for ran, count in capture.executions.items():

@@ -20,15 +20,15 @@ UNEVEN = 1.2
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For strategies that mirror variables, or ranks with a model each: bytes of variables on every replica's
-    device, and nodes of step graphs."""
+    """Balance of strategies that mirror variables, and of ranks with a model each: bytes of variables on every
+    replica's device, and nodes of step graphs."""
     replicas = {(task, device): capture for task, capture in run.capture.trainers for device in _devices(capture)}
     if len({task for task, _ in replicas}) < 2:
         return
     sizes = {place: _bytes(capture, place[1]) for place, capture in replicas.items()}
     if any(sizes.values()):
         subject, expected = "variables of each replica", "the same bytes on each"
-        observed = _told({place: f"{size:,} bytes" for place, size in sizes.items()})
+        observed = _in_words({place: f"{size:,} bytes" for place, size in sizes.items()})
         if len(set(sizes.values())) == 1:
             yield held(_ID, subject, expected, observed)
         else:
@@ -37,7 +37,7 @@ def check(run: Run) -> Iterator[Expectation]:
     nodes = {place: _nodes(capture)[place[1]] for place, capture in replicas.items()}
     if any(nodes.values()):
         subject, expected = "operations of a training step on each replica", f"within {UNEVEN - 1:.0%} of each other"
-        observed = _told({place: f"{count:,} nodes" for place, count in nodes.items()})
+        observed = _in_words({place: f"{count:,} nodes" for place, count in nodes.items()})
         if min(nodes.values()) * UNEVEN >= max(nodes.values()):
             yield held(_ID, subject, expected, observed)
         else:
@@ -66,8 +66,8 @@ def _nodes(capture: Capture) -> Counter[str]:
     return counts
 
 
-def _told(values: dict[tuple[Task, str], str]) -> str:
-    """By worker if its devices are equal; otherwise by device."""
+def _in_words(values: dict[tuple[Task, str], str]) -> str:
+    """Values in words: one for each worker whose devices have equal ones, otherwise one for each device."""
     of_tasks: dict[Task, dict[str, str]] = {}
     for (task, device), value in values.items():
         of_tasks.setdefault(task, {})[device] = value

@@ -79,7 +79,7 @@ def _of_loop(where: Where | None, splits: Counter[tuple[int, ...]], subject: str
     for sizes, count in splits.most_common():
         if 0 in sizes:
             empty = f"replica {sizes.index(0)} got 0 of {sum(sizes)} in {count} of {total} batches"
-            fix = "pass `drop_remainder=True` to `batch`, or choose another size: means over nothing are NaN"
+            fix = "pass `drop_remainder=True` to `batch`, or choose another size: the mean of no elements is NaN"
             return violated(_BATCH, subject, expected, empty, where=where, fix=fix, level=Level.WARN)
     ((usual, times),) = splits.most_common(1)
     observed = shares(usual)

@@ -60,12 +60,15 @@ def _compared(verb: str, agent: Mapping[str, Counter[str]], log: Mapping[str, Co
         yield violated(
             _ID,
             f"where `{op}` was {verb}" if verb == "put" else f"where `{op}` {verb}",
-            f"{_told(printed)}, as TensorFlow's placement log says",
-            f"{_told(seen)}, as the probe saw",
-            evidence=(f"the log names {_told(printed, counted=True)}", f"the probe saw {_told(seen, counted=True)}"),
+            f"{_in_words(printed)}, as TensorFlow's placement log says",
+            f"{_in_words(seen)}, as the probe saw",
+            evidence=(
+                f"the log names {_in_words(printed, counted=True)}",
+                f"the probe saw {_in_words(seen, counted=True)}",
+            ),
             level=Level.WARN,
         )
 
 
-def _told(devices: Counter[str], counted: bool = False) -> str:
+def _in_words(devices: Counter[str], counted: bool = False) -> str:
     return ", ".join(f"{count:,} × {device}" if counted else device for device, count in devices.most_common())

@@ -28,7 +28,7 @@ SHOWN = 3
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """For each strategy with several replicas on existing devices: variables and operations by device."""
+    """Variables and operations by device, of each strategy with several replicas on existing devices."""
     for strategy in run.capture.strategies:
         devices = tuple(dict.fromkeys(strategy.devices))
         is_there = not run.capture.logical or set(devices) <= set(run.capture.logical)
@@ -49,8 +49,11 @@ def _spread(capture: Capture, strategy: Strategy, devices: tuple[str, ...], subj
     idle = [device for device in devices if not done.by_device[device]]
     observed = ", ".join(f"{device}: {done.by_device[device]} operations" for device in devices)
     observed += " in training steps" if done.steps else ""
-    if idle and (done.unseen or not (done.steps or done.by_device)):
-        reason = f"no graph was recorded for {', '.join(done.unseen)}" if done.unseen else "no training step was seen"
+    has_failed = bool(capture.error) and not done.steps
+    if idle and (done.unseen or has_failed or not (done.steps or done.by_device)):
+        reason = "the program failed before it trained" if has_failed else "no training step was seen"
+        if done.unseen:
+            reason = f"no graph was recorded for {', '.join(done.unseen)}"
         yield undecided(_SPREAD, Status.INCONCLUSIVE, subject, expected, reason)
     elif idle:
         code = "GPU203" if len(idle) == len(devices) else "GPU201"
@@ -82,7 +85,7 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
     uneven = sorted(found.uneven, key=lambda variable: -variable.bytes)
     reached = (*_reached(capture, strategy), *_copied(capture, strategy))
     if not reached and not any(text in capture.error for text in MIXED):
-        told = f"{observed}; no replica was seen to use what is on one device only"
+        told = f"{observed}; no replica was seen to use the variables that are on one device only"
         if is_unsure(capture, strategy):
             yield undecided(_MIRRORED, Status.INCONCLUSIVE, subject, expected, observed)
         elif any(node.replica and node.op in _READS for node in capture.nodes):
@@ -103,7 +106,7 @@ def _mirrored(capture: Capture, strategy: Strategy, subject: str) -> Iterator[Ex
 
 
 def _copied(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
-    """What each replica's device receives from another at a time."""
+    """Copies that each replica's device receives from another, in words."""
     sizes = Counter[tuple[str, str]]()
     for one, count in between_replicas(capture, strategy).items():
         sizes[one.source, one.target] += (one.bytes or 0) * count
@@ -111,7 +114,7 @@ def _copied(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
 
 
 def _reached(capture: Capture, strategy: Strategy) -> tuple[str, ...]:
-    """What replicas other than the first read or change on devices of others, by device."""
+    """Uses of the variables on one device by replicas on others, in words."""
     devices = set(strategy.devices)
     counts = Counter[tuple[int, str]]()
     for node, count in capture.nodes.items():

@@ -27,7 +27,7 @@ _ORDER: tuple[Source, ...] = ("program", "settings", "--expect")
 
 
 def check(run: Run) -> Iterator[Expectation]:
-    """Each expression. If two sources bound the same side of a metric, the first of `Source` wins."""
+    """The result of each expression. If two sources bound the same side of a metric, the first in `_ORDER` wins."""
     deciding: dict[tuple[str, Bound], UserExpectation] = {}
     for one in sorted(_all_stated(run), key=lambda each: _ORDER.index(each.source)):
         try:
@@ -37,7 +37,7 @@ def check(run: Run) -> Iterator[Expectation]:
             continue
         first = deciding.setdefault((expression.subject, expression.bound), one)
         if first.source != one.source:
-            yield undecided(_ID, Status.SKIP, expression.subject, expression.limit, _told_otherwise(first))
+            yield undecided(_ID, Status.SKIP, expression.subject, expression.limit, _overruled_by(first))
             continue
         yield _measured(run, expression, one.where)
 
@@ -49,7 +49,8 @@ def _all_stated(run: Run) -> Iterator[UserExpectation]:
     yield from run.requested
 
 
-def _told_otherwise(first: UserExpectation) -> str:
+def _overruled_by(first: UserExpectation) -> str:
+    """Reason why an expression is skipped: another source bounds the same metric."""
     by = "the program" if first.source == "program" else first.source
     return f"{by} {'say' if by == 'settings' else 'says'} `{first.text}`, which takes precedence"
 

@@ -27,8 +27,8 @@ def check(run: Run) -> Iterator[Expectation]:
 
     In synchronous training each step ends for all workers when the last one arrives, so step times are equal, and the
     first to arrive waits longest inside its step. The shortest time inside is that of a step without waiting; anything
-    beyond it is waiting for others. A worker with a slow step, on a slow device, delays everybody's step and cannot be
-    told from the others by this.
+    beyond it is waiting for others. A worker with a slow device delays the step of every worker, so this check cannot
+    find it.
     """
     trainers = run.capture.trainers
     if len(trainers) < 2 or run.capture.simulated:
@@ -43,7 +43,7 @@ def check(run: Run) -> Iterator[Expectation]:
     own = own_times(times)
     middle = sorted(own.values())[(len(own) - 1) // 2]
     slow = [task for task, seconds in own.items() if seconds > SLOW * middle and seconds - middle > SHORT]
-    evidence = tuple(_told(task, times[task], own[task]) for task in sorted(own, key=lambda one: -own[one]))
+    evidence = tuple(_in_words(task, times[task], own[task]) for task in sorted(own, key=lambda one: -own[one]))
     worst = max(own, key=lambda one: own[one])
     observed = f"{own[worst] * 1e3:.1f} ms on {worst.name}, median {middle * 1e3:.1f} ms"
     if slow:
@@ -66,7 +66,7 @@ def own_times(times: dict[Task, Pace]) -> dict[Task, float]:
     return {task: one.between + least for task, one in times.items()}
 
 
-def _told(task: Task, times: Pace, own: float) -> str:
+def _in_words(task: Task, times: Pace, own: float) -> str:
     return (
         f"{task.name}: {own * 1e3:.1f} ms of its own, {times.between * 1e3:.1f} ms of them between steps; "
         f"{times.inside * 1e3:.1f} ms in the step, waiting included"

@@ -90,8 +90,8 @@ STATED = (inline.check, stated.check)
 def verify(run: Run, checks: Iterable[Check] = CHECKS) -> list[Expectation]:
     """All expectations: violations first, then inconclusive ones, then those that passed.
 
-    A violation that a finding predicted is reported once, as the finding's confirmation: if it is on the same line or,
-    for a check of the whole, about the same rule.
+    A violation that a finding predicted is reported once, as the finding's confirmation. It must be on the line of the
+    finding; that of a check of the whole run must be about the rule.
     """
     found = [
         one
@@ -118,7 +118,7 @@ def _is_predicted(one: Expectation, confirmed: Container[tuple[str, Where | None
 
 
 def in_order(expectations: Iterable[Expectation]) -> list[Expectation]:
-    """By status, violations first."""
+    """Expectations sorted by status, violations first."""
     return sorted(expectations, key=lambda one: _ORDER.index(one.status))
 
 

@@ -53,7 +53,7 @@ def read_members(directory: str) -> list[Member]:
 
 
 def in_order(members: list[Member]) -> list[Member]:
-    """By job and index."""
+    """Members sorted by job and index."""
     jobs = {job: place for place, job in enumerate(_JOBS)}
     return sorted(members, key=lambda one: (jobs.get(one.task.job, len(jobs)), one.task))
 
@@ -70,7 +70,8 @@ def _task_of(capture: Capture) -> Task | None:
 
 
 def _worker_of(capture: Capture) -> Worker | None:
-    """From TF_CONFIG, which TensorFlow obeys and a program may set itself, or else from the launcher."""
+    """Worker of a capture, from TF_CONFIG, which TensorFlow obeys and a program may set itself, else from the
+    launcher."""
     moments = [capture.environment[name] for name in ("runtime", "end") if name in capture.environment]
     own = (of_tf_config(values[TF_CONFIG]) for values in moments if TF_CONFIG in values)
     return next((worker for worker in own if worker is not None), capture.worker)

@@ -16,8 +16,8 @@ _Key = tuple[str, "Where | None"]
 
 
 def joined(members: Sequence[Member]) -> Capture:
-    """One capture for all workers. Counts are summed; training steps, which all workers take together, are those of
-    the worker that took most, with its times."""
+    """One capture for all workers. Counts are summed. Training steps, which all workers take together, are those of the
+    worker that took most, with its times."""
     named = {one.task: qualified(one.capture, one.task.prefix) for one in members if one.capture is not None}
     captures = list(named.values())
     first = captures[0] if captures else Capture()

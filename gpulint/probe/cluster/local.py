@@ -40,7 +40,8 @@ class Result(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What every worker runs: the command for a capture path, the command as users know it, the environment."""
+    """The program that every worker runs: the command for a capture path, the command as users know it, the
+    environment."""
 
     command: Callable[[str], Sequence[str]]
     program: Sequence[str]

@@ -52,7 +52,7 @@ def how_it_ended(capture: Capture | None) -> str:
 
 
 def last_words(capture: Capture | None) -> str:
-    """Its exception, or else its last line of output; "" if unknown."""
+    """Exception of a worker, else its last line of output; "" if unknown."""
     if capture is None:
         return ""
     if capture.error:

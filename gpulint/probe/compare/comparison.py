@@ -1,4 +1,4 @@
-"""What changed between two runs, beyond the noise of both."""
+"""Changes between two runs, beyond the noise of both."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Change:
 
     @property
     def growth(self) -> float | None:
-        """By what share of the first run's value the second differs; None if either is unknown."""
+        """Relative change from the first run's value to the second's; None if either is unknown."""
         if self.before is None or self.after is None:
             return None
         if not self.before:
@@ -177,7 +177,7 @@ def _verdicts(before: RunReport, after: RunReport) -> Iterator[Verdict]:
 
 
 def _keyed(report: RunReport) -> dict[tuple[str, str, str, str, int], Expectation]:
-    """By what identifies a check, and its ordinal among identical ones."""
+    """Expectations, keyed by what identifies them and their ordinal among identical ones."""
     program = os.path.basename(str(report.capture.process.get("main") or ""))
     seen = Counter[tuple[str, str, str, str]]()
     found: dict[tuple[str, str, str, str, int], Expectation] = {}

@@ -9,7 +9,7 @@ from rich.text import Text
 from gpulint.probe.compare.comparison import Comparison
 from gpulint.probe.compare.words import change, headline, value, verdict
 from gpulint.probe.report import located
-from gpulint.probe.report.layout import DEFAULT, beside, block, columns, printed
+from gpulint.probe.report.layout import DEFAULT, beside, block, printed, rows_of_columns
 from gpulint.probe.report.title import title
 
 _STYLES = {"better": "green", "worse": "bold red", "same": "dim", "unknown": "dim"}
@@ -48,7 +48,6 @@ def _table(comparison: Comparison, width: int) -> Iterator[Text]:
     rows += [
         [one.name, value(one.unit, one.before), value(one.unit, one.after), change(one)] for one in comparison.changes
     ]
-    lines = list(columns(rows, width, frozenset({1, 2})))
-    yield Text(lines[0], style="dim")
-    for line, one in zip(lines[1:], comparison.changes, strict=True):
-        yield Text(line, style=_STYLES[one.verdict])
+    styles = ["dim", *(_STYLES[one.verdict] for one in comparison.changes)]
+    for lines, style in zip(rows_of_columns(rows, width, frozenset({1, 2})), styles, strict=True):
+        yield from (Text(line, style=style) for line in lines)

@@ -7,7 +7,7 @@ from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import duration, percent
 
 LARGE = 1.5
-"""A ratio from which a change is told as a factor."""
+"""Ratio from which on a change is given as a factor, not in percent."""
 
 
 def value(unit: Unit, number: float | None) -> str:
@@ -22,7 +22,7 @@ def value(unit: Unit, number: float | None) -> str:
 
 
 def change(one: Change) -> str:
-    """For example `7 × less`, `12 % more` or `within noise`."""
+    """A change in words: `7 × less`, `12 % more`, `within noise`."""
     if one.verdict == "unknown":
         return ""
     if one.verdict == "same":
@@ -41,7 +41,7 @@ def change(one: Change) -> str:
 
 
 def headline(comparison: Comparison) -> str:
-    """What became of the step, in one sentence."""
+    """The change of the step's time, in one sentence."""
     step = next((one for one in comparison.changes if one.name == "step"), None)
     if step is None or step.before is None or step.after is None:
         return "No steps to compare."
@@ -56,7 +56,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def verdict(one: Verdict) -> str:
-    """What became of a check."""
+    """The change of a check's result."""
     if one.is_new:
         return "new"
     return "gone" if one.after is None else "fixed" if one.after.value == "pass" else one.after.value

@@ -57,7 +57,7 @@ IDS = {
 """Check ids, as in reports and `[tool.gpulint.probe.level]`."""
 
 IGNORABLE = tuple(sorted({*IDS, *CAUSES}))
-"""What `[tool.gpulint.probe] ignore` can name: checks, and causes of advice."""
+"""Names that `[tool.gpulint.probe] ignore` accepts: checks, and causes of advice."""
 
 
 def validate(settings: Settings) -> None:
@@ -69,8 +69,9 @@ def validate(settings: Settings) -> None:
             near = difflib.get_close_matches(id, known, 1, 0.5)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
             row = row_of(settings.source, id)
-            origin = f"{settings.source}:{row}" if row else "settings"
-            raise SettingsError(f"{origin}: probe.{key}: there is no {kind} `{id}`; {hint}")
+            by_option = "--ignore" if key == "ignore" else f"--config: probe.{key}"
+            origin = f"{settings.source}:{row}: probe.{key}" if row else by_option
+            raise SettingsError(f"{origin}: there is no {kind} `{id}`; {hint}")
 
 
 def with_levels(expectations: Iterable[Expectation], settings: Settings) -> Iterator[Expectation]:

@@ -58,13 +58,13 @@ class Metric:
     """Evidence without which it is not known."""
 
     def of(self, capture: Capture, argument: str) -> Measured | Unknown:
-        """What a run has of it, where its evidence is there."""
+        """Value of the metric in a run, or the reason why it is unknown."""
         lost = next((f"{what} ({why})" for what, why in capture.lost if what in self.needs), "")
         return Unknown(f"not seen: {lost}") if lost else self.measure(capture, argument)
 
     @property
     def form(self) -> str:
-        """Its syntax: `memory.peak[DEVICE]`."""
+        """Syntax of the metric: `memory.peak[DEVICE]`."""
         return f"{self.name}[{self.argument}]" if self.argument else self.name
 
 
@@ -206,7 +206,7 @@ def _copies(capture: Capture, _: str) -> Measured | Unknown:
     if capture.loops:
         return Unknown(capture.loops[0].text)
     pairs = _pairs(capture, lambda copy: copy.op != EAGER_COPY)
-    return Measured(pairs.total(), _ways(pairs))
+    return Measured(pairs.total(), _routes(pairs))
 
 
 def _copies_per_step(capture: Capture, _: str) -> Measured | Unknown:
@@ -222,7 +222,7 @@ def _copies_per_step(capture: Capture, _: str) -> Measured | Unknown:
     if unseen := [one.name for one in functions if not one.graph]:
         return Unknown(_no_graph(unseen))
     pairs = _pairs(capture, lambda copy: copy.in_step)
-    return Measured(pairs.total() / sum(one.traces for one in functions), _ways(pairs))
+    return Measured(pairs.total() / sum(one.traces for one in functions), _routes(pairs))
 
 
 def _pairs(capture: Capture, is_meant: Callable[[Copy], bool]) -> Counter[tuple[str, str]]:
@@ -234,7 +234,7 @@ def _pairs(capture: Capture, is_meant: Callable[[Copy], bool]) -> Counter[tuple[
     return pairs
 
 
-def _ways(pairs: Counter[tuple[str, str]]) -> tuple[str, ...]:
+def _routes(pairs: Counter[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{count} from {source} to {target}" for (source, target), count in pairs.most_common(SHOWN))
 
 

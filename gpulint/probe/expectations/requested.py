@@ -36,5 +36,5 @@ def _where(settings: Settings, text: str) -> Where | None:
     if not settings.source:
         return None
     in_list = row_of(settings.source, text)
-    row = in_list or row_of(settings.source, *text.split(" ", 1))  # in a table the metric is the key
+    row = in_list or row_of(settings.source, *text.split(" ", 1))  # in a table, the metric is the key
     return Where(os.path.abspath(settings.source), row) if row else None

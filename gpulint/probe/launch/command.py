@@ -1,4 +1,4 @@
-"""What to run, and the command line that runs it under the agent."""
+"""The program to run, and the command line that runs it under the agent."""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ _COUNTERS = "/proc/vmstat"
 
 
 def kills_for_memory() -> int | None:
-    """Their number since the machine booted, in and outside control groups. None if the system does not tell."""
+    """Number of processes killed for memory since the machine booted, in and outside control groups. None if
+    unknown."""
     try:
         with open(_COUNTERS, encoding="ascii") as counters:
             for line in counters:

@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
     """Runs the notebook and returns its exit status, as for a script."""
     options, path = arguments[0], os.path.abspath(arguments[1])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about cells without ids
+        warnings.simplefilter("ignore")  # nbformat warns of cells without ids
         notebook = nbformat.read(path, as_version=4)
     client = Client(notebook, resources={"metadata": {"path": os.path.dirname(path)}}, timeout=None)
     client.specs, client.shown_path = _Specs(options, path), arguments[1]
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str]) -> int:
             return int(error.evalue) if error.evalue.isdecimal() else int(error.evalue not in ("", "None"))
         return 1
     except DeadKernelError:
-        if not json.loads(options).get("extension"):  # one may end the program on purpose, and says so
+        if not json.loads(options).get("extension"):  # an extension may end the program on purpose, and says so itself
             _write(sys.stderr, "gpulint: the notebook's kernel died\n")
         return 1
     return 0

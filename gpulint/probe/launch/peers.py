@@ -1,4 +1,4 @@
-"""What a program needs to know when it is launched as one of several workers."""
+"""The environment of a program that is launched as one of several workers."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ class Ended(NamedTuple):
     signal: int | None
     """Number of that signal."""
     reason: Reason
-    """Why: by itself, stopped by us ("peer": another worker has failed), or after a signal from outside asked it to
-    end."""
+    """Why it ended: by itself, stopped by us ("peer": another worker has failed), or after a signal from outside asked
+    it to end."""
     seconds: float
     faults: tuple[str, ...]
     """The probe's own failures."""

@@ -25,13 +25,14 @@ _PATIENCE = 0.1
 that grows dot by dot."""
 
 _SURE = 5.0
-"""The same after whole blocks: the program was in the middle of writing, and the rest of the line comes next."""
+"""Seconds after which an unfinished line at the end of whole blocks is passed on: the program was in the middle of
+writing, and the rest comes next."""
 
 _REST = 0.02
 """Seconds to wait after a read of placement log only: a step writes several lines, and each would wake us."""
 
 _LITTLE = 1 << 12
-"""Bytes of such a read above which there is no wait: the program must not block on us."""
+"""Number of bytes of a read of placement log above which there is no wait: the program must not block on us."""
 
 _TAIL = 1 << 12
 """Bytes kept of the end of the output."""

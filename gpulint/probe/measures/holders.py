@@ -1,4 +1,4 @@
-"""Who holds a device's memory at its peak."""
+"""Holders of a device's memory at its peak."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.leaks import is_kept
 
 GROUPS = ("weights", "gradients", "slots", "activations", "input", "workspace", "python", "other")
 """Kinds of holders; part of the JSON report's contract. "slots" are the optimizer's, "python" tensors that only Python
@@ -81,9 +82,9 @@ def _held(capture: Capture, device: str, gpus: Sequence[str]) -> Held | None:
         # What Python holds and was allocated in the window is among the eager operations of the trace.
         eager = _within(eager, _total(eager) - max(_total(loose) - room, 0))
     holders = _merged([*fixed, *loose, *eager, *(one for one in traced if not _is_eager(one))])
-    known = _total(holders)
-    if allocator is not None and allocator > known:
-        holders = _merged([*holders, Holder(device, "other", None, allocator - known)])
+    if allocator is not None:
+        holders = _merged([*holders, *_outliving(capture, device, holders, allocator - _total(holders))])
+        holders = _merged([*holders, Holder(device, "other", None, max(allocator - _total(holders), 0))])
     if not holders:
         return None
     holders = [one._replace(device=name) for one in holders]
@@ -109,6 +110,17 @@ def _held_by_python(capture: Capture, device: str, takes_arrays: bool) -> tuple[
             holders = fixed if one.group in ("weights", "slots") else loose
             holders.append(Holder(device, one.group, one.where, one.bytes))
     return fixed, loose
+
+
+def _outliving(capture: Capture, device: str, holders: Sequence[Holder], room: int) -> list[Holder]:
+    """Tensors that steps leave behind, beyond those that are known to be held: only those of a few steps are."""
+    steps = sum(one.taken for one in capture.steps.values())
+    found = []
+    for one in capture.kept:
+        if one.device == device and is_kept(one):
+            known = sum(each.bytes for each in holders if (each.group, each.where) == ("python", one.where))
+            found.append(Holder(device, "python", one.where, max(one.bytes * steps // one.made - known, 0)))
+    return _within(found, room)
 
 
 def _within(holders: list[Holder], room: int) -> list[Holder]:

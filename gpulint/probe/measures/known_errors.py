@@ -88,8 +88,12 @@ KNOWN = (
 )  # fmt: skip
 
 _NOISE = re.compile(
-    r"^( +File |Detected at node|Graph execution error:$|\s*$|\t \[\[|Hint: |\d+ root error\(s\) found)"
+    r"^( +File |Detected at node|Graph execution error:$|\s*$|\t \[\[|Hint: |\d+ root error\(s\) found"
+    r"|Exception encountered when calling )"
 )
+_FRAME = re.compile(r"\x1b\[\d*m|\{\{function_node \S+\}\} *")
+"""How Keras highlights an error inside a layer, and how TensorFlow names the graph that it is in."""
+
 _ROOT = re.compile(r"^\(\d+\) [A-Z_]+: +")
 """How TensorFlow numbers the errors of several devices."""
 
@@ -103,5 +107,5 @@ def known(error: str) -> Known | None:
 def headline(error: str) -> str:
     """Type and relevant line of an error: for an error in a graph that is not the first line."""
     kind, _, rest = error.partition(": ")
-    lines = [line for line in rest.split("\n") if not _NOISE.match(line)]
+    lines = [line for line in _FRAME.sub("", rest).split("\n") if not _NOISE.match(line)]
     return f"{kind}: {_ROOT.sub('', lines[0].strip())}" if lines else error.split("\n")[0]

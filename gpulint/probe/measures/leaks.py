@@ -148,5 +148,5 @@ def _growth(
 
 
 def each_step(kept: Kept) -> str:
-    """What a line leaves behind per step, in words."""
+    """Bytes that a line leaves behind per step, in words."""
     return f"{in_words(kept.bytes / kept.made)} per step, from `{kept.op}`"

@@ -68,7 +68,7 @@ class Needed(NamedTuple):
 
 
 def needed_to_run(capture: Capture, held: Iterable[Held]) -> Needed | None:
-    """What the simulated GPUs had no room for; None if something else ended the program."""
+    """Memory that a function needed and the simulated GPUs did not have; None if something else ended the program."""
     found = _ALL.search(capture.error)
     if found is None:
         return None
@@ -80,8 +80,8 @@ def needed_to_run(capture: Capture, held: Iterable[Held]) -> Needed | None:
 
 
 def with_needed(capture: Capture, held: Iterable[Held]) -> tuple[Held, ...]:
-    """Who holds memory, with what a function needed on the only simulated GPU that had no room for it: as "other",
-    on the line that called it."""
+    """Holders of memory, with the memory that a function needed and its simulated GPU did not have, if it is the only
+    such GPU: as "other", on the line that called the function."""
     held = tuple(held)
     gpus = [one for one in held if one.device.startswith("GPU")]
     needed = needed_to_run(capture, held)
@@ -136,6 +136,7 @@ def _limit(capture: Capture, device: str) -> int | None:
 
 
 def _read(text: str) -> Iterator[Refused]:
+    """Refused allocations that an error message names."""
     if found := _TENSOR.search(text):
         size = _SIZES.get(found["type"] or "", 4)
         for length in filter(None, found["shape"].split(",")):

@@ -19,10 +19,10 @@ class Pace(NamedTuple):
 
 
 def pace(capture: Capture) -> Pace:
-    """Of the steps after the warm-up; zeros if there are none."""
+    """Pace of the steps after the warm-up; zeros if there are none."""
     time = training_time(capture) if capture.segments else None
     if time is None:
-        paces = capture.paces  # of captures that gpulint wrote before it recorded states
+        paces = capture.paces  # captures of early releases have no states
         inside = _median([(one.inside, one.steps) for one in paces])
         return Pace(sum(one.steps for one in paces), inside, _median([(one.between, one.steps) for one in paces]))
     began = next((t for t, name in capture.phases if name == MEASURED), float("inf"))

@@ -1,4 +1,4 @@
-"""How much of a loop's waiting for its next element is waiting for other workers."""
+"""The part of a loop's waits for its next element that is spent waiting for other workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def own_waits(capture: Capture) -> dict[Where | None, Wait]:
 
 
 def peer_waits(capture: Capture) -> dict[Where | None, Wait]:
-    """Of the waits of a worker, those for others: an element is handed out when all workers have one."""
+    """The waits of a worker for others: an element is handed out when all workers have one."""
     if not any(one.cls in SEVERAL_WORKERS and one.replicas > one.own_replicas for one in capture.strategies):
         return {}
     return {

@@ -26,11 +26,12 @@ _TEXTS = {
 }
 
 _FIXES = {
-    "shape": "give it `input_signature` with None where the shape of {argument} changes, or `reduce_retracing=True`",
+    "shape": "give it an `input_signature` with `None` where the shape of {argument} changes, "
+    "or `reduce_retracing=True`",
     "dtype": "cast {argument} to one dtype before the call",
     "value": "pass {argument} as a tensor",
     "object": "pass the same object as {argument} each time, or the tensors in it",
-    "structure": "pass {argument} in one form",
+    "structure": "always pass {argument} in the same form",
     "function": "create the function once, outside the loop",
     "context": "call it under one device and strategy",
 }
@@ -60,7 +61,7 @@ def in_words(causes: Counter[Retrace]) -> list[str]:
 
 
 def fixes(causes: Counter[Retrace]) -> str:
-    """What helps against the most frequent causes, "" if none is known."""
+    """Fixes for the most frequent causes, "" if none is known."""
     found: dict[str, list[Retrace]] = {}
     for one, _ in causes.most_common():
         fix = _OF_LIBRARY if not one.own and one.cause in ("shape", "dtype") else _FIXES.get(one.cause, "")
@@ -70,16 +71,16 @@ def fixes(causes: Counter[Retrace]) -> str:
 
 def _fix(fix: str, causes: Iterable[Retrace]) -> str:
     """A fix for all arguments with the same cause."""
-    arguments = list(dict.fromkeys(f"`{one.argument}`" for one in causes))
-    named = fix.format(argument=" and ".join(arguments[:MOST_ARGUMENTS]))
+    arguments = list(dict.fromkeys(f"`{one.argument}`" for one in causes))[:MOST_ARGUMENTS]
+    named = fix.format(argument=" and ".join(filter(None, (", ".join(arguments[:-1]), arguments[-1]))))
     if fix == _FIXES["shape"] and all(_LAST.search(one.example) for one in causes):
-        return f"make all batches equally large (`batch(…, drop_remainder=True)`), or {named}"
+        return f"make all batches the same size (`batch(…, drop_remainder=True)`), or {named}"
     return named
 
 
 def is_recreated(function: Function, capture: Capture, most: int) -> bool:
-    """Whether more than so many functions of one code each ran once, as of one that is created for each call. The
-    objects of a class and the folds of a validation have a function each, which runs more often."""
+    """Whether a function is created for each call: more than `most` functions of its code ran only once. The objects of
+    a class and the folds of a validation have a function each, too, but that runs more often."""
     again = sum(count for one, count in causes_of(function.name, capture).items() if one.cause == "function")
     steps = sum(one.taken for one in capture.steps.values() if one.name == function.name)
     runs = function.runs + steps

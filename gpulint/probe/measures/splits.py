@@ -9,7 +9,7 @@ from gpulint.probe.capture.records import Where
 
 
 def splits_by_loop(capture: Capture) -> dict[Where | None, Counter[tuple[int, ...]]]:
-    """By loop: elements of each replica → number of batches divided in this way."""
+    """Loop → elements of each replica → number of batches divided in this way."""
     found: dict[Where | None, Counter[tuple[int, ...]]] = {}
     for one, count in capture.splits.items():
         found.setdefault(one.where, Counter())[one.sizes] += count
@@ -17,7 +17,7 @@ def splits_by_loop(capture: Capture) -> dict[Where | None, Counter[tuple[int, ..
 
 
 def divided(size: int, replicas: int) -> tuple[int, ...]:
-    """Elements of each replica of a batch of so many: TensorFlow fills one replica after the other (2.21)."""
+    """Elements of each replica for a batch of this size. TensorFlow fills one replica after the other (2.21)."""
     most = -(-size // replicas)
     return tuple(max(0, min(most, size - most * before)) for before in range(replicas))
 

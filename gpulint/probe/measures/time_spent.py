@@ -58,7 +58,8 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartAt:
-    """What a line spent in a part: `detail` names the operation or kind of work ("read", "callback", a function)."""
+    """Time that a line spent in a part: `detail` names the operation or kind of work ("read", "callback", a
+    function)."""
 
     name: str
     where: Where | None
@@ -149,7 +150,7 @@ class TimeSpent:
     step_median: float
     step_p95: float
     parts: tuple[Part, ...]
-    """Those that are not 0, in the order of PARTS."""
+    """Parts that are not 0, in the order of PARTS."""
     by_line: tuple[PartAt, ...]
     """Longest first."""
     each: tuple[StepTime, ...]
@@ -252,7 +253,7 @@ def _sum(spans: Iterable[Span]) -> dict[str, float]:
 
 
 def _by_line(capture: Capture, time: TrainingTime) -> Iterator[PartAt]:
-    """What lines did. Python's own lines are known from samples."""
+    """Time that each line spent in each part. For Python itself, it is estimated from samples."""
     lines: dict[str, Counter[Where | None]] = defaultdict(Counter)
     for sample, count in capture.samples.items():
         if sample.thread == "training":

@@ -78,7 +78,7 @@ class TrainingTime:
     work: dict[tuple[Where | None, str, str], list[float]] = field(default_factory=dict)
     """(line, state, detail) → seconds and number."""
     waits: dict[Where | None, Waits] = field(default_factory=dict)
-    """By line."""
+    """Line → its waits."""
 
     @property
     def seconds(self) -> float:
@@ -99,7 +99,7 @@ def training_time(capture: Capture) -> TrainingTime | None:
         for one in sorted(capture.segments, key=lambda one: one.began)
     ]
     while parts and not parts[-1].steps:
-        parts.pop()  # what came after the last step
+        parts.pop()  # the time after the last step
     if not parts and (early := _of_early(capture)) is not None:
         return early
     parts = parts or list(_of_window(capture))
@@ -130,7 +130,7 @@ def _count(time: TrainingTime, where: Where | None, state: str, detail: str, sec
 
 
 def _move_devices(capture: Capture, time: TrainingTime) -> None:
-    """What devices did meanwhile, from every state and the work of its lines."""
+    """Move the time in which devices worked out of every state and its lines."""
     shares = device_shares(capture, {state for one in time.parts for state in one.seconds})
     for span in (*time.parts, *time.steps):
         for state, taken in shares.items():
@@ -216,7 +216,8 @@ def _move_eager(capture: Capture, time: TrainingTime) -> None:
 
 
 def _of_window(capture: Capture) -> Iterator[Span]:
-    """What was traced of a loop over a dataset in a function, whose steps are not seen: one for each element read."""
+    """Span of the profiler's window, for a loop over a dataset in a function: its steps are not seen, and each element
+    that it reads counts as one."""
     window = capture.window
     if window is None or window.steps or not capture.loops:
         return
@@ -229,7 +230,7 @@ def _of_window(capture: Capture) -> Iterator[Span]:
 
 
 def _of_early(capture: Capture) -> TrainingTime | None:
-    """Of captures without states of the training thread: the steps, and the waits of loops in Python."""
+    """Training time of a capture without states of the training thread: its steps, and the waits of Python loops."""
     events = [one for one in capture.timeline if isinstance(one.what, Steps)]
     ends = sorted(one.t for one in events if one.number == 1)
     taken = sum(one.taken for one in capture.steps.values()) - 1

@@ -46,7 +46,7 @@ class Trend:
     certainty: float
     """Kendall's statistic in standard deviations under chance."""
     floors: tuple[float, ...]
-    """By quarter of the points: the minimum from its start to the end of the curve."""
+    """Minima of the curve, each from the start of a quarter of the points to the end."""
 
     @property
     def growth(self) -> float:
@@ -104,6 +104,6 @@ def _kendall(points: Sequence[Point], balance: int) -> tuple[float, float]:
 
 
 def _floors(values: Sequence[float]) -> tuple[float, ...]:
-    """By quarter: the minimum from its start to the end."""
+    """Minima of the values, each from the start of a quarter to the end."""
     starts = [len(values) * quarter // 4 for quarter in range(4)]
     return tuple(min(values[start:]) for start in starts)

@@ -50,10 +50,10 @@ class WaitShare:
 
 
 def waits(capture: Capture) -> dict[Where | None, Wait]:
-    """By line, the waits of loops over datasets, since the first training step."""
+    """Waits of loops over datasets since the first training step, keyed by line."""
     time = training_time(capture) if capture.segments else None
     if time is None:
-        return capture.waits  # of captures that gpulint wrote before it recorded states
+        return capture.waits  # captures of early releases have no states
     found = {}
     for where, one in time.waits.items():
         seconds = sum(time.parts[number].lasted for number in one.parts)

@@ -17,7 +17,7 @@ from gpulint.probe.capture.windows import StateTime, Window
 from gpulint.probe.measures.time_words import percent
 
 DEVICE_PARTS = ("gpu", "collective", "copy")
-"""What devices do, in the order in which a moment belongs to it: computing, taking part in a collective, copying."""
+"""Activities of devices. A moment with several counts as the first of them: computing, collectives, copying."""
 
 FEW = 5
 """Steps, in the window or outside of it, below which the share in the window counts."""
@@ -82,7 +82,8 @@ def busy(capture: Capture, share: float) -> tuple[Busy, ...]:
 
 def computing_lines(capture: Capture, seconds: float) -> Iterator[tuple[Where, float, int]]:
     """Lines whose operations the devices computed, with their share of `seconds` and the number of kernels in the
-    window. Operations that ran eagerly are not told apart by line."""
+    window. Operations that ran eagerly are not assigned to
+    lines."""
     window = capture.window
     whole = sum(one.busy for one in window.devices) if window is not None else 0.0
     for one in window.lines if window is not None and whole else ():

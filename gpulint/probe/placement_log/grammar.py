@@ -72,7 +72,7 @@ _STOP = rb"(?:" + _NUMBER + rb"(?=" + END + rb"\Z)|0(?=" + _NEXT + rb"))"
 index begins with 0. (Before other text, the 0 could belong to that text.)"""
 
 _OPEN = rb"(?:(?<=: )|\A ?)"
-"""What precedes an op in parentheses if only the end of the node's name is left."""
+"""Text before an op in parentheses, if only the end of the node's name is left."""
 
 INNER = re.compile(
     rb"(?:((?:" + _HEADER + rb")?Executing op (" + _OP + rb") in device )|" + _OPEN + rb"\((" + _OP + rb")\)(?:: )?"
@@ -96,7 +96,7 @@ HEAD = re.compile(
 """The beginning of a torn line, anywhere."""
 
 WEAK_HEAD = re.compile(_NAME + rb": \([A-Z_][\w.<>-]*\)")
-"""The same at the beginning of a line, where it could be the program's own output."""
+"""The beginning of a torn line that could also be the program's own output; only for the beginning of a line."""
 
 TAIL = re.compile(rb"(?:\)(?:: )?| in device )" + _DEVICE + END)
 """The end of a line that was interrupted by other text."""

@@ -47,7 +47,7 @@ class Summary(Protocol):
 
     @property
     def messages(self) -> list[str]:
-        """What else TensorFlow says about devices."""
+        """Other messages of TensorFlow about devices."""
 
 
 class LogSummary:
@@ -136,7 +136,7 @@ class SharedSummary:
     def feed(self, data: bytes) -> Parsed:
         whole = data.rfind(b"\n") + 1
         if whole:
-            self._sort(self._line + data[:whole])
+            self._feed_summaries(self._line + data[:whole])
             self._line = data[whole:]
         else:
             self._line += data
@@ -146,7 +146,7 @@ class SharedSummary:
         return self._parser.feed(data)
 
     def close(self) -> Parsed:
-        self._sort(self._line)
+        self._feed_summaries(self._line)
         self._line = b""
         self._output.close()
         self._errors.close()
@@ -159,13 +159,17 @@ class SharedSummary:
     def records(self) -> list[dict[str, Any]]:
         return [*self._output.records(), *self._errors.records()]
 
-    def _sort(self, lines: bytes) -> None:
-        sorted_lines: tuple[list[bytes], list[bytes]] = ([], [])
+    def _feed_summaries(self, lines: bytes) -> None:
+        """Pass the lines that a library logged to the summary of the error stream, the others to that of the output."""
+        logged: list[bytes] = []
+        printed: list[bytes] = []
         for line in io.BytesIO(lines):
-            sorted_lines[b"] " in line and grammar.HEADER.search(line) is not None].append(line)
-        for summary, own in zip((self._output, self._errors), sorted_lines, strict=True):
-            if own:
-                summary.feed(b"".join(own))
+            is_logged = b"] " in line and grammar.HEADER.search(line) is not None
+            (logged if is_logged else printed).append(line)
+        if printed:
+            self._output.feed(b"".join(printed))
+        if logged:
+            self._errors.feed(b"".join(logged))
 
 
 class LogRecords:

@@ -58,7 +58,7 @@ def unseen(capture: Capture) -> Iterator[str]:
 
 
 def own_cost(capture: Capture) -> str | None:
-    """What gpulint itself took, None if unknown."""
+    """Cost of gpulint itself, None if unknown."""
     if capture.own_cost is None or not capture.seconds:
         return None
     spent = capture.own_cost.total

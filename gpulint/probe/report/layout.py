@@ -65,6 +65,14 @@ def beside(text: str, aside: str, width: int, first: str = "") -> Iterator[str]:
 def columns(rows: Sequence[Sequence[str]], width: int, numbers: frozenset[int] = frozenset()) -> Iterator[str]:
     """Rows with aligned cells, two blanks apart; `numbers` are right-aligned. If they are too wide, the first cell of
     each row has a line of its own."""
+    for lines in rows_of_columns(rows, width, numbers):
+        yield from lines
+
+
+def rows_of_columns(
+    rows: Sequence[Sequence[str]], width: int, numbers: frozenset[int] = frozenset()
+) -> Iterator[list[str]]:
+    """The lines of each row, as `columns` aligns them."""
     if not rows:
         return
     widths = [max(cell_len(row[place]) for row in rows) for place in range(len(rows[0]))]
@@ -72,11 +80,10 @@ def columns(rows: Sequence[Sequence[str]], width: int, numbers: frozenset[int] =
     for row in rows:
         cells = [_padded(cell, widths[place], place in numbers) for place, cell in enumerate(row)]
         if is_narrow:
-            yield row[0]
-            if any(row[1:]):
-                yield from block("  ".join(cell for cell in row[1:] if cell), width, "  ")
+            rest = block("  ".join(cell for cell in row[1:] if cell), width, "  ") if any(row[1:]) else ()
+            yield [row[0], *rest]
         else:
-            yield "  ".join(cells).rstrip()
+            yield ["  ".join(cells).rstrip()]
 
 
 def printed(lines: Iterable[Text], color: bool, width: int) -> str:

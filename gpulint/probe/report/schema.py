@@ -175,7 +175,7 @@ _WORKER = {"type": "object", "required": ["job", "index", "capture"]}
 
 
 def of_probe() -> Schema:
-    """What `probe --output-format json` prints."""
+    """Schema of `probe --output-format json`."""
     return document(
         {
             "version": {"const": VERSION},

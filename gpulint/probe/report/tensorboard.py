@@ -123,7 +123,7 @@ def scalars(capture: Capture) -> Iterator[Point]:
 
 
 def _parts(report: RunReport) -> Iterator[Point]:
-    """What the time of each step was spent on."""
+    """Time of each step by part."""
     time = report.time if not report.capture.simulated else None
     for step in time.each if time is not None else ():
         for name, seconds in step.parts.items():

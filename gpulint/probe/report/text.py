@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from gpulint.probe.advice.coverage import is_told
+from gpulint.probe.advice.coverage import is_covered
 from gpulint.probe.advice.words import gain, holders
 from gpulint.probe.agent.garbage import GARBAGE
 from gpulint.probe.agent.reads import READ
@@ -78,7 +78,7 @@ _SHADES = "█▓▒░"
 """The longest parts of a step, where there is no color."""
 
 _OF_PYTHON = {GARBAGE: GARBAGE, READ: "reads of tensors"}
-"""What the details of Python's time are called."""
+"""Details of Python's time → their names in the report."""
 
 STATUSES = {
     Status.FAIL: ("failed", "failed", "bold red"),
@@ -125,7 +125,7 @@ def _lines(report: RunReport, width: int, verbose: bool, color: bool) -> Iterato
 
 
 def _answer(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
-    """What ran, the headline, what the probe could not see, and how the program failed."""
+    """The answer at the top: the title, the headline, the blind spots of the probe, and how the program failed."""
     capture = report.capture
     if capture.process and (said := title(report)):
         yield from _plain(said, width, "dim")
@@ -248,7 +248,7 @@ def _memory(report: RunReport, width: int) -> Iterator[Text]:
         if curve.unit == "bytes" and not curve.subject.startswith(aside) and report.capture.tensorflow:
             limit = f" of {in_words(curve.limit)}" if curve.limit else ""
             whose = f": {held[curve.subject]}" if held.get(curve.subject) else ""
-            what = "needed" if curve.limit and peak > curve.limit else "peak"  # a simulation takes what it refuses
+            what = "needed" if curve.limit and peak > curve.limit else "peak"  # refused allocations are included
             told.setdefault(f"{what} {in_words(peak)}{limit}{steady.get(curve.subject, '')}{whose}", []).append(
                 device_name(curve.subject)
             )
@@ -265,7 +265,9 @@ def _checks(report: RunReport, width: int, verbose: bool) -> Iterator[Text]:
     shown = [
         one
         for one in report.expectations
-        if verbose or (one.status in (Status.FAIL, Status.WARN) and not is_told(one, report.advice)) or _is_stated(one)
+        if verbose
+        or (one.status in (Status.FAIL, Status.WARN) and not is_covered(one, report.advice))
+        or _is_stated(one)
     ]
     said = ", ".join(f"{counts[one]} {STATUSES[one][counts[one] != 1]}" for one in Status if counts[one])
     folded = "" if len(shown) == len(report.expectations) else " (-v shows them)"

@@ -15,7 +15,7 @@ from gpulint.probe.report.header import cards
 
 
 def title(report: RunReport) -> str:
-    """For example `train.py · TensorFlow 2.21.0 · NVIDIA H200 · 64 steps, 5.4 s of training`."""
+    """Title of a report: `train.py · TensorFlow 2.21.0 · NVIDIA H200 · 64 steps, 5.4 s of training`."""
     return " · ".join(filter(None, _parts(report)))
 
 

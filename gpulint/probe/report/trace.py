@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpulint._version import __version__
-from gpulint.output.escapes import encodable
+from gpulint.output.escapes import encodable, json_dumps
 from gpulint.probe.capture.records import Call, Copy, Function, Happened, Steps, Strategy, Where
 from gpulint.probe.measures.curves import Curve, beginning, curves, ending, phases
 from gpulint.probe.measures.sizes import in_words
@@ -32,8 +31,8 @@ _IN_STEP = ("python", "checkpoint", "input", "trace", "launch", "copy", "collect
 def render(report: RunReport, color: bool = False) -> str:
     """One object with an event per line. Times are µs since the start of the run. No lone surrogates, on which
     Perfetto's trace processor (v52) loops forever."""
-    rows = ",\n".join(json.dumps(event, ensure_ascii=False) for event in _Drawing(report).events)
-    about = json.dumps(_about(report), ensure_ascii=False)
+    rows = ",\n".join(json_dumps(event) for event in _Drawing(report).events)
+    about = json_dumps(_about(report))
     return encodable(f'{{"displayTimeUnit": "ms",\n"otherData": {about},\n"traceEvents": [\n{rows}\n]}}\n')
 
 

@@ -59,7 +59,7 @@ WORKER_COLUMNS: tuple[tuple[str, Callable[[Member], str]], ...] = (
 
 
 def content(capture: Capture) -> list[dict[str, Any]] | None:
-    """The same for programs; None outside a cluster."""
+    """Workers of a cluster as JSON objects; None outside a cluster."""
     return [_content(one) for one in capture.members] if capture.members else None
 
 

@@ -1,4 +1,4 @@
-"""Who held a device's memory at the peak of a window, from what its allocator gave and took back."""
+"""Holders of a device's memory at the peak of a window, from the allocations and deallocations of its allocator."""
 
 from __future__ import annotations
 

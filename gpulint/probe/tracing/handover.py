@@ -1,4 +1,4 @@
-"""What the agent leaves beside a trace for the process that reads it."""
+"""The files that the agent leaves beside a trace for the process that reads it."""
 
 from __future__ import annotations
 

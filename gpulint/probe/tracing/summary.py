@@ -1,4 +1,4 @@
-"""What a trace says of a window of the run: the fields of a `window` record.
+"""Summary of a trace of a window of the run: the fields of a `window` record.
 
 Every moment of the window belongs to the first of these that holds: a device computes, a device takes part in a
 collective, a device copies, the host waits for the next element of a dataset.
@@ -36,7 +36,7 @@ _HOST = {"input": _INPUT, "trace": _TRACE, "compile": _COMPILE}
 
 
 class Window(NamedTuple):
-    """What the agent knows of the window, in seconds since the epoch. `spans`: the states of the training thread, one
+    """The window as the agent knows it, in seconds since the epoch. `spans`: the states of the training thread, one
     after the other; `places`: node of a graph → file number and row."""
 
     began: float
@@ -47,7 +47,7 @@ class Window(NamedTuple):
 
 
 class _Device:
-    """What one device did, within a window."""
+    """Activity of one device within a window."""
 
     def __init__(self, name: str, happened: Iterable[Happening], began: int, ended: int) -> None:
         self.name = name

@@ -45,8 +45,8 @@ class Unreadable(Exception):
 
 
 class Happening(NamedTuple):
-    """What a device did. `kind` is KERNEL, COPY or MEMSET; `began` and `ended` are nanoseconds since the epoch; `op`
-    is the operation that launched it, "" if unknown; `size` is the bytes of a copy."""
+    """An activity of a device. `kind` is KERNEL, COPY or MEMSET; `began` and `ended` are nanoseconds since the epoch;
+    `op` is the operation that launched it, "" if unknown; `size` is the bytes of a copy."""
 
     kind: str
     name: str
@@ -85,7 +85,7 @@ class Trace:
 
     @property
     def warnings(self) -> list[str]:
-        """What the profiler says is missing, such as events that exceeded a limit."""
+        """Warnings of the profiler about missing data, such as events that exceeded a limit."""
         return [*self._space.errors, *self._space.warnings]
 
     @property
@@ -100,7 +100,7 @@ class Trace:
         return {name.removeprefix(_EAGER) for name in names if name.startswith(_EAGER)}
 
     def of_device(self, device: str) -> Iterator[Happening]:
-        """What a device did, stream by stream."""
+        """Activities of a device, stream by stream."""
         for plane in self._space.planes:
             if plane.name == f"/device:{device}":
                 names = {number: one.name for number, one in plane.stat_metadata.items()}
@@ -120,7 +120,7 @@ class Trace:
                         yield began, began + event.duration_ps // 1000
 
     def allocations(self) -> list[Allocation]:
-        """What the BFC allocators gave and took back, in order (`BFCAllocator::AddTraceMe` in
+        """Allocations and deallocations of the BFC allocators, in order (`BFCAllocator::AddTraceMe` in
         `xla/tsl/framework/bfc_allocator.cc`). Others record nothing."""
         found = []
         for plane in self._host:
@@ -169,7 +169,7 @@ class Trace:
             yield Happening(kind, name, began, began + event.duration_ps // 1000, op, int(found[1]) if found else 0)
 
     def _offset(self) -> int:
-        """What turns the trace's times, which count from its beginning, into nanoseconds since the epoch."""
+        """Nanoseconds to add to the trace's times, which count from its beginning, for times since the epoch."""
         for plane in self._host:
             marks = {number: one.name for number, one in plane.event_metadata.items() if one.name.startswith(MARKER)}
             for line in plane.lines if marks else ():

@@ -13,4 +13,4 @@ VERDICTS: dict[str, Judge] = {
     **steps.VERDICTS,
     **numerics.VERDICTS,
 }
-"""By rule code; rules that no run can confirm or refute are missing."""
+"""Code of a rule → the function that judges its findings. Rules that no run can confirm or refute are missing."""

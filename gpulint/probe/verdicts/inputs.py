@@ -10,15 +10,15 @@ from gpulint.probe.verdicts.evidence import Judge, Verdict
 
 
 def _waits(finding: Finding, capture: Capture) -> Verdict | None:
-    """Uses the loop that waits most: findings are about pipelines and do not say which loop reads them."""
+    """Verdict by the loop that waits most: findings are about pipelines, and do not say which loop reads them."""
     judged = [one for one in map(waiting.wait_share, own_waits(capture).values()) if one.enough]
     if not judged:
         return None
     worst = max(judged, key=lambda one: one.share)
     if worst.is_high:
-        return Verdict(True, worst.text)
+        return Verdict(True, f"training waited for input {worst.text}")
     return (
-        Verdict(False, worst.text)
+        Verdict(False, f"training waited for input {worst.text}")
         if worst.share < waiting.MODERATE and any(name.startswith("GPU") for name in capture.logical)
         else None
     )

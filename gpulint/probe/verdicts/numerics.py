@@ -22,7 +22,9 @@ def _recurrent(finding: Finding, capture: Capture) -> Verdict | None:
         return None
     used = sum(one.times for one in placed(capture) if one.op.startswith("CudnnRNN"))
     return (
-        Verdict(False, f"{used} operations of cuDNN for recurrent layers") if used else Verdict(True, "no CudnnRNN ran")
+        Verdict(False, f"{used} cuDNN operations of recurrent layers ran")
+        if used
+        else Verdict(True, "no `CudnnRNN` operation ran")
     )
 
 

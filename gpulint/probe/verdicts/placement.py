@@ -27,7 +27,7 @@ from gpulint.probe.verdicts.evidence import (
 from gpulint.probe.verdicts.strategies import one_replica
 
 
-def _asked_below(finding: Finding, capture: Capture) -> list[PlacedOp]:
+def _with_requested_device(finding: Finding, capture: Capture) -> list[PlacedOp]:
     """Operations with a requested device in the rows of a finding or shortly below: the statements of its block."""
     return [
         one for one in placed(capture) if one.requested and is_in(one.where, finding.span, STEP) and not is_free(one.op)
@@ -44,13 +44,13 @@ def _work(capture: Capture) -> Iterator[tuple[str, str, int]]:
 
 
 def _confined(finding: Finding, capture: Capture) -> Verdict | None:
-    devices = {one.device for one in _asked_below(finding, capture)}
+    devices = {one.device for one in _with_requested_device(finding, capture)}
     if len(devices) != 1:
         return None
     (device,) = devices
     others = peers(device, capture)
     if not others and device.startswith("GPU"):
-        pinned = sum(one.times for one in _asked_below(finding, capture))
+        pinned = sum(one.times for one in _with_requested_device(finding, capture))
         return Verdict(True, f"{pinned} operations pinned to {device}, the only GPU here")
     if not others or not is_all_seen(capture):
         return None
@@ -82,23 +82,24 @@ def _copied(finding: Finding, capture: Capture) -> Verdict | None:
 
 
 def _replicas_pinned(finding: Finding, capture: Capture) -> Verdict | None:
-    """By the first row of the block that is in a step: unpinned replicas are each on their own device. Or by the
-    variables created in the block."""
+    """Verdict by the first row of the block that is in a step (unpinned replicas are each on their own device), else by
+    the variables created in the block."""
     strategy = of_replicas(capture)
     if strategy is None:
         return None
     steps = {node.where for node in capture.nodes if node.part == "step"}
-    asked = [one for one in _asked_below(finding, capture) if one.where in steps]
+    asked = [one for one in _with_requested_device(finding, capture) if one.where in steps]
     first = min((one.where.row for one in asked), default=0)
     devices = Counter[str]()
     for one in asked:
         if one.where.row == first:
             devices[one.device] += one.times
     if len(devices) == 1:
-        return Verdict(True, f"operations of all {strategy.replicas} replicas: {counted(devices)}")
+        ((device, count),) = devices.items()
+        return Verdict(True, f"all {strategy.replicas} replicas ran on {device} ({count} operations)")
     made = {one.device for one in capture.variables if is_in(one.where, finding.span, STEP)}
     if len(made) > 1:
-        return Verdict(True, f"variables are on {', '.join(sorted(made))} despite it")
+        return Verdict(True, f"variables are on {', '.join(sorted(made))} despite the device scope")
     return Verdict(False, f"operations of the {strategy.replicas} replicas: {counted(devices)}") if devices else None
 
 
@@ -110,12 +111,12 @@ def _without_kernel(finding: Finding, capture: Capture) -> Verdict | None:
         if is_in(one.where, finding.span) and one.requested.startswith("GPU"):
             why = reason(one, capture)
             if why.startswith(NO_KERNEL):
-                return Verdict(True, f"{one.op} asked for {one.requested} ran on the host: {why}")
+                return Verdict(True, f"`{one.op}` was requested on {one.requested} and ran on the host: {why}")
     return None
 
 
 def _missing_device(finding: Finding, capture: Capture) -> Verdict | None:
-    for one in _asked_below(finding, capture):
+    for one in _with_requested_device(finding, capture):
         if capture.logical and one.requested not in capture.logical:
             return Verdict(True, f"there is no {one.requested}: its operations ran on {one.device}")
     return None

@@ -75,8 +75,8 @@ def _late_variable(finding: Finding, capture: Capture) -> Verdict | None:
 
 
 def _piled_up(finding: Finding, capture: Capture) -> Verdict | None:
-    """By variables created on one line in several rounds: whether older ones still existed. A model that builds
-    lazily has them on another line of the loop."""
+    """Verdict by the variables that one line creates in several iterations: whether older ones still existed. A model
+    that builds lazily creates them on another line of the loop."""
     loops = [one.span._replace(end_row=one.span.end_row + STEP) for one in finding.related if "loop" in one.message]
     by_place: defaultdict[tuple[Where | None, ...], list[Variable]] = defaultdict(list)
     for one in made_by(finding.span, capture) or [one for span in loops for one in made_by(span, capture)]:
@@ -97,8 +97,8 @@ def _rounds(made: list[Variable]) -> int:
 
 
 def _kept(finding: Finding, capture: Capture) -> Verdict | None:
-    """By tensors left over from the lines of the finding or of its loop: those returned by a function are attributed
-    to the line that calls it."""
+    """Verdict by the tensors left over from the lines of the finding or of its loop. Those returned by a function are
+    attributed to the line that calls it."""
     spans = [(finding.span, 0), *((one.span, STEP if "loop" in one.message else 0) for one in finding.related)]
     here = [one for one in capture.kept if any(is_in(one.where, span, after) for span, after in spans)]
     if not here:
@@ -116,12 +116,12 @@ def _one_worker(finding: Finding, capture: Capture) -> Verdict | None:
     strategy = next((one for one in capture.strategies if is_near(one.where, finding.span)), None)
     if strategy is None:
         return None
-    if any("/task:" in device for device in capture.logical):  # of another worker
+    if any("/task:" in device for device in capture.logical):  # a device of another worker
         return Verdict(False, f"the cluster has {len(capture.logical)} devices")
     return Verdict(True, f"one worker, with {strategy.replicas} replica{'' if strategy.replicas == 1 else 's'}")
 
 
-def _gone(finding: Finding, capture: Capture) -> Verdict | None:
+def _removed_name(finding: Finding, capture: Capture) -> Verdict | None:
     """Confirmed by its own error on its own line: a program uses many removed names and ends with the first. Refuted
     where the line ran without one."""
     spans = [finding.span, *(related.span for related in finding.related)]
@@ -148,5 +148,5 @@ VERDICTS: dict[str, Judge] = {
     "GPU307": _kept,
     "GPU701": _one_worker,
     "GPU702": ended_with("Collective ops must be configured at program startup"),
-    "GPU901": _gone,
+    "GPU901": _removed_name,
 }

@@ -86,7 +86,9 @@ def _left_on(finding: Finding, capture: Capture) -> Verdict | None:
         ended = [one for one in later if one.name.removeprefix("tf.") == _ENDS.get(name, name)]
         if name in _ENDS or "False" not in call.arguments.values():
             off = any(name in _ENDS or "False" in one.arguments.values() for one in ended)
-            return Verdict(not off, f"{call.name} was called, and {'undone' if off else 'stayed on to the end'}")
+            return Verdict(
+                not off, f"{call.name} was called, and {'switched off again' if off else 'stayed on to the end'}"
+            )
     return None
 
 

@@ -40,7 +40,7 @@ _USES = ("compiled", "fitted", "used")
 _SIZE = re.compile(r"\bbatch size (\d+)")
 
 
-def _made_at(finding: Finding, capture: Capture) -> Strategy | None:
+def _strategy_at(finding: Finding, capture: Capture) -> Strategy | None:
     """The strategy created in the rows of a finding, or of its related lines."""
     spans = [finding.span, *(related.span for related in finding.related)]
     return next((one for span in spans for one in capture.strategies if is_in(one.where, span)), None)
@@ -50,7 +50,7 @@ def _variables_of_one_replica(finding: Finding, capture: Capture) -> Verdict | N
     strategy = of_replicas(capture)
     if strategy is None:
         return None
-    made = made_by(finding.span, capture) or _made_in_use(finding, capture)
+    made = made_by(finding.span, capture) or _variables_built_in_use(finding, capture)
     if not made:
         return None
     alone = made if len(_devices(made)) == 1 else uneven(made, strategy.devices)
@@ -61,7 +61,7 @@ def _variables_of_one_replica(finding: Finding, capture: Capture) -> Verdict | N
     return Verdict(False, f"variables on {', '.join(_devices(made))}")
 
 
-def _made_in_use(finding: Finding, capture: Capture) -> list[Variable]:
+def _variables_built_in_use(finding: Finding, capture: Capture) -> list[Variable]:
     """Variables of a lazily built model, in the rows that use it."""
     uses = [related.span for related in finding.related if related.message.startswith(_USES)]
     return [one for span in uses for one in made_by(span, capture)]
@@ -94,7 +94,7 @@ def _idle(strategy: Strategy, capture: Capture) -> list[str]:
 
 
 def _unused(finding: Finding, capture: Capture) -> Verdict | None:
-    strategy = _made_at(finding, capture)
+    strategy = _strategy_at(finding, capture)
     if strategy is None or strategy.replicas < 2 or len(set(strategy.devices)) < 2:
         return None
     idle = _idle(strategy, capture)
@@ -118,9 +118,9 @@ def _whole_batches(finding: Finding, capture: Capture) -> Verdict | None:
         return None
     if (same := next((one for one in here if one.whole and not one.divided), None)) is not None:
         batch = f"a batch of {same.batch}" if same.batch else "the same batch"
-        return Verdict(True, f"each of the {same.replicas} replicas got all of {batch}")
+        return Verdict(True, f"each of the {same.replicas} replicas got the whole of {batch}")
     if all(one.divided for one in here):
-        return Verdict(False, f"each of the {here[0].replicas} replicas got its own part")
+        return Verdict(False, f"each of the {here[0].replicas} replicas got its own shard")
     return None
 
 
@@ -129,14 +129,16 @@ def _one_replica(finding: Finding, capture: Capture) -> Verdict | None:
     if strategy is None or any(is_in(one.where, finding.span) for one in capture.runs):
         return None
     idle = _idle(strategy, capture)
-    return Verdict(True, f"{', '.join(idle)} idle, while the step ran") if idle else None
+    return Verdict(True, f"{', '.join(idle)} idle while the step ran") if idle else None
 
 
 def _eager_runs(finding: Finding, capture: Capture) -> Verdict | None:
     here = {one: count for one, count in capture.runs.items() if is_in(one.where, finding.span)}
     eager = sum(count for one, count in here.items() if one.eager and not one.traced)
     if eager:
-        return Verdict(True, f"{eager} calls outside a function, each operation dispatched to each replica separately")
+        return Verdict(
+            True, f"{eager} calls outside a function: Python dispatched every operation of every replica separately"
+        )
     return Verdict(False, "it was called inside a function") if here else None
 
 
@@ -177,7 +179,7 @@ def _applied_each_time(finding: Finding, capture: Capture) -> Verdict | None:
     )
     taken = sum(steps.taken for (name, _), steps in capture.steps.items() if name == EAGER_STEP)
     if applied and applied == taken:
-        return Verdict(True, f"{taken} gradients were taken, and all {applied} applied, one after the other")
+        return Verdict(True, f"{taken} gradients were computed, and all {applied} were applied one by one")
     return None
 
 
@@ -195,7 +197,7 @@ def _updated_by_each(finding: Finding, capture: Capture) -> Verdict | None:
     (device,) = devices
     if sum(updates.values()) < strategy.replicas:
         return None
-    return Verdict(True, f"one copy, on {device}, for {strategy.replicas} replicas; updates of it: {counted(updates)}")
+    return Verdict(True, f"{strategy.replicas} replicas share one copy, on {device}; updates: {counted(updates)}")
 
 
 def _does_not_compile(finding: Finding, capture: Capture) -> Verdict | None:

@@ -27,11 +27,14 @@ def test_a_row_for_each_card() -> None:
 
 def test_who_holds_the_memory() -> None:
     text = "\n".join(shown())
-    assert "Memory at the peak of 9.5 GiB; up to 512 MiB less if the allocator's pieces match what is asked for" in text
+    assert (
+        "Memory at the peak of 9.5 GiB; up to 512 MiB less if the allocator finds a chunk of the right size each time"
+        in text
+    )
     assert "  activations                8 GiB  " + "█" * 34 + " 84.2 %" in text
     assert "train.py:10 (dense) activations" in text
     assert "train.ipynb:cell 3:11 weights" in text
-    assert "no line is known optimizer slots" in text
+    assert "(unknown line) optimizer slots" in text
     assert "  1  Mixed precision saves 2 GiB (21 %)." in text
 
 
@@ -42,7 +45,7 @@ def test_what_bounds_the_time() -> None:
     assert "Memory-bound: kernels move 2 GiB per step, which takes at least 451 µs." in text
     assert "Launch-bound: the host needs 64 µs for 2 operations; the card's speed is unknown" in text
     assert "8 GPUs: at most" in text
-    assert "8 GPUs: unknown: the speed of the link is not given" in text
+    assert "8 GPUs: unknown, as the speed of the link is not given" in text
     assert "Lines with the greatest bounds, on H200" in text
 
 

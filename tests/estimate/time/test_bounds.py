@@ -145,7 +145,7 @@ def test_statements() -> None:
     )
     assert list(unused(steps, 256, 64, 1.0, found)) == [
         "a larger batch is free up to about 256 (now 64)",
-        "mixed precision brings nothing: launching operations bounds the step",
+        "mixed precision gains nothing: launching operations bounds the step",
     ]
     steps = steps_of(dense(65536, 4096, 4096))
     found = bounds(steps, T4)

@@ -59,6 +59,17 @@ def test_a_counting_loop_runs_as_often_as_it_counts(
     assert (found["next"], found["test"]) == (rounds, rounds + 1)
 
 
+def test_a_limit_that_enters_the_loop_as_a_constant_is_known() -> None:
+    parameters = [op(name, "_Arg", outputs=[NUMBER]) for name in ("i", "limit")]
+    condition = function("cond", [*parameters, op("test", "Less", [0, 1], [NUMBER])], [0, 1], results=(Edge(2, 0),))
+    steps = [*parameters, constant("stride", 1), op("next", "AddV2", [0, 2], [NUMBER])]
+    body = function("body", steps, [0, 1], results=(Edge(3, 0), Edge(1, 0)))
+    calls = {"cond": "cond", "body": "body"}
+    entering = [constant("first", 0), constant("limit", 6)]
+    graph = step([*entering, op("loop", "While", [0, 1], [NUMBER, NUMBER], calls=calls)], condition, body)
+    assert counts(graph)["next"] == 6
+
+
 def test_a_loop_that_the_graph_does_not_count_runs_once() -> None:
     (one,) = [one for one in executed(loop(0, 10, 1, "NotEqual")) if one.operation.name == "loop"]
     assert not one.is_counted

@@ -20,6 +20,7 @@ from gpulint.probe.capture.contents import Capture, Log, Member
 from gpulint.probe.capture.records import (
     Copy,
     Data,
+    EagerCost,
     Execution,
     Function,
     ModelCall,
@@ -37,6 +38,7 @@ from gpulint.probe.capture.records import (
     Where,
     Work,
 )
+from gpulint.probe.measures.holders import Held, Holder
 from gpulint.probe.measures.time_spent import InputStage, PartAt, PhaseTime, PipelineStage, TimeSpent, Tracing
 from tests.probe.advice.times import spent
 
@@ -101,8 +103,16 @@ def test_the_advice_for_input_fits_its_source(seen: Capture, where: Where, fix: 
     assert one.evidence == "100 of 100 steps waited for it, 90.0 ms each."
 
 
-@pytest.mark.parametrize("kind", ["arrays", "dataset", None])
-def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None) -> None:
+@pytest.mark.parametrize(
+    ("kind", "fix"),
+    [
+        ("arrays", "a dataset that ends in `repeat()`, with `steps_per_epoch`"),
+        ("dataset", "a dataset that ends in `repeat()`, with `steps_per_epoch`"),
+        ("PyDataset", "Return None from `num_batches` of the `PyDataset`, and pass `steps_per_epoch`"),
+        (None, "Iterate over `dataset.repeat()` once"),
+    ],
+)
+def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None, fix: str) -> None:
     lines = [
         PartAt("input", HERE, 3.0, 4, "iter"),
         PartAt("input", HERE, 2.0, 9, "end of a pipeline"),
@@ -111,9 +121,9 @@ def test_opening_and_closing_pipelines_is_no_wait_for_elements(kind: str | None)
     time = spent({"input": 5.1, "launch": 5.0}, 100, lines, phases=[phase("epoch 1", HERE)])
     (one,) = advise(capture(data=Counter({Data(HERE, kind, 0, 32): 1} if kind else {})), (), time)
     assert (one.cause, one.where, one.seconds) == ("input-bound", HERE, pytest.approx(5.0))
-    assert one.text == "each epoch opens the pipeline again"
-    assert one.evidence == "Closing one and opening the next took 1.2 s, 4 times."
-    assert "`repeat()`" in one.fix or "`dataset.repeat()`" in one.fix
+    assert one.text == "each epoch reopens the pipeline"
+    assert one.evidence == "Closing one and opening the next took 1.2 s each time, 4 times."
+    assert fix in one.fix
 
 
 def test_a_long_wait_for_the_end_of_pipelines_names_the_thread_that_tunes_them() -> None:
@@ -121,7 +131,7 @@ def test_a_long_wait_for_the_end_of_pipelines_names_the_thread_that_tunes_them()
     time = spent({"input": 10.0, "launch": 5.0}, 100, lines, phases=[phase("epoch 1", HERE)])
     for fits in (1, 4):
         (one,) = advise(capture(data=Counter({Data(HERE, "dataset", 0, 0): fits})), (), time)
-        assert "Closing pipelines took 9.0 s in all" in one.evidence
+        assert "Closing pipelines took 9.0 s in total" in one.evidence
         assert "`options.autotune.enabled = False`" in one.evidence
 
 
@@ -148,16 +158,21 @@ def test_ignored_causes_are_left_out() -> None:
 
 def test_an_evaluation_is_no_epoch() -> None:
     phases = [phase("epoch 1", THERE), phase("evaluation", HERE)]
-    assert not advise(capture(), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 1), phases=phases))
+    for each in (1, 2):
+        assert not advise(capture(), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, each), phases=phases))
     several = spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 4), phases=[*phases, phase("evaluation", HERE)])
     one = first(several, capture())
-    assert (one.text, one.fix) == ("each evaluation opens pipelines of its own", "Evaluate less often.")
+    assert (one.text, one.fix) == ("each evaluation opens its own pipeline", "Evaluate less often.")
     assert one.seconds == pytest.approx(2.0)
+    phases = [phase("epoch 1", THERE), *[phase("prediction", HERE)] * 2]
+    one = first(spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 2), phases=phases), capture())
+    assert one.text == "each prediction opens its own pipeline"
+    assert "`model(x, training=False)` opens no pipeline" in one.fix
 
 
 def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
     """WAITING: 90 ms for each element."""
-    slow_to_hand_out = "Python takes longer to ask for an element than the pipeline to make it"
+    slow_to_hand_out = "Python takes longer to request an element than the pipeline takes to produce it"
     local = capture(local_input={HERE: (100, 3.0)}, splits=Counter({Split(HERE, (8,)): 100}))
     assert first(WAITING, local).text == slow_to_hand_out
     assert first(WAITING, capture(local_input={HERE: (100, 8.0)})).text == "the step waits for the dataset"
@@ -165,12 +180,13 @@ def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
     def read(*names: str) -> Capture:
         return capture(pipelines={HERE: [tuple(Transformation(name, THERE) for name in names)]})
 
-    def with_stage(seconds: float) -> TimeSpent:
-        stages = [PipelineStage(HERE, "Map", 100, seconds, 1.0)]
+    def with_stage(seconds: float, elements: int = 100) -> TimeSpent:
+        stages = [PipelineStage(HERE, "Map", elements, seconds, 1.0)]
         return spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE)], pipeline=stages)
 
     assert first(with_stage(0.001), read("MapDataset")).text == slow_to_hand_out
     assert first(with_stage(0.08), read("MapDataset")).where == THERE
+    assert first(with_stage(0.02, elements=400), read("BatchDataset", "MapDataset")).where == THERE  # four in a batch
     assert "from_generator" in first(with_stage(0.001), read("BatchDataset", "FlatMapDataset", "TensorDataset")).text
     fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
     assert first(with_stage(0.001), fit).text == "the step waits for the dataset that `fit` reads"
@@ -188,7 +204,7 @@ def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:
             "Use TensorFlow operations, or keep the elements with `cache()`.",
         ),
         ("ParallelMapV2", 0.9, "CacheDataset", OTHER, "Use TensorFlow operations, or prepare the data beforehand."),
-        ("Map", 0.0, "BatchDataset", THERE, "Give it `num_parallel_calls=tf.data.AUTOTUNE`."),
+        ("Map", 0.0, "BatchDataset", THERE, "Pass `num_parallel_calls=tf.data.AUTOTUNE`."),
         ("Map", 0.9, "BatchDataset", THERE, "or use TensorFlow operations instead of Python."),
     ],
 )
@@ -261,7 +277,7 @@ def test_the_pipeline_of_the_line_that_waits_is_blamed() -> None:
 def test_a_loop_over_a_distributed_dataset_without_a_slow_stage_waits_for_python() -> None:
     handed_out = Counter({Split(HERE, (8, 8, 8, 8)): 100})
     one = first(WAITING, capture(splits=handed_out))
-    assert (one.where, one.text) == (HERE, "Python hands each element out to 4 replicas")
+    assert (one.where, one.text) == (HERE, "Python distributes each element to 4 replicas")
     assert "`tf.function`" in one.fix
     slow = capture(splits=handed_out, executions=built(("MapDataset", THERE)))
     assert first(WAITING, slow).where == THERE
@@ -308,6 +324,9 @@ def test_few_operations_are_not_launch_bound() -> None:
 # ----------------------------------------------------------------------------------------------- eager-step
 
 
+FITTED = capture(data=Counter({Data(HERE, "arrays", 0, 32): 1}))
+
+
 def eager(operations: int) -> Capture:
     return capture(
         steps={(EAGER_STEP, HERE): Steps(EAGER_STEP, HERE, 100, 1.0, 0.1)},
@@ -331,11 +350,34 @@ def test_eagerness_that_was_left_on_is_blamed_on_the_line_that_left_it() -> None
     assert (one.code, one.where, one.fix) == ("GPU506", Where("/p/train.py", 18), "Leave it out.")
 
 
-@pytest.mark.parametrize(("cost", "seconds"), [(40e-6, 8.0), (10e-6, 2.0), (0.01, 3.0)])
-def test_what_launching_may_take_is_more_than_it_takes_unless_operations_compute(cost: float, seconds: float) -> None:
-    """40 µs is a small operation on a busy machine."""
-    time = spent({"launch": 9.0}, operations=1000, launch_cost=cost)
-    assert first(time, eager(1000)).seconds == pytest.approx(seconds)
+@pytest.mark.parametrize(
+    ("cost", "seconds"),
+    [
+        (None, 9.0),
+        (EagerCost(100, 40e-6, 35e-6), 8.0),
+        (EagerCost(100, 40e-6, 35e-6, 50e-6), 4.0),
+        (EagerCost(100, 0.01, 0.01, 0.01), 3.0),
+    ],
+)
+def test_what_eager_operations_compute_is_left(cost: EagerCost | None, seconds: float) -> None:
+    """Early captures do not say how long they compute. Launching 100,000 operations takes at most 3 s."""
+    time = spent({"launch": 9.0}, operations=1000)
+    assert first(time, replace(eager(1000), eager_cost=cost)).seconds == pytest.approx(seconds)
+
+
+def test_rare_eager_operations_that_take_long_are_found_at_their_line() -> None:
+    """Gradients that a function computes, and that are applied after every fourth step."""
+    lines = [PartAt("launch", THERE, 2.0, 9, "eager operations"), PartAt("python", THERE, 60.0, 9, "code")]
+    time = spent({"launch": 30.0, "python": 60.0}, 100, [*lines, PartAt("launch", HERE, 28.0, 100, "train")])
+    seen = replace(eager(66), steps={("train", HERE): Steps("train", HERE, 100, 1.0, 0.1, busy=25, operations=6600)})
+    one = first(time, seen)
+    assert (one.cause, one.where) == ("eager-step", THERE)
+    assert one.text == "Python runs 66 operations around each step one at a time"
+    assert one.seconds == pytest.approx(62.0)
+    assert "into that of the step" in one.fix
+    seldom = {("train", HERE): Steps("train", HERE, 20, 1.0, 0.1, busy=5, operations=6600)}
+    for other in (replace(seen, steps=seldom), replace(seen, data=FITTED.data)):
+        assert all(one.cause != "eager-step" for one in advise(other, (), time))
 
 
 def test_a_few_large_eager_operations_are_no_advice() -> None:
@@ -360,10 +402,17 @@ def test_all_traces_but_the_first_are_lost_time() -> None:
     one = first(time, capture())
     assert (one.cause, one.where, one.seconds) == ("retracing", THERE, 4.5)
     assert one.text == "`train` is traced 10 times"
-    assert one.evidence.endswith("each: shape of `x`.")
+    assert one.evidence.endswith("each time: shape of `x`.")
     assert "input_signature" in one.fix
     before_the_first_step = spent({"launch": 5.0}, tracings=[retraced])
     assert not advise(capture(), (), before_the_first_step)
+
+
+def test_the_most_frequent_cause_of_retraces_is_named() -> None:
+    value = "8 ×: the Python value of `rate` changed, first 0.1 → 0.2"
+    retraced = tracing("train", "trace", 10, 5.0, 9, value, "1 ×: the shape of `x` changed")
+    one = first(spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[retraced]), capture())
+    assert one.evidence.endswith("each time: the Python value of `rate` changed, first 0.1 → 0.2.")
 
 
 def test_collecting_garbage_during_traces_is_part_of_them() -> None:
@@ -398,11 +447,11 @@ def test_a_last_batch_that_is_smaller_is_to_be_dropped() -> None:
         for n, rest in ((0, ", 28"), (1, ","))
     ]
     one = first(time, capture(retraces=Counter(retraces)))
-    assert one.evidence == "The second time took 2.5 s: a shape."
-    assert one.fix.startswith("Make all batches equally large (`batch(…, drop_remainder=True)`), or give it")
+    assert one.evidence == "The second trace took 2.5 s: a shape."
+    assert one.fix.startswith("Make all batches the same size (`batch(…, drop_remainder=True)`), or give it")
     assert one.fix.endswith("the shape of `inputs[0]` and `inputs[1]` changes, or `reduce_retracing=True`.")
     varying = Counter([*retraces, Retrace(HERE, "train", True, "shape", "inputs[2]", "(64, 9) → (64, 8)")])
-    assert first(time, capture(retraces=varying)).fix.startswith("Give it `input_signature`")
+    assert first(time, capture(retraces=varying)).fix.startswith("Give it an `input_signature`")
 
 
 def test_models_that_a_loop_creates_are_traced_each_time() -> None:
@@ -421,7 +470,7 @@ def test_models_that_a_loop_creates_are_traced_each_time() -> None:
     found = advise(capture(model_calls=calls, data=data), [finding("GPU305", THERE)], time)
     assert [(one.cause, one.code, one.where) for one in found] == [("new-models", "GPU305", THERE)]
     assert found[0].seconds == pytest.approx(10.0 * 9 / 10)
-    assert found[0].text == "each of 10 calls of `fit` traces its model"
+    assert found[0].text == "each of the 10 calls of `fit` traces its model"
     assert "`set_weights`" in found[0].fix
     without_rule = advise(capture(model_calls=calls, data=data), (), time)
     assert [(one.code, one.where) for one in without_rule] == [(None, THERE), (None, tests)]
@@ -495,7 +544,7 @@ def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:
     callback, line = advise(capture(), (), time)
     assert (callback.cause, callback.where, callback.seconds) == ("slow-python", THERE, 4.0)
     assert callback.text == "steps wait for `Plot.on_train_batch_end`"
-    assert callback.evidence == "It takes 40.0 ms of a step of 200 ms."
+    assert callback.evidence == "It takes 40.0 ms of a 200 ms step."
     assert (line.cause, line.where, line.seconds) == ("slow-python", HERE, 3.0)
     of_fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
     assert [one.where for one in advise(of_fit, (), time)] == [THERE], "the Python of `fit` is Keras's"
@@ -517,7 +566,7 @@ def test_calls_of_a_model_in_a_loop_cost_the_run_what_they_do_not_compute() -> N
     (one,) = advise(seen, [finding("GPU503", THERE, instead="predict all at once")], time)
     assert (one.cause, one.where, one.code) == ("repeated-calls", THERE, "GPU503")
     assert one.text == "`predict` is called 60 times, 200 ms each"
-    assert one.evidence == "All calls took 12.0 s. Computing took 200 ms of it."
+    assert one.evidence == "The calls took 12.0 s, of which computing took 200 ms."
     assert one.outside is not None
     assert one.outside[:2] == ("60 `predict` calls", 12.0)
     assert one.seconds == pytest.approx(11.8 * 59 / 60)
@@ -563,8 +612,40 @@ def test_a_rehearsal_promises_no_gain() -> None:
     assert with_gain(one, is_first=True) == one.text
 
 
+def test_a_rehearsal_says_first_what_gpus_would_show() -> None:
+    """Replicas that share a CPU wait, and end pipelines late."""
+    nodes = Counter({Node(HERE, "MatMul", "", "GPU:0", "", "float16", "step"): 4})
+    seen = capture(logical=GPUS, nodes=nodes, simulated=2)
+    time = spent({"input": 90.0, "launch": 10.0}, by_line=[input_at(HERE, 80.0), *opened(HERE, 4)])
+    assert [one.cause for one in advise(seen, (), time)] == ["idle-device", "input-bound"]
+    assert not advise(capture(simulated=2), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 4)))
+
+
+@pytest.mark.parametrize(
+    ("detail", "seen", "fix"),
+    [
+        ("train.Checkpoint.write", capture(), "`CheckpointOptions(enable_async=True)`"),
+        ("train.CheckpointManager.save", capture(), "`CheckpointOptions(enable_async=True)`"),
+        ("Model.save", FITTED, '`save_freq="epoch"`'),
+        ("Model.save", capture(), "Save less often."),
+    ],
+)
+def test_the_advice_for_checkpoints_fits_what_writes_them(detail: str, seen: Capture, fix: str) -> None:
+    lines = [PartAt("checkpoint", HERE, 4.0, 100, detail)]
+    (one,) = advise(seen, (), spent({"checkpoint": 4.0, "launch": 4.0}, by_line=lines))
+    assert fix in one.fix
+
+
+def test_a_checkpoint_of_each_epoch_is_already_written_after_epochs() -> None:
+    lines = [PartAt("checkpoint", HERE, 4.0, 2, "Model.save")]
+    phases = [phase("epoch 1", HERE), phase("epoch 2", HERE)]
+    (one,) = advise(FITTED, (), spent({"checkpoint": 4.0, "launch": 4.0}, by_line=lines, phases=phases))
+    assert one.fix.startswith("Save less often than after every epoch")
+
+
 def test_checkpoints_and_summaries_are_advised_apart() -> None:
-    lines = [PartAt("checkpoint", HERE, 4.0, 100, "save"), PartAt("checkpoint", THERE, 2.0, 100, "summary")]
+    saves = PartAt("checkpoint", HERE, 4.0, 100, "train.Checkpoint.save")
+    lines = [saves, PartAt("checkpoint", THERE, 2.0, 100, "summary")]
     advice = advise(capture(), (), spent({"checkpoint": 6.0, "launch": 4.0}, by_line=lines))
     assert [(one.cause, one.where) for one in advice] == [("checkpoints", HERE), ("checkpoints", THERE)]
     assert "async" in advice[0].fix
@@ -584,6 +665,14 @@ def test_copies_are_blamed_on_the_line_that_moves_most() -> None:
     assert not advise(seen, (), spent({"gpu": 5.0, "launch": 0.01}, busy={"GPU:0": 0.99}))
 
 
+def test_of_several_lines_with_copies_the_largest_is_blamed_for_its_share() -> None:
+    large = Copy("_Send", "GPU:1", "GPU:0", THERE, "MatMul", "", 3 << 20, in_step=True)
+    small = Copy("_Send", "GPU:1", "GPU:0", HERE, "MatMul", "", 1 << 20, in_step=True)
+    seen = capture(logical=GPUS, copies=Counter({small: 1, large: 1}))
+    one = first(spent({"copy": 4.0, "gpu": 6.0}, busy={"GPU:0": 0.6}), seen)
+    assert (one.where, one.seconds) == (THERE, 3.0)
+
+
 def test_copies_of_a_rehearsal_have_the_share_that_they_would_have_on_gpus() -> None:
     moved = Copy("_Send", "GPU:1", "GPU:0", THERE, "MatMul", "", 20_000_000, in_step=True)
     fed = Copy("_Send", "CPU:0", "GPU:0", HERE, "MatMul", "", 1 << 30, in_step=True)
@@ -591,7 +680,7 @@ def test_copies_of_a_rehearsal_have_the_share_that_they_would_have_on_gpus() -> 
     one = first(spent({"launch": 8.0, "python": 2.0}, operations=38.0), seen)
     assert (one.cause, one.where) == ("copies", THERE)
     assert one.seconds == pytest.approx(8.0 * 0.81)  # 810 µs of copying beside 190 µs of launching
-    assert "GPU:1 to GPU:0; on GPUs at least 810 µs, and its operations 190 µs to launch" in one.evidence
+    assert "GPU:1 to GPU:0. On real GPUs copying takes at least 810 µs, launching the step 190 µs" in one.evidence
     launched = advise(seen, (), spent({"launch": 8.0, "python": 2.0}, operations=100_000.0))
     assert [one.cause for one in launched] == ["launch-bound"]
 
@@ -612,7 +701,7 @@ def test_the_slowest_worker_is_named_at_its_slowest_line() -> None:
 
     members = (worker(0, 0.01), worker(1, 0.2), worker(2, 0.01))
     one = first(spent({"launch": 20.0, "python": 1.0}), capture(members=members))
-    assert (one.cause, one.text) == ("straggler", "the others wait for worker 1")
+    assert (one.cause, one.text) == ("straggler", "the other workers wait for worker 1")
     assert one.seconds == pytest.approx(19.0, abs=0.01)
     alike = tuple(worker(index, 0.01) for index in range(3))
     assert not advise(capture(members=alike), (), spent({"launch": 20.0, "python": 1.0}))
@@ -649,6 +738,13 @@ def test_a_program_without_memory_needs_that_first() -> None:
     one = advise(capture(error=OOM, error_at=THERE), (), None)[0]
     assert (one.cause, one.where, one.text) == ("out-of-memory", THERE, "GPU:0 has no memory left for 256 MiB")
     assert one.seconds == 0
+
+
+def test_memory_that_python_keeps_is_not_the_batchs() -> None:
+    who = (Holder("GPU:0", "python", THERE, 600), Holder("GPU:0", "weights", HERE, 400))
+    seen, full = capture(error=OOM, error_at=THERE), Held("GPU:0", 1000, None, None, None, who)
+    assert advise(seen, (), None, [full])[0].fix.startswith("Keep no tensor of a step longer than the step")
+    assert advise(seen, (), None, [full._replace(holders=who[1:])])[0].fix.startswith("Use a smaller batch")
 
 
 def test_allocations_that_are_retried_are_lost_time() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpulint.probe.advice.advice import Advice
-from gpulint.probe.advice.coverage import is_told
+from gpulint.probe.advice.coverage import is_covered
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Status
 
@@ -21,7 +21,7 @@ def check(id: str, status: Status, where: Where, code: str = "") -> Expectation:
 
 
 @pytest.mark.parametrize(
-    ("one", "said", "told"),
+    ("one", "about", "covered"),
     [
         (check("prediction", Status.FAIL, HERE, "GPU404"), advice("input-bound", "GPU404"), True),
         (check("prediction", Status.FAIL, THERE, "GPU404"), advice("input-bound", "GPU404"), False),
@@ -32,6 +32,6 @@ def check(id: str, status: Status, where: Where, code: str = "") -> Expectation:
         (check("mem-leak", Status.WARN, HERE), advice("launch-bound"), False),
     ],
 )
-def test_a_check_is_covered_by_advice_about_the_same(one: Expectation, said: Advice, told: bool) -> None:
-    assert is_told(one, [said]) is told
-    assert not is_told(one, [])
+def test_a_check_is_covered_by_advice_about_the_same(one: Expectation, about: Advice, covered: bool) -> None:
+    assert is_covered(one, [about]) is covered
+    assert not is_covered(one, [])

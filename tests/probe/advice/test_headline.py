@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from gpulint.probe.advice.advice import CAUSES, Advice, Outside
 from gpulint.probe.advice.headline import headline
 from gpulint.probe.capture.contents import Capture, Member
-from gpulint.probe.capture.records import Task, Where
+from gpulint.probe.capture.records import Node, Steps, Task, Where
 from gpulint.probe.measures.time_spent import PARTS, TimeSpent
 from tests.probe.advice.times import spent
 
@@ -30,6 +31,12 @@ def run(**contents: Any) -> Capture:
 
 
 WAITING = {"input": 90.0, "launch": 9.2, "gpu": 0.8}
+WORKING = run(
+    simulated=2,
+    logical=("CPU:0", "GPU:0", "GPU:1"),
+    steps={("train", None): Steps("train", None, 100, 1.0, 0.1)},
+    nodes=Counter({Node(None, "MatMul", "", gpu, "", "float32", "step"): 1 for gpu in ("GPU:0", "GPU:1")}),
+)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +78,13 @@ WAITING = {"input": 90.0, "launch": 9.2, "gpu": 0.8}
             ["input-bound"],
             "Rehearsed on 4 simulated GPUs: training waits for its input.",
         ),
+        (
+            run(simulated=4),
+            spent(WAITING),
+            [],
+            "Rehearsed on 4 simulated GPUs: 90.0 % of the time is the wait for input.",
+        ),
+        (WORKING, spent(WAITING), [], "Rehearsed on 2 simulated GPUs: each has work."),
         (run(logical=("CPU:0",)), spent({"launch": 1.0}), [], "Trained on the CPU. Nothing stands in its way."),
         (GPU, spent(WAITING), [], "How busy the GPUs were is not known. 90.0 % of the time is the wait for input."),
         (run(), None, [], "No training was seen."),

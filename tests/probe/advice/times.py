@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpulint.probe.advice.advise import NOTHING
+from gpulint.probe.advice.advise import NO_TRAINING
 from gpulint.probe.measures.time_spent import (
     DeviceTime,
     PartAt,
@@ -36,7 +36,7 @@ def spent(
     seconds = sum(parts.values()) + unrecorded
     each = {name: value / steps for name, value in parts.items()}
     return replace(
-        NOTHING,
+        NO_TRAINING,
         seconds=seconds,
         steps=steps,
         step_median=seconds / steps,

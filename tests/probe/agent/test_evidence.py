@@ -239,6 +239,16 @@ def test_an_error_has_the_line_it_came_from_and_the_traceback_it_has_without_us(
     assert done.returncode == alone.returncode == 1
 
 
+def test_a_warning_about_a_deprecated_function_names_the_line_it_names_without_us(tmp_path: Path) -> None:
+    text = (
+        "import tensorflow as tf\n\ntf.test.is_gpu_available()\nwith tf.Graph().as_default():\n"
+        "    tf.data.Dataset.from_generator(lambda: iter([1]), output_types=tf.int64)\n"
+    )
+    done, _ = probed(tmp_path, text)
+    warnings = [line for line in done.stderr.split("\n") if line.startswith("WARNING:tensorflow:From")]
+    assert [f"prog.py:{row}: " in line for row, line in zip((3, 5), warnings, strict=True)] == [True, True]
+
+
 def test_an_error_in_traced_code_has_the_line_of_that_code(tmp_path: Path) -> None:
     text = DEVICES + "@tf.function\ndef step(x):\n    return tf.no_such_function(x)  # here\n\nstep(tf.ones(3))\n"
     _, capture = probed(tmp_path, text)

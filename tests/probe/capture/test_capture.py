@@ -52,6 +52,19 @@ def test_counts_are_added_up(tmp_path: Path) -> None:
     assert (steps.taken, steps.seconds, steps.slowest) == (5, 1.0, 0.3)
 
 
+def test_a_file_of_tensorflow_is_no_place_of_the_program(tmp_path: Path) -> None:
+    path = "/opt/packages/tensorflow/python/eager/execute.py"
+    records: list[dict[str, Any]] = [
+        START,
+        {"kind": "file", "t": 1.2, "id": 0, "path": path},
+        {"kind": "ops", "t": 2.0, "rows": [[0, 126, "MatMul", "", "GPU:0", 2]]},
+        {"kind": "steps", "t": 4.0, "name": "f", "where": [path, 126], "count": 3, "seconds": 0.5, "slowest": 0.3},
+    ]
+    capture = read(written(tmp_path, lines(records)))
+    assert capture.executions == {Execution(None, "MatMul", "", "GPU:0"): 2}
+    assert [one.where for one in capture.steps.values()] == [None]
+
+
 def test_what_has_a_time_is_on_the_timeline(tmp_path: Path) -> None:
     function = {"name": "f", "where": None, "jit": False, "device": "CPU:0"}
     steps = {"kind": "steps", "name": "f", "where": None, "slowest": 0.3}

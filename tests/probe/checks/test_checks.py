@@ -109,6 +109,10 @@ def test_counters_of_one_replica_are_no_sign_of_a_missing_scope() -> None:
 
 def test_a_replica_without_work_is_found() -> None:
     assert said(spread(busy=("CPU:0",)))["strategy-spread"] == (Status.FAIL, "GPU201")
+    evaluated = replace(spread(busy=("CPU:0",)), steps={})
+    assert said(evaluated)["strategy-spread"] == (Status.FAIL, "GPU201")
+    before_training = replace(evaluated, error="ValueError: no")
+    assert said(before_training)["strategy-spread"] == (Status.INCONCLUSIVE, "")
 
 
 def test_initialising_variables_is_no_work_of_a_replica() -> None:
@@ -367,7 +371,7 @@ def test_a_straight_line_grows_however_slowly() -> None:
     leak = one_of(capture, "mem-leak")
     assert (leak.status, leak.observed) == (
         Status.WARN,
-        "+39.0 MiB over 40 samples, 1 MiB per step: full in 119 minutes",
+        "+39.0 MiB over 40 samples, 1 MiB per step: full in 119 minutes at this rate",
     )
 
 

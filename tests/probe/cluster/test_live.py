@@ -72,7 +72,7 @@ def test_two_workers_train_together_and_the_late_one_is_named(tmp_path: Path) ->
     ((late, subject, _),) = said(report, "straggler")
     assert (late, subject) == ("warn", "straggler: worker 1")
     first = report["advice"][0]
-    assert (first["cause"], first["text"]) == ("straggler", "the others wait for worker 1")
+    assert (first["cause"], first["text"]) == ("straggler", "the other workers wait for worker 1")
     assert first["row"] == PROGRAM.splitlines().index("        time.sleep(0.05)") + 1
     assert report["time"]["worker"] == "worker 0"
     ((waits, subject, _),) = said(report, "peer-wait")

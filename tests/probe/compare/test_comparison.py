@@ -32,6 +32,15 @@ def run(time: TimeSpent | None, peak: int = 0, *checks: Expectation, version: st
     return RunReport(capture, checks, 0, time)
 
 
+def test_a_table_that_is_too_wide_has_several_lines_for_each_measure() -> None:
+    before, after = run(spent({"input": 8.0})), run(spent({"input": 4.0}))
+    device = "worker" * 20
+    for one in (before, after):
+        one.capture.memory.append(Sample(1.0, "steps", {device: (1 << 30, 1 << 30)}))
+    found = text.render(compared(before, after), False, 60)
+    assert "step: input\n  " in found and device[:40] in found
+
+
 def check(status: Status, row: int = 6, subject: str = "slow input") -> Expectation:
     return Expectation("input-wait", status, Level.WARN, subject, "a small share", "80 %", where=LINE._replace(row=row))
 

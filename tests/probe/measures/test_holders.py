@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.reader import read
-from gpulint.probe.capture.records import Card, Holding, PeakRow, Sample, Where, WindowPeak
+from gpulint.probe.capture.records import Card, Holding, Kept, PeakRow, Sample, Steps, Where, WindowPeak
 from gpulint.probe.measures.holders import Holder, held
 from tests import warm
 
@@ -61,6 +62,20 @@ def test_what_python_held_at_another_moment_does_not_exceed_the_peak() -> None:
         )
     )
     assert gpu.holders == (Holder("GPU:0", "python", LOAD, 200), Holder("GPU:0", "weights", MODEL, 100))
+
+
+def test_what_steps_leave_behind_is_kept_by_python() -> None:
+    """Only the tensors of a few steps are examined: here two of 100, of 5 bytes each."""
+    seen = capture(
+        memory=[Sample(2, "steps", {"GPU:0": (0, 600)})],
+        holdings=[Holding(STEP, "GPU:0", "python", "step", 10)],
+        kept=[Kept(STEP, "step", "GPU:0", 4, 4, 20), Kept(LOAD, "once", "GPU:0", 4, 1, 20)],
+        steps={("step", STEP): Steps("step", STEP, 100, 1.0, 0.1)},
+    )
+    (gpu,) = held(seen)
+    assert gpu.holders == (Holder("GPU:0", "python", STEP, 500), Holder("GPU:0", "other", None, 100))
+    (gpu,) = held(replace(seen, memory=[Sample(2, "steps", {"GPU:0": (0, 300)})]))
+    assert gpu.holders == (Holder("GPU:0", "python", STEP, 300),)
 
 
 def test_an_eager_operation_of_the_window_has_the_line_that_python_knows() -> None:

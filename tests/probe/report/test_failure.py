@@ -63,6 +63,17 @@ def test_the_headline_of_an_error_in_a_graph_is_what_happened() -> None:
     assert headline("SystemExit: 3") == "SystemExit: 3"
 
 
+def test_the_headline_of_an_error_in_a_layer_is_what_happened() -> None:
+    """Keras prefixes it with the layer and prints it in bold, TensorFlow with the graph."""
+    message = "Matrix size-incompatible: In[0]: [2,9], In[1]: [8,3] [Op:MatMul] name:"
+    in_a_layer = (
+        "InvalidArgumentError: Exception encountered when calling Dense.call().\n\n\x1b[1m{{function_node "
+        f"__wrapped__MatMul_device_/job:localhost/replica:0/task:0/device:CPU:0}}}} {message} \x1b[0m\n\n"
+        "Arguments received by Dense.call():\n  • inputs=tf.Tensor(shape=(2, 9), dtype=float32)"
+    )
+    assert headline(in_a_layer) == f"InvalidArgumentError: {message}"
+
+
 def test_a_report_has_the_programs_own_frames_and_the_cure() -> None:
     frames = ((Where("/p/train.py", 6), "<module>"), (Where("/p/train.py", 4), "f"))
     capture = Capture(

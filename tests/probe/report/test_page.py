@@ -317,6 +317,25 @@ def test_nothing_is_wider_than_the_window(browser: Any, hostile_page: Path, widt
             assert seen.page.evaluate("document.documentElement.scrollWidth") <= width, name
 
 
+def test_the_name_of_a_column_fits_beside_its_value(browser: Any, hostile_page: Path) -> None:
+    with opened(browser, hostile_page, width=400) as seen:
+        for name in SECTIONS:
+            seen.page.click(f"nav a[href='#{name}']")
+            too_long = seen.page.evaluate(
+                """() => {
+                    const drawn = document.createElement("canvas").getContext("2d");
+                    return [...document.querySelectorAll("td[data-name]")].filter((cell) => {
+                        const label = getComputedStyle(cell, "::before");
+                        drawn.font = label.font;
+                        const { width } = drawn.measureText(cell.dataset.name);
+                        return label.position === "absolute" && cell.offsetParent !== null
+                            && width > parseFloat(getComputedStyle(cell).paddingLeft);
+                    }).map((cell) => cell.dataset.name);
+                }"""
+            )
+            assert too_long == [], name
+
+
 def contrast(seen: Opened, selector: str) -> float:
     """The contrast between an element's text and its background, as WCAG 2 defines it."""
     ratio: float = seen.page.evaluate(
@@ -376,6 +395,8 @@ def test_a_curve_is_read_with_the_keyboard_and_the_pointer(browser: Any, hostile
     with opened(browser, hostile_page) as seen:
         seen.page.click("nav a[href='#memory']")
         figure = seen.page.locator("#memory figure:has(svg[data-reads])").first
+        hint = figure.locator("output").text_content() or ""
+        assert hint.startswith("Point at the chart")
         figure.locator("svg").focus()
         seen.page.keyboard.press("End")
         values, _, who = (figure.locator("output").text_content() or "").partition("; at the peak: ")
@@ -385,6 +406,8 @@ def test_a_curve_is_read_with_the_keyboard_and_the_pointer(browser: Any, hostile
         assert "at the peak" not in (figure.locator("output").text_content() or "")
         figure.locator("svg").hover()
         assert "s: in use" in (figure.locator("output").text_content() or "")
+        seen.page.mouse.move(0, 0)
+        assert figure.locator("output").text_content() == hint
         assert seen.complaints == []
 
 
@@ -464,6 +487,23 @@ def test_equal_devices_share_a_chip(browser: Any, tmp_path: Path) -> None:
     file.write_text(page.render(RunReport(capture, [], 0)), encoding="utf-8")
     with opened(browser, file) as seen:
         assert seen.page.locator("#source .gutter .chip").all_text_contents() == ["GPU:0–7 5"]
+
+
+def test_devices_that_hold_the_same_share_a_drawing(browser: Any, tmp_path: Path) -> None:
+    gpus = [f"GPU:{number}" for number in range(4)]
+    held = [
+        Held(gpu, GIB, None, None, None, (Holder(gpu, "weights", None, GIB + (number == 3) * GIB),))
+        for number, gpu in enumerate(gpus)
+    ]
+    shares = tuple(DeviceTime(gpu, 0.62, 34.0, "tracer") for gpu in gpus)
+    file = tmp_path / "report.html"
+    time = replace(spent([Where("a.py", 1)] * 3, "x"), devices=shares)
+    capture = Capture(logical=tuple(gpus), process={"main": "a.py"})
+    file.write_text(page.render(RunReport(capture, [], 0, time, (), held)), encoding="utf-8")
+    with opened(browser, file) as seen:
+        names = seen.page.locator("#memory figcaption b").all_text_contents()
+        assert names == ["GPU:0–2 memory", "GPU:3 memory"]
+        assert seen.page.locator("#devices .cards dd").all_text_contents()[0] == "62.0 %"
 
 
 def test_a_placement_log_and_a_run_without_tensorflow_have_a_page(browser: Any, tmp_path: Path) -> None:

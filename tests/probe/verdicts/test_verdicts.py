@@ -118,7 +118,7 @@ def test_replicas_that_all_compute_on_one_device_confirm_a_pin() -> None:
     pinned = nodes((BELOW, "MatMul", "CPU:0", "CPU:0"), (BELOW, "AddV2", "CPU:0", "CPU:0"))
     free = nodes((BELOW, "MatMul", "CPU:0", "CPU:0"), (BELOW, "MatMul", "CPU:1", "CPU:1"))
     assert (
-        observed("GPU104", capture(strategies=[MIRRORED], nodes=pinned)) == "operations of all 2 replicas: 4 on CPU:0"
+        observed("GPU104", capture(strategies=[MIRRORED], nodes=pinned)) == "all 2 replicas ran on CPU:0 (4 operations)"
     )
     assert said("GPU104", capture(strategies=[MIRRORED], nodes=free)) is False
     assert said("GPU104", capture(nodes=pinned)) is None
@@ -166,7 +166,9 @@ def run_of(
 
 
 def test_what_replicas_are_given_decides_about_undivided_batches() -> None:
-    assert observed("GPU205", capture(runs=run_of(whole=True))) == "each of the 2 replicas got all of a batch of 32"
+    assert (
+        observed("GPU205", capture(runs=run_of(whole=True))) == "each of the 2 replicas got the whole of a batch of 32"
+    )
     assert said("GPU205", capture(runs=run_of(divided=True))) is False
     assert said("GPU205", capture(runs=run_of())) is None
 
@@ -328,7 +330,7 @@ def test_growth_that_was_dropped_for_a_limit_is_confirmed() -> None:
 
 def test_steps_that_wait_confirm_a_slow_pipeline() -> None:
     slow = capture(waits={HERE: Wait(50, 1.0, 2.0, 50)})
-    assert observed("GPU404", slow) == "50% of the time, 20.0 ms for each of 50 elements"
+    assert observed("GPU404", slow) == "training waited for input 50% of the time, 20.0 ms for each of 50 elements"
     assert said("GPU404", capture(waits={HERE: Wait(50, 0.01, 2.0, 50)})) is None
     on_gpu = capture(waits={HERE: Wait(50, 0.01, 2.0, 50)}, logical=("CPU:0", "GPU:0"))
     assert said("GPU404", on_gpu) is False

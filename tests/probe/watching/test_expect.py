@@ -133,15 +133,15 @@ def test_values_functions_and_blocks_are_checked(tmp_path: Path) -> None:
         found: tuple[str, str] = by_row[row_of(STATED, part)]
         return found
 
-    assert seen("# module there") == ("pass", "1 there")
+    assert seen("# module there") == ("pass", "1 on CPU:1")
     assert seen("# module elsewhere") == ("fail", "1 on CPU:1")
-    assert seen("# several") == ("pass", "2 there")
+    assert seen("# several") == ("pass", "1 on CPU:1, 1 on CPU:0")
     assert seen("# no gpu") == ("fail", "1 on CPU:0")
     assert seen("# a number") == ("inconclusive", "it has no device")
-    assert seen("# built later") == ("pass", "2 there")
+    assert seen("# built later") == ("pass", "2 on CPU:0")
     assert seen("# never built") == ("inconclusive", "it has no variables")
     assert seen("# function there")[0] == "pass"
-    assert seen("# python") == ("pass", "1 there")
+    assert seen("# python") == ("pass", "1 on CPU:1")
     assert seen("# once") == ("fail", "2")
     assert seen("# no function") == ("inconclusive", "it is not a `tf.function`")
     assert seen("# symbolic") == ("fail", "3 on CPU:1")  # another device scope needs another graph
@@ -216,7 +216,7 @@ print(json.dumps([[one[1], one[3]] for one in told(run) if one[0] == "expect-on"
     )
     broken, model, block, faults = said(tmp_path, text)
     assert broken == ["fail", "1 on CPU:0, 1 on CPU:1"]
-    assert model == ["pass", "4 there"]
+    assert model == ["pass", "2 on CPU:0, 2 on CPU:1"]
     assert block[0] == "pass"
     assert faults == []
 

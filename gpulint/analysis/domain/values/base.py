@@ -187,7 +187,7 @@ class Arguments(NamedTuple):
     handed_on: dict[str, Site] = {}  # noqa: RUF012
     """Sites where callers wrote the keywords that are forwarded from the function's own `**` parameter."""
     spread: Value | None = None
-    """What the only argument spreads with a `*`, where its length is unknown."""
+    """Value of an argument with a `*` whose length is unknown, if it is the only argument."""
 
     @property
     def written(self) -> dict[str, Site]:

@@ -28,5 +28,5 @@ def effects_within(effects: Iterable[Effect], path: Path) -> tuple[Effect, ...]:
 
 
 def effects_on(effects: Iterable[Effect], path: Path) -> list[Effect]:
-    """The same effects, occurring on another path."""
+    """Effects that occur where a path is taken: its conditions are added to those of each."""
     return [effect._replace(path=effect.path | path) for effect in effects]

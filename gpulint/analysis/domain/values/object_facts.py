@@ -12,41 +12,41 @@ class ObjectFact(Enum):
     """Arguments that an object of a library was created with."""
 
     BUILT = auto()
-    """Of a model once its variables are created: whether that was with no strategy in force. Of an optimizer once it
-    has, or may have, variables for those of a model."""
+    """A model has its variables: whether they were created with no strategy in force. An optimizer has, or may have,
+    variables for those of a model."""
 
     COMPILED = auto()
-    """Of a model: the call of `compile`."""
+    """Call of a model's `compile`."""
 
     OPTIMIZER = auto()
-    """Of a model: the optimizer it was compiled with."""
+    """Optimizer that a model was compiled with."""
 
     LOSS = auto()
-    """Of a model: the loss it was compiled with."""
+    """Loss that a model was compiled with."""
 
     OUTPUTS = auto()
-    """Of a functional or subclassed model: its output tensors."""
+    """Output tensors of a functional or subclassed model."""
 
     LAST_LAYER = auto()
-    """Of a Sequential model: its last layer."""
+    """Last layer of a Sequential model."""
 
     RANDOM_LAYER = auto()
-    """Of a model: the library name of a layer of it that draws random numbers."""
+    """Library name of a layer of a model that draws random numbers."""
 
     MODEL = auto()
-    """Of a layer that was read from a model: the model."""
+    """Model that a layer was read from."""
 
     SQUASHES = auto()
-    """Of a layer whose activation is a softmax or sigmoid."""
+    """The activation of a layer is a softmax or sigmoid."""
 
     SHAPED = auto()
-    """Of a layer that was created with the shape of its input."""
+    """A layer was created with the shape of its input."""
 
     SOURCE_LAYER = auto()
-    """Of a layer that only passes numbers on: the layer that computes them."""
+    """Layer that computes the numbers which a layer only passes on."""
 
     FUNCTION = auto()
-    """Of a Lambda layer: the function that it calls."""
+    """Function that a Lambda layer calls."""
 
     SEED = auto()
-    """Of a layer: the seed that it was created with."""
+    """Seed that a layer was created with."""

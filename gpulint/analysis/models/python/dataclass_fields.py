@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpulint.analysis.domain.context import Object
+from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value
 from gpulint.analysis.domain.values.containers import Mapping
 from gpulint.analysis.domain.values.functions import Factory, UserClass
@@ -34,14 +37,29 @@ def namespace(machine: Machine, arguments: Arguments, site: Site) -> Value:
     return made
 
 
+def with_fields(*names: str) -> Callable[[Machine, Arguments, Site], Value]:
+    """Constructor of a library's class whose arguments become attributes of these names."""
+
+    def construct(machine: Machine, arguments: Arguments, site: Site) -> Value:
+        made = Instance(site, machine.where())
+        for position, name in enumerate(names):
+            if (value := arguments.get(name, position)) is not None:
+                machine.state.write(made.attributes, name, value)
+        return made
+
+    return construct
+
+
 def fill(machine: Machine, cls: UserClass, made: Object, arguments: Arguments, site: Site) -> None:
     """Run the generated constructor: assign the fields in the order of their annotations, those of bases first.
 
     If a base is unknown, such as a `namedtuple(…)`, keyword arguments are taken for fields.
     """
-    for position, name in enumerate(_names(cls)):
+    for position, (name, (annotation, module)) in enumerate(_fields(cls).items()):
         value = arguments.get(name, position)
-        if value is None and not arguments.open:
+        if value is None and arguments.open:
+            value = machine.annotated(annotation, module, site)
+        elif value is None:
             found = cls.find(name)
             value = found[0] if found is not None else None
             if isinstance(value, Factory):
@@ -56,12 +74,13 @@ def fill(machine: Machine, cls: UserClass, made: Object, arguments: Arguments, s
         machine.call_method(made, after[0], Arguments((), {}, arguments.open), site)
 
 
-def _names(cls: UserClass) -> list[str]:
-    """Names of the fields of a class and its bases: class attributes with an annotation or a factory."""
-    names: dict[str, None] = {}
+def _fields(cls: UserClass) -> dict[str, tuple[ir.Expr | None, ModuleScope]]:
+    """Fields of a class and its bases, class attributes with an annotation or a factory: the annotation and the module
+    that it is in, by name."""
+    fields: dict[str, tuple[ir.Expr | None, ModuleScope]] = {}
     for one in reversed(cls.classes):
         for statement in one.definition.body:
             if isinstance(statement, ir.Assign) and isinstance(target := statement.targets[0], ir.Name):
                 if statement.annotation is not None or isinstance(one.namespace.get(target.id), Factory):
-                    names.setdefault(target.id)
-    return list(names)
+                    fields[target.id] = statement.annotation, one.module
+    return fields

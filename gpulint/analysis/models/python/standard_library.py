@@ -180,6 +180,8 @@ HANDLERS: dict[str, Handler] = {
         ),
         dataclass_fields.namespace,
     ),
+    "tensorboard.plugins.hparams.api.Discrete": dataclass_fields.with_fields("values"),
+    "tensorboard.plugins.hparams.api.HParam": dataclass_fields.with_fields("name", "domain"),
     "builtins.__import__": _import_function,
     "gc.collect": _collect,
     "importlib.import_module": _import_module,

@@ -41,14 +41,16 @@ def run_target(machine: Machine, name: str, arguments: Arguments, site: Site) ->
     if function is None:
         return
     given = arguments_from(machine, arguments.get("args", 3), arguments.get("kwargs", 4))
-    _beside(machine, function, lambda option: machine.call(option, given, site), site, name in PROCESSES)
+    _call_outside_scopes(machine, function, lambda option: machine.call(option, given, site), site, name in PROCESSES)
 
 
 def run_in_pool(machine: Machine, pool: Symbol, method: str, arguments: Arguments, site: Site) -> None:
     """Run the function that a method of a pool of processes calls, with unknown arguments."""
     function = arguments.positional[0] if arguments.positional else None
     if function is not None and method in _POOL_METHODS and pool.origin in POOLS:
-        _beside(machine, function, lambda option: machine.call(option, Arguments(open=True), site), site, True)
+        _call_outside_scopes(
+            machine, function, lambda option: machine.call(option, Arguments(open=True), site), site, True
+        )
 
 
 def starts(receiver: Instance, name: str) -> bool:
@@ -63,10 +65,14 @@ def run_started(machine: Machine, receiver: Instance, site: Site) -> None:
     if receiver.cls is not None and (body := receiver.cls.find("run")) is not None:
         is_process = not PROCESSES.isdisjoint(receiver.cls.libraries())
         run, none = body[0], Arguments()
-        _beside(machine, run, lambda option: machine.call_method(receiver, option, none, site), site, is_process)
+        _call_outside_scopes(
+            machine, run, lambda option: machine.call_method(receiver, option, none, site), site, is_process
+        )
 
 
-def _beside(machine: Machine, function: Value, call: Callable[[Value], Value], site: Site, is_process: bool) -> None:
+def _call_outside_scopes(
+    machine: Machine, function: Value, call: Callable[[Value], Value], site: Site, is_process: bool
+) -> None:
     """Call a function outside the present scopes and loops: threads enter their own.
 
     Whether the runtime is initialised by then is unknown. State changes made in a process are not visible to the

@@ -35,7 +35,7 @@ def _set_strategy(machine: Machine, arguments: Arguments, site: Site) -> Value:
         machine.context = machine.context._replace(scopes=(StrategyScope(site, strategy),))
     elif known(strategy) is None:
         machine.context = machine.context._replace(scopes=())
-    machine.frame.enters = True  # the strategy stays when the function returns
+    machine.frame.enters = True  # the strategy stays in force when the function returns
     return NONE
 
 

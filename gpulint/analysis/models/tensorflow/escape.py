@@ -14,8 +14,8 @@ from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Layer, Model, Optimizer, ScopeManager, Tape, Variable
 from gpulint.analysis.engine.machine import Machine
-from gpulint.analysis.models.tensorflow.device_scopes import ENTERED
 from gpulint.analysis.models.tensorflow.objects import optimizer_built, variables_built
+from gpulint.analysis.models.tensorflow.scope_managers import ENTERED
 from gpulint.analysis.plan import events
 from gpulint.places import Site
 

@@ -56,7 +56,7 @@ def take(machine: Machine, loss: Value, sources: Value | None, site: Site, tape:
     """Result of `tape.gradient(loss, sources)`."""
     for one in leaves_on(EVERYWHERE, loss):
         if isinstance(one, Tensor) and not one.from_data:
-            one.on_host = False  # computed from variables, whatever else it is computed from
+            one.on_host = False  # a loss depends on variables, which are on the device
     gradient = Tensor(site)
     gradient.gradient = Gradient(site, machine.where(), loss, False, False, frozenset({Summand(gradient.serial)}))
     several = not isinstance(sources, (Variable, Tensor))
@@ -144,7 +144,8 @@ def _sum(values: tuple[Value, ...]) -> Gradient | None:
 
 
 def _scaled(values: tuple[Value, ...]) -> Gradient | None:
-    """Gradient of a product or quotient in which some values are. With two gradients it is no longer a sum."""
+    """Gradient that a product or quotient is if one of its values is one. A product of two gradients is no longer a
+    sum."""
     present = _first(values)
     if present is None:
         return None

@@ -140,13 +140,13 @@ def pass_host_values(machine: Machine, name: str, arguments: Arguments, site: Si
 
     `owner` is the name of its class or object. Arguments of a `tf.function` are copied back to the device.
     """
-    _use(machine, _reads_given(machine, arguments), name, site, owner)
+    _use(machine, _reads_behind(machine, arguments), name, site, owner)
 
 
 def pass_to_function(machine: Machine, function: Function, arguments: Arguments, result: Value, site: Site) -> None:
     """Record that host values were passed to a function of the program, unless it only computed a result from them:
     what becomes of that result tells whether they are needed."""
-    found = _reads_given(machine, arguments)
+    found = _reads_behind(machine, arguments)
     if not found:
         return
     computed = {read for side in _sides(result, machine.path) for read in reads_in(side)}
@@ -161,12 +161,21 @@ def _use(machine: Machine, reads: tuple[Site, ...], name: str, site: Site, owner
         machine.emit(events.HostValueUsed(site, machine.where(), reads, name))
 
 
-def _reads_given(machine: Machine, arguments: Arguments) -> tuple[Site, ...]:
+def _reads_behind(machine: Machine, arguments: Arguments) -> tuple[Site, ...]:
     """Places in an eager loop where the tensors were read that host values among the arguments were computed from."""
     if not machine.context.loops or machine.context.traced is not None:
         return ()
     given = (side for value in arguments.all() for side in _sides(value, machine.path))
     return tuple(dict.fromkeys(place for side in given for place in reads_in(side)))
+
+
+def step_environment(machine: Machine, arguments: Arguments, site: Site) -> None:
+    """Record that the `step` of an unknown object, such as an environment, reads the tensor that it gets. A single
+    number, such as a loss, may be for a schedule of learning rates."""
+    for value in arguments.all():
+        if isinstance(value, Tensor) and not (value.reduced is not None and value.reduced.is_number):
+            read_tensor(machine, value, "array", site)
+            _use(machine, (site,), "step", site, "")
 
 
 def use_host_value(machine: Machine, value: Value, site: Site) -> None:

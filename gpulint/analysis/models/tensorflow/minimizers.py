@@ -90,7 +90,7 @@ def _further(machine: Machine, arguments: Arguments) -> tuple[Value, ...]:
 
 
 def _steps(minimizer: Minimizer, arguments: Arguments) -> Value | None:
-    """What stands for the steps of a minimizer: items, if the program allows a known number of them."""
+    """Iterable that stands for the steps of a minimizer. It has known elements if the program limits their number."""
     options = arguments.get("options")
     limit = arguments.get(minimizer.steps) if minimizer.steps else None
     if isinstance(options, Mapping):

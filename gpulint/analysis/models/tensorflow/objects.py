@@ -169,7 +169,7 @@ def make_metric(machine: Machine, site: Site, library: str, cls: UserClass | Non
 
 
 def result_of_metric(site: Site) -> Tensor:
-    """What `result` of a metric returns, and a call of the metric."""
+    """Result of a call of a metric, and of its `result()`."""
     return Tensor(site, reduced=Reduced("mean", site, is_number=True))
 
 

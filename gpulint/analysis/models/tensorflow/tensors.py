@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from functools import partial
 
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, compatible
-from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import ROWS, is_one_row, symbol
 from gpulint.analysis.domain.symbolic_patterns import are_next, is_batch, is_single
 from gpulint.analysis.domain.traversal import leaves, leaves_on, rebuilt, with_elements
@@ -29,6 +28,7 @@ from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import (
     device_runtime,
     gradients,
+    host_memory,
     host_sync,
     loss_reduction,
     model_parts,
@@ -59,7 +59,6 @@ _KEEPS_BATCH = (
 """Prefixes of the names of ops that return as many examples as they take."""
 
 
-_CREATES = frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.identity"})
 _CASTS = frozenset({"tensorflow.cast", "tensorflow.keras.ops.cast"})
 _TYPED = _CASTS | {
     f"tensorflow.{name}" for name in ("constant", "convert_to_tensor", "ones", "ones_like", "zeros", "zeros_like")
@@ -93,10 +92,10 @@ def read_at(machine: Machine, value: Value, how: str, site: Site) -> None:
     elif isinstance(value, PerReplica):
         machine.emit(events.ReplicaValueRead(site, machine.where(), value, how))
     elif isinstance(value, Tensor):
-        if not _is_cpu(value):
+        if not host_memory.is_in_cpu_scope(value):
             host_sync.read_tensor(machine, value, how, site)
     elif isinstance(value, Variable):
-        content = Tensor(value.site, dtype=value.dtype, on_host=_is_host_tensor(value), state=value)
+        content = Tensor(value.site, dtype=value.dtype, on_host=host_memory.is_on_host(value), state=value)
         host_sync.read_tensor(machine, content, how, site)
     elif type(value) is Unknown and model_parts.is_weight(value.symbol):
         host_sync.read_tensor(machine, Tensor(site), how, site)
@@ -164,15 +163,15 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
     if any(isinstance(value, Variable) for value in inputs):
         stateful_ops.note_effect(machine, "variable", name, site)
     first = inputs[0] if inputs else None
-    input_dtype = dtype_of(first) if isinstance(first, (Tensor, Variable)) or name in _CREATES else None
+    input_dtype = dtype_of(first) if isinstance(first, (Tensor, Variable)) or name in host_memory.CREATES else None
     given = arguments.get("dtype", 1 if name in _TYPED else None)
     dtype = named_dtype(given)
-    if given is None and (name in _CREATES or name in loss_reduction.KEEPS_REDUCTION):
+    if given is None and (name in host_memory.CREATES or name in loss_reduction.KEEPS_REDUCTION):
         dtype = dtype_of(first)
     if name in _SHAPES:
         dtype = named_dtype(arguments.get("out_type", 1))
-    counts = _counts(name, inputs)
-    if counts and name not in _COMPARES_NUMBERS:
+    counts = host_memory.counts_shapes(name, inputs)
+    if counts and name not in host_memory.COMPARES_NUMBERS:
         dtype = "int32"
     result = derived(machine, site, inputs, "" if name in _TAKES_REPLICAS else "op")
     if not isinstance(result, Tensor):
@@ -193,7 +192,7 @@ def call_op(machine: Machine, name: str, fact: Fact, arguments: Arguments, site:
         on_host=dtype == "string"
         or counts
         or name.startswith(_ON_HOST)
-        or (machine.context.traced is None and _only_host_values(name, inputs)),
+        or (machine.context.traced is None and host_memory.of_host_values(name, inputs)),
         symbolic=result.symbolic,
         scaled=any(isinstance(value, Tensor) and value.scaled for value in inputs),
         single=_has_one_row(name, fact, arguments),
@@ -270,7 +269,7 @@ def _rows(name: str, fact: Fact, arguments: Arguments) -> bool | None:
     if name in _FILLS:
         return False
     given = arguments.get(fact.params[0] if fact.params else "", 0)
-    return is_batch(given) if given is not None and name.startswith((*_CREATES, *_KEEPS_BATCH)) else None
+    return is_batch(given) if given is not None and name.startswith((*host_memory.CREATES, *_KEEPS_BATCH)) else None
 
 
 _DRAWS = ("tensorflow.random.", "tensorflow.keras.random.")
@@ -309,75 +308,6 @@ def _is_over_batch(axis: Value | None) -> bool:
     if isinstance(axis, Items) and axis.items is not None:
         return any(isinstance(item, Constant) and item.value == 0 for item in axis.items)
     return axis is None or (isinstance(axis, Constant) and (axis.value is None or axis.value == 0))
-
-
-def _only_host_values(name: str, inputs: tuple[Value, ...]) -> bool:
-    """Whether a tensor is created from host values only, or is a copy of one in host memory."""
-    options = [option for value in inputs for _, option in alternatives(value, EVERYWHERE)]
-    if name in loss_reduction.KEEPS_REDUCTION or name in _CREATES:
-        return all(not isinstance(value, (Tensor, Variable)) or _is_host_tensor(value) for value in options)
-    if name.startswith(_RANDOM) or any(map(_is_tensor, options)):
-        return False
-    first = inputs[0] if inputs else None
-    return not (name in _TAKES_FLOATS and type(first) is Unknown and not host_sync.is_known_host(first))
-
-
-def _counts(name: str, inputs: tuple[Value, ...]) -> bool:
-    """Whether an op or operator computes with int32 shape numbers only, and so in host memory.
-
-    The other operands of such a computation are int32, too, or the op raises.
-    """
-    tensors = [value for value in inputs if _is_tensor(value)]
-    return name in _OF_COUNTS and bool(tensors) and all(map(_is_count, tensors))
-
-
-def _is_count(value: Value) -> bool:
-    """Whether a tensor is int32 and derived from shapes. Such a tensor is in host memory in any device scope."""
-    if not isinstance(value, Tensor):
-        return False
-    return (value.shape_of and value.dtype in (None, "int32")) or (value.on_host and value.dtype == "int32")
-
-
-_COMPARES_NUMBERS = frozenset(
-    f"tensorflow.{name}" for name in ("equal", "greater", "greater_equal", "less", "less_equal", "not_equal")
-)
-_OF_COUNTS = _COMPARES_NUMBERS | frozenset(
-    {
-        *(f"tensorflow.{name}" for name in ("abs", "add", "maximum", "minimum", "multiply", "negative", "subtract")),
-        *(f"tensorflow.{name}" for name in ("math.floordiv", "math.floormod", "sign", "square")),
-        *(f"tensorflow.{name}" for name in ("concat", "reduce_max", "reduce_min", "reduce_sum", "stack")),
-        *(f"operator.{sign}" for sign in ("+", "-", "*", "//", "%")),
-    }
-)
-"""Ops that keep int32 in host memory (kernel registry of 2.21). A product over an axis does not."""
-
-
-_TAKES_FLOATS = frozenset(
-    f"tensorflow.{name}"
-    for name in ("exp", "math.log", "math.reduce_std", "math.softmax", "reduce_mean", "sigmoid", "sqrt", "tanh")
-)
-"""Ops that compute with floats, and so on the device, for any unknown input. They raise for integers, which would stay
-in host memory. The exception is the mean, which truncates integers (run on 2.21)."""
-
-
-_RANDOM = "tensorflow.random."
-"""Random numbers are drawn on the device, from a shape in host memory (kernel registry of 2.21)."""
-
-
-def _is_host_tensor(value: Value) -> bool:
-    """Whether a tensor is in host memory.
-
-    int32 variables are: they have no GPU kernel, and ops that compare and compute with int32 work in host memory
-    (kernel registry of 2.21).
-    """
-    if isinstance(value, Variable):
-        return value.dtype == "int32" or value.where.context.is_on_cpu
-    return isinstance(value, Tensor) and (value.from_data or value.on_host or _is_cpu(value))
-
-
-def _is_cpu(tensor: Tensor) -> bool:
-    """Whether the scope in which a tensor was created names a CPU."""
-    return tensor.device is not None and tensor.device.is_cpu
 
 
 def _all_shapes(name: str, inputs: tuple[Value, ...]) -> bool:
@@ -461,7 +391,7 @@ def is_computed(left: Value, right: Value) -> bool:
     The result of Python arithmetic with such a number and an unknown value is unknown.
     """
     sides = (left, right)
-    return any(map(_is_tensor, sides)) or (
+    return any(map(host_memory.is_tensor, sides)) or (
         any(isinstance(side, Tensor) for side in sides) and all(isinstance(side, (Constant, Tensor)) for side in sides)
     )
 
@@ -493,7 +423,7 @@ def apply_operator(machine: Machine, name: str, operands: tuple[Value, ...], nod
         (found for value in operands if isinstance(value, (Tensor, Variable)) and (found := value.dtype)),
         None,
     )
-    counts = _counts(name, operands)
+    counts = host_memory.counts_shapes(name, operands)
     result = Tensor(
         site,
         result.device,
@@ -508,22 +438,17 @@ def apply_operator(machine: Machine, name: str, operands: tuple[Value, ...], nod
         on_host=counts
         or (
             dtype == "int32"
-            and all(_is_host_tensor(value) for value in operands if isinstance(value, (Tensor, Variable)))
+            and all(host_memory.is_on_host(value) for value in operands if isinstance(value, (Tensor, Variable)))
         ),
         of_weights=loss_reduction.is_of_weights(operands),
         state=gradients.state_by_op(name, operands),
-        static=not any(_is_tensor(value) for value in operands),
+        static=not any(host_memory.is_tensor(value) for value in operands),
         masks=_masks(name, operands),
         rows=_joined_rows(operands),
     )
     if not result.static:
         machine.emit(events.OpCalled(site, machine.where(), name, operands, result, dtype))
     return result
-
-
-def _is_tensor(value: Value) -> bool:
-    """Whether a value certainly is or contains a tensor, and is not a number of a shape."""
-    return isinstance(value, (Variable, PerReplica)) or (isinstance(value, Tensor) and not value.static)
 
 
 def compared(site: Site, left: Value, right: Value) -> Tensor:
@@ -536,10 +461,13 @@ def compared(site: Site, left: Value, right: Value) -> Tensor:
     return Tensor(
         site,
         shape_of=bool(known) and all(isinstance(side, Tensor) and side.shape_of for side in known),
-        on_host=any(_is_host_tensor(side) if isinstance(side, Variable) else _is_cpu(side) for side in known)
-        or not any(_is_tensor(side) for side in sides)
-        or _counts("tensorflow.equal", (left, right))
-        or (len(known) == len(sides) and all(_is_shape(side) or _is_host_tensor(side) for side in known)),
+        on_host=any(
+            host_memory.is_on_host(side) if isinstance(side, Variable) else host_memory.is_in_cpu_scope(side)
+            for side in known
+        )
+        or not any(host_memory.is_tensor(side) for side in sides)
+        or host_memory.counts_shapes("tensorflow.equal", (left, right))
+        or (len(known) == len(sides) and all(_is_shape(side) or host_memory.is_on_host(side) for side in known)),
         state=gradients.state_of(known[0]) if len(known) == len(sides) == 1 else None,
         masks=True,
     )

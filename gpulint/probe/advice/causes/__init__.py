@@ -23,9 +23,9 @@ from gpulint.probe.advice.causes import (
     straggler,
 )
 
-Cause = Callable[[Observed], Iterator[Candidate]]
+FindCandidates = Callable[[Observed], Iterator[Candidate]]
 
-CAUSES: tuple[Cause, ...] = (
+FIND_CANDIDATES: tuple[FindCandidates, ...] = (
     out_of_memory.candidates,
     input_bound.candidates,
     eager_step.candidates,
@@ -42,4 +42,4 @@ CAUSES: tuple[Cause, ...] = (
     idle_device.candidates,
     precision.candidates,
 )
-"""Every cause."""
+"""The functions of all causes."""

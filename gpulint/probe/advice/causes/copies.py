@@ -42,20 +42,20 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     finding = finding_at(observed, ("GPU102",), where)
     size = f" of {in_words(sizes[where])}" if sizes[where] else ""
     number = f"{copies.total():,} copies" if copies.total() > 1 else "1 copy"
-    cost = f"{duration(time.seconds_of(part) / time.steps)} per step"
+    cost = f"; {duration(time.seconds_of(part) / time.steps)} per step"
     if capture.simulated:
         copying = sizes[where] / LINK + copies.total() * LATENCY
         launching = (time.operations_per_step or 0.0) * LAUNCH
         share = copying / (copying + launching)
-        cost = f"on GPUs at least {duration(copying)}, and its operations {duration(launching)} to launch"
+        cost = f". On real GPUs copying takes at least {duration(copying)}, launching the step {duration(launching)}"
     yield Candidate(
         "copies",
         where,
-        f"{readers or 'this line'} needs {'tensors' if copies.total() > 1 else 'a tensor'} of another device",
-        f"{number}{size} in each step, {ways}; {cost}.",
+        f"{readers or 'this line'} reads {'tensors' if copies.total() > 1 else 'a tensor'} from another device",
+        f"{number}{size} in each step, {ways}{cost}.",
         sentence(finding.instead)
         if finding is not None
-        else "Compute its inputs on one device, or put it into a `tf.device` scope of its own.",
+        else "Compute its inputs on one device, or put it into its own `tf.device` scope.",
         {part: time.seconds_of(part) * share},
         finding.code if finding is not None else None,
         in_proportion=capture.simulated > 0,

@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.matching import finding_at, place_of
+from gpulint.probe.agent.eager_costs import EAGER
 from gpulint.probe.agent.gradients import EAGER_STEP
+from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.eager_operations import eager_per_step, eager_steps
 from gpulint.probe.measures.time_words import duration
 
 EAGER_OPERATIONS, CODE = "eager operations", "code"
 """Details of the time that lines spend in eager operations, and in Python's own code."""
 
-EAGER = 30e-6
-"""Seconds that Python and the eager runtime take for an operation on an idle machine, at most."""
-
-SMALL = 100e-6
-"""Median seconds of an operation above which operations compute. On a busy machine, launching one takes nearly as
-long."""
-
-SPREAD = 2
-"""Medians that launching an operation takes at most: what takes longer computes."""
-
 RULES = ("GPU506", "GPU207", "GPU508")
 
 
 def candidates(observed: Observed) -> Iterator[Candidate]:
     """The steps with most eager operations. A traced step saves what the device waits for; on a CPU, where operations
-    run as they are launched, what it takes to launch them."""
+    run as they are launched, all that is not known to be computing."""
     capture, time = observed.capture, observed.time
     steps = eager_steps(capture)
     if steps is None:
         return
     operations = eager_per_step(capture)
-    launching = time.seconds_of("launch")
+    eager = [one for one in time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)]
+    launching = min(time.seconds_of("launch"), sum(one.seconds for one in eager) or float("inf"))
     if not any(one.busy_share is not None for one in time.devices):
-        each = time.launch_cost or EAGER
-        launching = min(launching, operations * time.steps * (SPREAD * each if each <= SMALL else EAGER))
-    eager_lines = {one.where for one in time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)}
+        ran = operations * time.steps
+        launching = min(launching, max(launching - ran * _computing(observed), ran * EAGER))
+    eager_lines = {one.where for one in eager}
     between = sum(
         one.seconds
         for one in time.by_line
@@ -46,11 +40,13 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     )
     is_step = steps.name == EAGER_STEP
     finding = finding_at(observed, RULES, steps.where)
-    where = place_of(finding) if finding is not None else steps.where
+    where = place_of(finding) if finding is not None else steps.where if is_step else _slowest(observed, eager_lines)
     text = f"Python runs {operations:,.0f} operations {'of' if is_step else 'around'} each step one at a time"
     each = (launching + between) / max(time.steps, 1)
-    evidence = f"Launching them takes up to {duration(each)} of a step of {duration(time.seconds / time.steps)}."
+    evidence = f"Launching them takes up to {duration(each)} of a {duration(time.seconds / time.steps)} step."
     fix = "Put the whole step into a function decorated with `@tf.function`."
+    if not is_step:
+        fix = "Put them into a function decorated with `@tf.function`, best into that of the step."
     if finding is not None and finding.code == "GPU506":
         fix = f"{finding.instead[0].upper()}{finding.instead[1:]}."
     yield Candidate(
@@ -62,3 +58,21 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         {"launch": launching, "python": between},
         finding.code if finding is not None else None,
     )
+
+
+def _computing(observed: Observed) -> float:
+    """Seconds that an eager operation computes at least."""
+    cost = observed.capture.eager_cost
+    if cost is not None and cost.computing is not None:
+        return cost.computing
+    each = cost.mean if cost is not None else observed.time.launch_cost or 0.0
+    return max(each - EAGER, 0.0)
+
+
+def _slowest(observed: Observed, lines: Collection[Where | None]) -> Where | None:
+    """The line that takes longest of those that run eager operations."""
+    seconds: dict[Where | None, float] = defaultdict(float)
+    for one in observed.time.by_line:
+        if one.where in lines and one.name in ("launch", "python"):
+            seconds[one.where] += one.seconds
+    return max(seconds, key=lambda where: seconds[where], default=None)

@@ -34,10 +34,10 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         "idle-device",
         place_of(finding) if finding is not None else made or steps.where,
         f"{listed(idle)} {'has' if len(idle) == 1 else 'have'} no work",
-        f"A training step has {busy}.",
+        f"A training step runs {busy}.",
         sentence(finding.instead)
         if finding is not None
-        else "Train under `tf.distribute.MirroredStrategy`, or hide what is not used with CUDA_VISIBLE_DEVICES.",
+        else "Train under `tf.distribute.MirroredStrategy`, or hide the unused GPUs with CUDA_VISIBLE_DEVICES.",
         {part: time.seconds_of(part) * share for part in computing},
         finding.code if finding is not None else None,
         in_proportion=True,

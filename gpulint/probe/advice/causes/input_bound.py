@@ -58,9 +58,10 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         if count:
             steps = observed.time.steps
             evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / count)} each."
-            at, text, fix, code = _stage(observed, where, seconds / count)
+            at, text, fix, code = _stage(observed, where, seconds / count, count)
             yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
-        if opened := sum(one.count for one in of_line if one.detail == OPEN):
+        opened = sum(one.count for one in of_line if one.detail == OPEN)
+        if opened and not observed.capture.simulated:  # the replicas share a CPU, which delays the end of a pipeline
             between = [one for one in of_line if one.detail in (OPEN, CLOSE)]
             yield from _reopened(observed, where, opened, between)
 
@@ -75,14 +76,12 @@ def _own_share(observed: Observed, where: Where | None) -> float:
 
 
 def _waits_for_tuning(lines: list[PartAt]) -> str:
-    """What to do where closing pipelines takes most of these waits."""
+    """Advice, as a sentence, if closing pipelines takes most of these waits; else ""."""
     closing = sum(one.seconds for one in lines if one.detail == CLOSE)
     if 2 * closing <= sum(one.seconds for one in lines):
         return ""
-    why = "TensorFlow may overlook that the thread that tunes a pipeline has to end"
-    return (
-        f" Closing pipelines took {duration(closing)} in all: {why}; `options.autotune.enabled = False` leaves it out."
-    )
+    why = "the thread that autotunes a pipeline sometimes stops late"
+    return f" Closing pipelines took {duration(closing)} in total: {why}. `options.autotune.enabled = False` avoids it."
 
 
 def _reopened(observed: Observed, where: Where | None, opened: int, between: list[PartAt]) -> Iterator[Candidate]:
@@ -91,18 +90,27 @@ def _reopened(observed: Observed, where: Where | None, opened: int, between: lis
     the time began."""
     phases = observed.time.phases
     fits = sum(number for one, number in observed.capture.data.items() if one.where == where)
-    tests = sum(one.where == where and one.name in WITHOUT_STEPS for one in phases) if not fits else 0
+    names = [one.name for one in phases if one.where == where and one.name in WITHOUT_STEPS] if not fits else []
+    tests = len(names)
     is_first = bool(phases) and phases[0].where == where
-    again = opened - max(fits or tests, 1) + is_first
+    needed = opened // tests if tests else fits  # legacy Keras opens two for an evaluation
+    again = opened - max(needed, 1) + is_first
     if again < 1:
         return
-    text = "each epoch opens the pipeline again"
+    text = "each epoch reopens the pipeline"
     fix = "Iterate over `dataset.repeat()` once, and count the steps of an epoch."
-    if fits:
+    if any(one.where == where and one.kind == LOADER for one in observed.capture.data):
+        fix = (
+            "Return None from `num_batches` of the `PyDataset`, and pass `steps_per_epoch` to `fit`: one pipeline "
+            "serves all epochs. The index then keeps counting: take it modulo the number of batches."
+        )
+    elif fits:
         fix = "Give `fit` a dataset that ends in `repeat()`, with `steps_per_epoch`: one pipeline serves all epochs."
     elif tests:
-        text, fix = "each evaluation opens pipelines of its own", "Evaluate less often."
-    times = f", {again:,} times" if again > 1 else ""
+        text, fix = f"each {names[0]} opens its own pipeline", "Evaluate less often."
+        if set(names) == {"prediction"}:
+            fix = "Predict less often, or call the model itself: `model(x, training=False)` opens no pipeline."
+    times = f" each time, {again:,} times" if again > 1 else ""
     seconds = sum(one.seconds for one in between)
     yield Candidate(
         "input-bound",
@@ -120,39 +128,43 @@ def _rebuilt(observed: Observed, where: Where | None, calls: int, lines: list[Pa
     traced = sum(one.seconds for one in at_line if one.name == "trace" and one.detail.startswith(OF_PIPELINES))
     python = sum(one.seconds for one in at_line if (one.name, one.detail) == ("python", CODE))
     waited = sum(one.seconds for one in lines)
+    each = (waited + traced + python) / calls
     return Candidate(
         "input-bound",
         where,
-        f"each of {calls:,} calls of `fit` builds a pipeline of its own",
-        f"Building and waiting took {duration((waited + traced + python) / calls)} per call.{_waits_for_tuning(lines)}",
+        f"each of the {calls:,} calls of `fit` builds its own pipeline",
+        f"Building it and waiting for it took {duration(each)} per call.{_waits_for_tuning(lines)}",
         "Call `fit` once with all data, or `train_on_batch` for each batch.",
         {"input": waited, "trace": traced, "python": python},
     )
 
 
-def _stage(observed: Observed, where: Where | None, each: float) -> tuple[Where | None, str, str, str | None]:
-    """What the line waits for, for so many seconds per element: its place, what is wrong with it, the fix, and the rule
-    that found it."""
+def _stage(
+    observed: Observed, where: Where | None, each: float, count: int
+) -> tuple[Where | None, str, str, str | None]:
+    """Stage that a line waits for, `each` seconds for each of `count` elements: its place, its problem, the fix, and
+    the rule that found it."""
     given = next((one for one in observed.capture.data if one.where == where), None)
     if given is not None and given.kind in (LOADER, KERAS_GENERATOR):
         finding = finding_at(observed, (LOADING,), where, (0, NEAR))
         return where, *_of_loader(given), finding.code if finding is not None else None
     if given is not None and given.kind == ARRAYS:
         batch = f" of {given.batch}" if given.batch else ""
-        text = f"batches{batch} are cut out of arrays"
-        return where, text, "Use a larger `batch_size`, or arrays of fewer bytes (float32, uint8).", None
-    if given is None and _is_of_python(observed, where, each):
+        text = f"`fit` slices each batch{batch} out of arrays"
+        return where, text, "Use a larger `batch_size`, or arrays of a smaller dtype (float32, uint8).", None
+    if given is None and _is_of_python(observed, where, each, count):
         return where, *_of_python(observed, where), None
     return _of_pipeline(observed, where)
 
 
-def _is_of_python(observed: Observed, where: Where | None, each: float) -> bool:
+def _is_of_python(observed: Observed, where: Where | None, each: float, count: int) -> bool:
     """Whether `next()` takes most of the wait of a loop in Python, not the pipeline behind it: by the time to get this
-    process's part of a distributed dataset, else by what tf.data measures of its stages."""
+    process's part of a distributed dataset, else by what tf.data measures of its stages. Stages before `batch` have
+    more elements than the loop."""
     elements, seconds = observed.capture.local_input.get(where, (0, 0.0))
     if not elements and _is_measured(observed, where):
         stages_there = [one for one in observed.time.pipeline if one.where == where]
-        elements = max((one.elements for one in stages_there), default=0)
+        elements = count if stages_there else 0
         seconds = sum(one.total for one in stages_there)
     return bool(elements) and seconds / elements < each / 2
 
@@ -166,22 +178,22 @@ def _is_measured(observed: Observed, where: Where | None) -> bool:
 
 def _of_python(observed: Observed, where: Where | None) -> tuple[str, str]:
     replicas = max((len(one.sizes) for one in observed.capture.splits if one.where == where), default=0)
-    fix = "Iterate over the dataset inside a `tf.function`, or give the step its iterator."
+    fix = "Iterate over the dataset inside a `tf.function`, or pass its iterator to the step."
     if replicas > 1:
-        return f"Python hands each element out to {replicas} replicas", fix
-    return "Python takes longer to ask for an element than the pipeline to make it", fix
+        return f"Python distributes each element to {replicas} replicas", fix
+    return "Python takes longer to request an element than the pipeline takes to produce it", fix
 
 
 def _of_loader(given: Data) -> tuple[str, str]:
-    """What is wrong with Python that makes batches, and the fix."""
+    """Problem of batches that Python creates, and the fix."""
     if given.kind == KERAS_GENERATOR:
-        text = "a Python generator makes one batch after the other"
-        return text, "Make it a `PyDataset` with `workers=8`, or a `tf.data` pipeline."
+        text = "a Python generator produces one batch at a time"
+        return text, "Replace it by a `PyDataset` with `workers=8`, or a `tf.data` pipeline."
     if given.workers > 1:
         text = f"{given.workers} workers of the `PyDataset` cannot keep up with training"
         return text, "Give it more `workers`, or do less for each batch."
-    text = "the `PyDataset` loads one batch after the other"
-    return text, "Pass `workers=8` to its constructor; `use_multiprocessing=True` for work in Python."
+    text = "the `PyDataset` loads one batch at a time"
+    return text, "Pass `workers=8` to its constructor, and `use_multiprocessing=True` if it computes in Python."
 
 
 def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None, str, str, str | None]:
@@ -196,21 +208,21 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
     for pipeline in pipelines:
         by_kind = {one.kind: one.where for one in reversed(pipeline)}
         if slowest.startswith("ParallelMap") and PARALLEL_MAP in by_kind:
-            by_kind.pop(MAP, None)  # another, cheap one
+            by_kind.pop(MAP, None)  # the sequential map is another, cheap one
             if runs_python:
                 text = "`map` runs Python for each element, one thread at a time"
                 other = "prepare the data beforehand" if CACHE in by_kind else "keep the elements with `cache()`"
                 fix = f"Use TensorFlow operations, or {other}."
                 return by_kind[PARALLEL_MAP], text, fix, None
         if GENERATOR in by_kind:
-            text = "`from_generator` takes its elements from Python, one after the other"
+            text = "`from_generator` takes its elements from Python, one at a time"
             return by_kind[GENERATOR], text, "Yield whole batches, or prepare the data beforehand (TFRecord).", None
         for kind, method in ((MAP, "map"), (INTERLEAVE, "interleave")):
             if kind in by_kind:
-                fix = f"Give it `{PARALLEL}`" + (
+                fix = f"Pass `{PARALLEL}`" + (
                     ", or use TensorFlow operations instead of Python." if runs_python else "."
                 )
-                return by_kind[kind], f"`{method}` prepares one element after the other", fix, None
+                return by_kind[kind], f"`{method}` processes one element at a time", fix, None
     is_fit = any(one.where == where and one.kind == DATASET for one in observed.capture.data)
     if not is_fit and any(len(one.sizes) > 1 for one in observed.capture.splits if one.where == where):
         return where, *_of_python(observed, where), None
@@ -222,4 +234,4 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
 
 def _fix(finding: Finding) -> str:
     in_map = finding.code == "GPU404" and "generator" not in finding.message
-    return f"Give `map` `{PARALLEL}`, or use TensorFlow operations." if in_map else sentence(finding.instead)
+    return f"Pass `{PARALLEL}` to `map`, or use TensorFlow operations." if in_map else sentence(finding.instead)

@@ -21,7 +21,7 @@ SMALL = 2 * LAUNCH
 """An operation that takes the CPU at most this long does almost no work."""
 
 FAST = 10
-"""One of so many steps is at least as fast as those that count."""
+"""One step in this many is at least as fast as the step that counts."""
 
 MANY = 100
 """Operations of a step from which launching them can matter."""
@@ -32,7 +32,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     nothing are said to be launch-bound."""
     capture, time = observed.capture, observed.time
     launching, operations = time.seconds_of("launch"), time.operations_per_step
-    if eager_steps(capture) is not None or not launching:
+    if eager_steps(capture, rare=False) is not None or not launching:
         return
     name, where = _function(observed)
     compiled = name in capture.compiled
@@ -43,13 +43,13 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         text = f"{told} keeps the GPU busy for {duration(busy)} of {duration(whole)}"
         evidence = (
             _launched(operations, time.launch_cost)
-            or f"{duration(launching / time.steps)} of each step launch operations."
+            or f"Launching operations takes {duration(launching / time.steps)} of each step."
         )
         yield Candidate("launch-bound", where, text, evidence, _fix(capture, compiled), {"launch": launching})
     elif operations and operations >= MANY:
         each = _unhindered(observed, operations) or time.launch_cost or launching / time.steps / operations
         if each <= SMALL:
-            text = f"{told} runs {operations:,.0f} operations of {duration(each)} each, which do almost nothing"
+            text = f"{told} runs {operations:,.0f} operations that do almost nothing, {duration(each)} each"
             evidence = f"On a GPU, launching them takes at least {duration(operations * LAUNCH)} per step."
             seconds = min(operations * time.steps * min(each, LAUNCH), launching)
             yield Candidate("launch-bound", where, text, evidence, _fix(capture, compiled), {"launch": seconds})
@@ -77,7 +77,7 @@ def _launched(operations: float | None, cost: float | None) -> str:
 
 
 def _fix(capture: Capture, compiled: bool) -> str:
-    larger = "use a larger batch, which costs hardly more time here"
+    larger = "use a larger batch, which takes hardly longer here"
     if compiled:
         return f"{larger[0].upper()}{larger[1:]}."
     return f"Compile it with `jit_compile=True`, or {larger}."

@@ -31,8 +31,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         yield Candidate(
             "new-models",
             place_of(loop) if isinstance(loop, Finding) else first.where,
-            f"each of {times:,} calls of `{first.method}` traces its model",
-            f"All but the first took {duration(saved)}: the model was created or compiled before each call.",
+            f"each of the {times:,} calls of `{first.method}` traces its model",
+            f"Tracing after the first call took {duration(saved)}: a model was created or compiled before each call.",
             "If the models are alike, create and compile one before the loop, and call `set_weights` in it.",
             {"trace": saved},
             loop.code if isinstance(loop, Finding) else None,

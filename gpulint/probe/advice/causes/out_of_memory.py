@@ -14,6 +14,10 @@ RETRY = 10
 """Seconds for which TensorFlow retries a failed allocation."""
 
 
+KEEPS = "Keep no tensor of a step longer than the step, or keep it as a NumPy array."
+"""What to do where Python keeps most of the memory."""
+
+
 def candidates(observed: Observed) -> Iterator[Candidate]:
     """The allocation that ended the program, or those that TensorFlow repeated."""
     capture = observed.capture
@@ -30,14 +34,14 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             capture.error_at,
             f"{failed.device or 'the device'} has no memory left{size}",
             f"{held}{needed}{waited}".strip() or "The program ended with this error.",
-            _fix(observed),
+            KEEPS if any(map(_is_kept, full)) else _fix(observed),
             is_urgent=True,
         )
     elif repeated:
         yield Candidate(
             "out-of-memory",
             None,
-            "allocations of memory fail and are retried",
+            "memory allocations fail and are retried",
             f"{held}{waited}",
             "Use a smaller batch or model, or spread it over more devices.",
             {"launch": float(RETRY * repeated)},
@@ -51,11 +55,15 @@ def _fix(observed: Observed) -> str:
         known_to = "; `gpulint estimate` names the largest batch that fits" if observed.capture.simulated else ""
         return f"Use a smaller batch or model, or spread it over more devices{known_to}."
     if not known.fits:
-        return f"Use a smaller model, or more devices: the model does not fit, whatever the batch ({known.batch:,})."
+        return f"Use a smaller model, or more devices: no batch size fits ({known.batch:,} failed)."
     return f"Batches above {known.fits:,} do not fit ({known.batch:,} failed). Use a smaller one, or more devices."
 
 
+def _is_kept(full: Held) -> bool:
+    return 2 * sum(one.bytes for one in full.holders if one.group == "python") > full.peak
+
+
 def _at(observed: Observed, device: str) -> list[Held]:
-    """Who holds the memory of the device, or of all GPUs if it is not known."""
+    """Holders of the memory of a device, or of all GPUs if the device is unknown."""
     known = [one for one in observed.held if one.holders]
     return [one for one in known if one.device == device or (not device and one.device.startswith("GPU"))]

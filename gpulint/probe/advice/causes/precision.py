@@ -49,9 +49,9 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         yield Candidate(
             "precision",
             lines["float32"],
-            "the step computes in float32, on a GPU that is busy",
+            "a busy GPU computes the step in float32",
             f"All {total:,} matrix products and convolutions are in float32.",
-            'Use 16 bits: `tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")`.',
+            'Use mixed precision: `tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")`.',
             {"gpu": HALF * time.seconds_of("gpu")},
             in_proportion=True,
         )

@@ -22,19 +22,19 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             continue
         is_fit = any(each.where == one.where for each in observed.capture.data)
         name = "its step" if is_fit else f"`{one.function}`"
-        evidence = f"Compiling took {duration(one.seconds)}, the whole training {duration(time.seconds)}."
+        evidence = f"Compiling took {duration(one.seconds)}, all of training {duration(time.seconds)}."
         without = "`jit_compile=False` in `compile`" if is_fit else "`jit_compile=False`"
         if one.again:
             lost = lost_to(time, one)
-            evidence = f"All but the first time took {duration(lost)}, the whole training {duration(time.seconds)}."
+            evidence = f"Recompiling took {duration(lost)}, all of training {duration(time.seconds)}."
             text = f"XLA compiles {name} {one.again + 1:,} times{_changed(one)}"
             fix = f"Pad the batches to a few shapes, or pass {without}."
             finding = finding_at(observed, (CHANGING,), one.where)
             code = finding.code if finding is not None else None
             yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": lost}, code)
         elif one.seconds > time.seconds / 2:
-            text = f"XLA compiles {name} for longer than all its steps take"
-            fix = f"Pass {without} where a run is this short."
+            text = f"XLA takes longer to compile {name} than all its steps take to run"
+            fix = f"Pass {without} for runs this short."
             yield Candidate("recompiling", one.where, text, evidence, fix, {"trace": one.seconds})
 
 

@@ -35,12 +35,12 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             saved = (seconds - computing) * (count - 1) / count
             share = _share_in_training(observed, call.where)
             what = f"{count:,} `{call.method}` calls"
-            computed = f" Computing took {duration(computing)} of it." if computing else ""
+            computed = f", of which computing took {duration(computing)}" if computing else ""
             yield Candidate(
                 "repeated-calls",
                 call.where,
                 f"`{call.method}` is called {count:,} times, {duration(seconds / count)} each",
-                f"All calls took {duration(seconds)}.{computed}",
+                f"The calls took {duration(seconds)}{computed}.",
                 sentence(finding.instead),
                 _by_part(observed, call.where, saved * share),
                 finding.code,

@@ -32,7 +32,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         most = max(found, key=lambda one: one.again_seconds)
         finding = finding_at(observed, RULES, where)
         is_fit = any(each.where == where for each in observed.capture.data)
-        changed = min((cause.rpartition("×: ")[2] for one in found for cause in one.causes), key=len, default="")
+        changed = next((one.causes[0].rpartition("×: ")[2] for one in (most, *found) if one.causes), "")
         traced = "`fit` traces its step" if is_fit else f"`{most.function}` is traced"
         text = f"{traced} {most.again + 1:,} times"
         seconds, why = sum(one.again_seconds for one in found), f": {changed}" if changed else ""
@@ -66,8 +66,8 @@ def _outside(observed: Observed, found: Sequence[Tracing]) -> Outside | None:
 def _others(again: int, seconds: float) -> str:
     """The seconds of all traces but the first."""
     if again == 1:
-        return f"The second time took {duration(seconds)}"
-    return f"All but the first time took {duration(seconds)}, {duration(seconds / again)} each"
+        return f"The second trace took {duration(seconds)}"
+    return f"Retracing took {duration(seconds)}, {duration(seconds / again)} each time"
 
 
 def _fix(observed: Observed, one: Tracing, is_fit: bool) -> str:
@@ -79,7 +79,7 @@ def _fix(observed: Observed, one: Tracing, is_fit: bool) -> str:
         return "Pad the batches to a few lengths (`padded_batch`, `bucket_by_sequence_length`)."
     if made > 1 and made >= one.again / 2:
         return "Create the function once, before the loop."
-    return "Pass tensors of one shape, or give it an `input_signature` with `None` for what varies."
+    return "Pass tensors of one shape, or give it an `input_signature` with `None` for the dimensions that vary."
 
 
 def lost_to(time: TimeSpent, one: Tracing) -> float:

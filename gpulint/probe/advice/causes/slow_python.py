@@ -23,7 +23,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             "slow-python",
             one.where,
             f"steps wait for `{one.detail}`" if is_callback else "steps wait for Python on this line",
-            f"It takes {each} of a step of {duration(time.seconds / max(time.steps, 1))}.",
+            f"It takes {each} of a {duration(time.seconds / max(time.steps, 1))} step.",
             "Do it once per epoch, or in a separate thread."
             if is_callback
             else "Do it in the input pipeline, less often, or in a separate thread.",

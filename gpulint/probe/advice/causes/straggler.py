@@ -29,7 +29,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     yield Candidate(
         "straggler",
         where,
-        f"the others wait for {worst.name}",
+        f"the other workers wait for {worst.name}",
         f"Its own time per step is {duration(own[worst])}; the median is {duration(middle)}.",
         f"Give all workers the same work between steps{what}.",
         _waited(observed.time, lost * observed.time.steps),

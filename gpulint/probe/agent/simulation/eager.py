@@ -123,7 +123,7 @@ class Eager:
             try:
                 self._capacity.check_array(value, dtype, names.gpu(names.seen(real)))
             except self._pieces.errors.OpError:
-                make(new, 0.0, f"{names.head}/device:CPU:0", None)  # one that was never created cannot be collected
+                make(new, 0.0, f"{names.head}/device:CPU:0", None)  # no tensor was created that could be collected
                 raise
             make(new, value, real or device, dtype, *rest, **more)
             self._copied("_EagerConst", new, new.dtype.name in HOSTED)
@@ -220,7 +220,7 @@ class Eager:
             for length in given["shape"]:
                 size *= int(length)
         except (KeyError, TypeError, ValueError):
-            return 0  # of unknown shape
+            return 0  # the shape is unknown
         return size
 
     # ------------------------------------------------------------------------------ names

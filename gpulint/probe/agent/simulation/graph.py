@@ -66,7 +66,7 @@ class Graphs:
 
         def extended(made: Any) -> None:
             for op in [op for op in self._strict if op.graph is made.graph]:
-                real = self._strict.pop(op)  # once: an operation cannot change after a session has used it
+                real = self._strict.pop(op)  # only once: an operation cannot change after a session has used it
                 if not made._config.allow_soft_placement:
                     put(op, real)
             extend(made)

@@ -50,7 +50,7 @@ class Ledger:
         return entry is not None and entry.on_host and entry.reference() is tensor
 
     def shares(self, tensor: Any) -> None:
-        """From now on the tensor's memory is counted with another: a value with the variable it was assigned to."""
+        """Count a tensor's memory with another from now on: a value with the variable that it was assigned to."""
         with self._lock:
             entry = self._live.get(id(tensor))
             if entry is not None and entry.reference() is tensor:

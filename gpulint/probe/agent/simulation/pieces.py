@@ -47,7 +47,7 @@ class Unsupported(Exception):
 
 
 def missing() -> str:
-    """What the installed TensorFlow lacks, in one line; "" if nothing, or if it is not installed."""
+    """Private API that the installed TensorFlow lacks, in one line; "" if none, or if it is not installed."""
     try:
         found = importlib.util.find_spec("tensorflow")
     except (ImportError, ValueError):

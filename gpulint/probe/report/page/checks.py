@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
-from gpulint.probe.advice.coverage import is_told
+from gpulint.probe.advice.coverage import is_covered
 from gpulint.probe.expectations.expectation import Expectation, Status
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.page.markup import Child, tag
@@ -25,7 +25,7 @@ _QUIET = (Status.PASS, Status.SKIP)
 
 
 def section(report: RunReport, places: Places) -> Iterator[Child]:
-    """What failed, with evidence and fix; what passed or did not apply is folded."""
+    """Failed checks with evidence and fix; those that passed or did not apply are folded."""
     counts = Counter(one.status for one in report.expectations)
     yield counts_of(counts)
     yield _table([one for one in report.expectations if one.status not in _QUIET], places)
@@ -42,9 +42,9 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
 
 
 def violations(report: RunReport, places: Places) -> Child:
-    """What failed or warns, unless advice says it."""
+    """Checks that failed or warn, unless advice covers them."""
     shown = [one for one in report.expectations if one.status in (Status.FAIL, Status.WARN)]
-    return _table([one for one in shown if not is_told(one, report.advice)], places)
+    return _table([one for one in shown if not is_covered(one, report.advice)], places)
 
 
 def counts_of(counts: Mapping[Status, int], href: str | None = None) -> Element:

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Steps, Where
 from gpulint.probe.measures.sizes import in_words
+from gpulint.probe.measures.time_words import percent
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.header import cards, missing_kernels
 from gpulint.probe.report.matrices import Matrix, logged, operations, variables
@@ -24,7 +25,7 @@ def section(report: RunReport, transfers: Sequence[Mapping[str, Any]], places: P
     capture = report.capture
     devices = list(dict.fromkeys((*capture.logical, *(name for name in capture.operations if name))))
     if devices:
-        yield tag("ul", (_device(capture, device) for device in devices), class_="cards")
+        yield tag("ul", (_device(report, device) for device in devices), class_="cards")
     else:
         yield tag("p", "TensorFlow's runtime was never initialised: no device is known.", class_="empty")
     if capture.members:
@@ -124,12 +125,17 @@ def _known(size: int) -> str:
     return in_words(size) if size >= 0 else "not told"
 
 
-def _device(capture: Capture, device: str) -> Element:
+def _device(report: RunReport, device: str) -> Element:
+    capture = report.capture
+    known = report.time.devices if report.time is not None else ()
+    busy = next((one.busy_share for one in known if one.device == device), None)
     held = sum(one.bytes for one in capture.variables if one.device == device)
     peak = max((sample.devices[device][1] for sample in capture.memory if device in sample.devices), default=0)
     facts = [("operations", f"{capture.operations[device]:,}"), ("variables", in_words(held))]
     if peak:
         facts.append(("peak of memory", in_words(peak)))
+    if busy is not None:
+        facts.insert(0, ("computed", percent(busy)))
     return tag(
         "li",
         tag("div", chip(device)),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import json
 import shlex
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from gpulint.output.escapes import json_dumps
 from gpulint.probe.measures.curves import beginning
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.page.markup import Child, tag
@@ -64,7 +64,7 @@ def section(report: RunReport, written: Mapping[str, Any], places: Places) -> It
 
 def _download(written: Mapping[str, Any]) -> Element:
     """The JSON report, inside its own address."""
-    text = base64.b64encode(json.dumps(written, ensure_ascii=True).encode()).decode()
+    text = base64.b64encode(json_dumps(written, ensure_ascii=True).encode()).decode()
     return tag(
         "p",
         tag(

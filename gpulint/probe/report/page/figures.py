@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
+from gpulint.output.escapes import json_dumps
 from gpulint.probe.measures.time_words import duration, part_name, percent
 from gpulint.probe.report.page.markup import Child, tag
 
@@ -22,7 +22,7 @@ _STEPS = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
 class Reading(NamedTuple):
-    """What a drawing says at a place on its horizontal axis, in the units of the drawing."""
+    """Text for a position on the horizontal axis of a drawing, in its units."""
 
     x: float
     text: str
@@ -48,7 +48,7 @@ def plot(
                 role="img",
                 tabindex=0,
                 aria_label=said,
-                data_reads=json.dumps([[round(x, 1), text] for x, text in reads]),
+                data_reads=json_dumps([[round(x, 1), text] for x, text in reads], ensure_ascii=True),
             ),
             tag("div", class_="corner"),
             tag("div", (tag("span", tick) for tick in x_ticks), class_="x", aria_hidden="true"),

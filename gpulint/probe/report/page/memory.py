@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.advice.words import holders
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.curves import Curve, Points, Span, curves, phases
+from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.holders import GROUP_NAMES, Held, Holder
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import percent
@@ -26,17 +28,21 @@ MOST = 500
 MAP_WIDTH, MAP_HEIGHT = 560, 200
 """Size of a treemap, which keeps its proportions."""
 
+CURVES = 8
+"""Curves that are shown; more are folded."""
+
 BOXES = 12
 """Holders with a box of their own; the others share one."""
 
 
 def section(report: RunReport, places: Places) -> Iterator[Child]:
-    """Who held each device's memory at its peak; then the phases, and a curve for each device, card, and the host."""
-    known = [one for one in report.held if one.holders]
+    """Holders of each device's memory at its peak; then the phases, and a curve for each device, card, and the host."""
+    known = [_together(equal) for equal in _equal(report.held)]
     if known:
+        limits = report.capture.limits
         yield tag(
             "div",
-            (treemap(one, places.located, report.capture.limits.get(one.device)) for one in known),
+            (treemap(one, places.located, limits.get(one.device.partition("–")[0])) for one in known),
             class_="figures",
         )
         yield table(
@@ -70,11 +76,29 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
             class_="legend",
         )
     who = {one.device: holders(one) for one in report.held}
-    yield tag("div", (_figure(curve, spans, end, who.get(curve.subject, "")) for curve in seen), class_="figures")
+    figures = [_figure(curve, spans, end, who.get(curve.subject, "")) for curve in seen]
+    yield tag("div", figures[:CURVES], class_="figures")
+    if others := figures[CURVES:]:
+        yield tag("details", tag("summary", f"{len(others)} more"), tag("div", others, class_="figures"))
+
+
+def _equal(held: Iterable[Held]) -> Iterable[list[Held]]:
+    """Devices on which the same lines held as much, together."""
+    groups: defaultdict[object, list[Held]] = defaultdict(list)
+    for one in held:
+        if one.holders:
+            sizes = tuple((each.group, each.where, in_words(each.bytes)) for each in one.holders)
+            groups[sizes, tuple(_amounts(one, None))].append(one)
+    return groups.values()
+
+
+def _together(equal: Sequence[Held]) -> Held:
+    """One of several equal devices, named after all of them."""
+    return equal[0]._replace(device=listed([one.device for one in equal]))
 
 
 def treemap(held: Held, located: Callable[[Where], str], limit: int | None = None) -> Element:
-    """Who held a device's memory at its peak: areas are proportional to bytes. `located` is a line as users know it,
+    """Holders of a device's memory at its peak: areas are proportional to bytes. `located` is a line as users know it,
     `limit` the memory of a simulated GPU."""
     ordered = sorted((one for one in held.holders if one.bytes), key=lambda one: -one.bytes)
     shown = ordered[:BOXES]
@@ -101,7 +125,7 @@ def treemap(held: Held, located: Callable[[Where], str], limit: int | None = Non
 
 def _amounts(held: Held, limit: int | None) -> Iterator[str]:
     """The peak, and what it is easily confused with."""
-    if limit and held.peak > limit:  # with what was refused
+    if limit and held.peak > limit:  # the peak includes the refused allocation
         yield f"needed {in_words(held.peak)} of {in_words(limit)}"
         return
     yield f"peak {in_words(held.allocator or held.peak)}"
@@ -136,7 +160,7 @@ def _box(one: Holder, box: Box, located: Callable[[Where], str]) -> Element:
 
 
 def _cut(text: str, width: float) -> str:
-    """As much of a text as fits, "" if next to nothing does. Letters are about 6.6 units wide."""
+    """Beginning of a text that fits, "" if next to nothing does. Letters are about 6.6 units wide."""
     fits = int(width / 6.6)
     return text if len(text) <= fits else f"{text[: fits - 1]}…" if fits >= 6 else ""
 

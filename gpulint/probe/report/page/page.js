@@ -75,7 +75,9 @@
     const cursor = drawing.querySelector(".cursor");
     const output = drawing.closest("figure").querySelector("output");
     const width = drawing.viewBox.baseVal.width;
+    const hint = "Point at the chart, or use the arrow keys, to read it.";
     let place = 0;
+    output.textContent = hint;
     const read = (number) => {
       place = Math.min(reads.length - 1, Math.max(0, number));
       cursor.setAttribute("x1", reads[place][0]);
@@ -91,7 +93,7 @@
     });
     drawing.addEventListener("pointerleave", () => {
       cursor.setAttribute("visibility", "hidden");
-      output.textContent = "";
+      output.textContent = hint;
     });
     drawing.addEventListener("keydown", (event) => {
       const steps = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: reads.length - 1 };

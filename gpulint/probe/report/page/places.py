@@ -80,7 +80,7 @@ def main_file(report: RunReport) -> str:
     """Absolute path of the script that was run, "" if there is none."""
     main = str(report.capture.process.get("main", ""))
     if not main.endswith(".py") and os.sep not in main:
-        return ""  # a module by name
+        return ""  # started as a module, by its name
     return os.path.normpath(os.path.join(report.capture.start.get("directory", ""), main))
 
 

@@ -89,7 +89,7 @@ def _times(spent: TimeSpent | None) -> dict[Where, tuple[float, float]]:
             seconds[one.where] += one.seconds
     waited = spent.seconds_of("input")
     working = sum(one.threads for one in spent.input_stages if one.where is not None)
-    for stage in spent.input_stages:  # the training waits in one line for what others do
+    for stage in spent.input_stages:  # training waits on one line for the work of other lines
         if stage.where is not None and working:
             seconds[stage.where] += waited * stage.threads / max(working, 1.0)
     return {where: (each / spent.steps, each / spent.seconds) for where, each in seconds.items()}
@@ -161,11 +161,11 @@ def _short(count: int) -> str:
 def _title(notes: RowNotes) -> str:
     """Tooltip of the row."""
     ordered = sorted(notes.placements, key=lambda one: -int(one["count"]))
-    lines = [f"{one['count']:,} × {one['op']}: {_way(one)}" for one in ordered]
+    lines = [f"{one['count']:,} × {one['op']}: {_placement_text(one)}" for one in ordered]
     return "\n".join([*lines[:10], f"… and {len(lines) - 10} more"] if len(lines) > 10 else lines)
 
 
-def _way(one: Mapping[str, Any]) -> str:
+def _placement_text(one: Mapping[str, Any]) -> str:
     reason = f" ({one['reason']})" if one.get("reason") else ""
     return f"asked for {one['requested'] or 'no device'}, on {one['assigned'] or 'an unknown one'}{reason}"
 

@@ -29,7 +29,7 @@ class Column(NamedTuple):
     slowest: StepTime
 
     def text(self, on_gpu: bool) -> str:
-        """What the readout says."""
+        """Text of the readout."""
         parts = in_milliseconds(self.parts.items(), on_gpu)
         if self.first == self.last:
             return f"step {self.first}, {duration(self.seconds)}" + (f": {parts}" if parts else "")
