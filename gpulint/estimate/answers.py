@@ -23,6 +23,9 @@ CLOSE = 0.02
 STRIDE = 16
 """Times a batch that was played to play next while the peak does not grow with it."""
 
+UNROLLED = 1.1
+"""Times the operations from which the step for twice the batch is another program: Python unrolls the batch."""
+
 WORTH = 0.01
 """Share of the peak that a change must save to be named."""
 
@@ -96,6 +99,39 @@ class Line:
 
 def _alike(first: Function, second: Function) -> bool:
     return [(one.name, one.type) for one in first.operations] == [(one.name, one.type) for one in second.operations]
+
+
+def is_unrolled(step: StepGraph, doubled: StepGraph) -> bool:
+    """Whether Python loops over the examples of the batch: a larger one has more operations, or nothing of the backward
+    pass grows with it, since the trace takes a fixed number of examples."""
+    pairs = [(one, doubled.functions[name]) for name, one in step.functions.items() if name in doubled.functions] + [
+        (step.body, doubled.body)
+    ]
+    if any(len(second.operations) > UNROLLED * len(first.operations) for first, second in pairs):
+        return True
+    backward = [
+        (one, other)
+        for first, second in pairs
+        for one, other in zip(first.operations, second.operations, strict=False)
+        if one.is_gradient
+    ]
+    return bool(backward) and all(one.outputs == other.outputs for one, other in backward)
+
+
+def recomputes(step: StepGraph) -> bool:
+    """Whether the step computes activations again already. `tf.recompute_grad` delays that until the gradient is there:
+    it adds `where(first == first, 0, nan)` to what it computes from."""
+    return any(
+        one.type == "SelectV2" and one.outputs[0].shape == () and _compares_with_itself(function, one)
+        for function in (step.body, *step.functions.values())
+        for one in function.operations
+    )
+
+
+def _compares_with_itself(function: Function, select: Operation) -> bool:
+    condition, *branches = (function.operations[edge.operation] for edge in select.inputs)
+    is_same = condition.type == "Equal" and condition.inputs[0] == condition.inputs[1]
+    return is_same and all(one.type == "Const" for one in branches)
 
 
 class Batches:
@@ -223,7 +259,9 @@ def _halved(one: Operation, operations: tuple[Operation, ...], weights: set[int]
 def _recomputed(step: StepGraph, now: Figures) -> Iterator[Change]:
     """Activations at the peak, divided in their order into parts of which each keeps its last one: the others are
     computed again for the backward pass through the part (Chen et al., *Training Deep Nets with Sublinear Memory Cost*,
-    2016)."""
+    2016). Nothing is said of a step that does so already."""
+    if recomputes(step):
+        return
     groups = Groups(step)
     sizes = [held.size for held in now.steady.held if groups.of(held) == "activations"]
     kept = min(((_kept(sizes, parts), parts) for parts in range(2, len(sizes))), default=None)

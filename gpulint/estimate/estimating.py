@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from gpulint.estimate.answers import Batches, Change, changes
+from gpulint.estimate.answers import Batches, Change, changes, is_unrolled
 from gpulint.estimate.cards import Card
 from gpulint.estimate.graph import StepGraph
 from gpulint.estimate.memory.figures import Figures, Groups, devices, figures, place_of
@@ -37,10 +37,13 @@ _REMEDIES = {
 def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch: float = LAUNCH) -> Estimate:
     """The step on each card, and on several of them. `launch`: seconds for an operation on the host."""
     step, doubled = traced.step, traced.doubled
+    unrolled = doubled is not None and is_unrolled(step, doubled)
+    doubled = None if unrolled else doubled
     found = figures(step)
     played = {step.batch: found.steady} if step.batch is not None and len(devices(step)) == 1 else {}
     batches = Batches(step, doubled, found.order, played)
-    remedies = tuple(_sentence(one, found) for one in changes(step, batches, found))
+    saving = [] if found.steady.unknown else changes(step, batches, found)
+    remedies = tuple(_sentence(one, found) for one in saving)
     holders, by_group = _holders(step, found)
     curve = [Moment(size, one.type, one.filename, one.row, one.cell) for one, size in found.steady.curve]
     timing = Timing(step, doubled)
@@ -62,7 +65,7 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
         chosen.append(timing.on(card, gpus, launch, memory))
     tight = tuple(card.name for card in cards if _is_tight(found, card.limit))
     methods = METHOD, method(launch)
-    return Estimate(step, timing.steps, chosen, traced.is_eager, launch, methods, traced.others, tight)
+    return Estimate(step, timing.steps, chosen, traced.is_eager, launch, methods, traced.others, tight, unrolled)
 
 
 def _fits(found: Figures, limit: int) -> Fits:

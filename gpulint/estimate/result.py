@@ -94,6 +94,8 @@ class Estimate:
     """Functions that take gradients, too, and are not in the step: name and first line."""
     tight: Sequence[str] = ()
     """Cards whose limit is so near the peak that the allocator and the error of the estimate decide whether it fits."""
+    is_unrolled: bool = False
+    """Whether Python loops over the examples of the batch."""
 
     @property
     def unknown(self) -> Counter[str]:
@@ -112,6 +114,8 @@ class Estimate:
         if self.tight:
             named = ", ".join(self.tight)
             found.append(f"the peak is too close to the limit of {named} for this estimate to decide")
+        if self.is_unrolled:
+            found.append("the step loops over its examples in Python: larger batches are unknown")
         if self.step.unknown:
             found.append(f"unknown dimensions: {', '.join(self.step.unknown)} (state them with --shape)")
         return found

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from gpulint.estimate.answers import Batches, Line, changes, halved
-from gpulint.estimate.graph import StepGraph, Tensor, Variable
+from gpulint.estimate.answers import Batches, Line, changes, halved, is_unrolled
+from gpulint.estimate.graph import Function, StepGraph, Tensor, Variable
 from gpulint.estimate.memory.figures import Groups, figures, steady
 from gpulint.estimate.memory.liveness import Order, Run, play
 from tests.estimate.made import UNIT, Graph
+from tests.estimate.traced import traced
 
 MiB = 1 << 20
 
@@ -190,3 +192,81 @@ def test_nothing_is_recomputed_where_one_activation_is_all() -> None:
     graph.add("Loss", x, layer="loss", is_gradient=True)
     made = graph.step()
     assert [one for one in changes(made, Batches(made, None), figures(made)) if one.remedy == "recompute"] == []
+
+
+@pytest.mark.parametrize("recomputes", [True, False])
+def test_a_step_that_recomputes_is_not_told_to(recomputes: bool) -> None:
+    scalar = Tensor("float32", ())
+    graph = Graph()
+    layers = [graph.argument(example(1))]
+    for number in range(16):
+        layers.append(graph.add("Conv2D", layers[-1], layers[-1], outputs=(example(1),), layer=f"layer{number}"))
+    loss = graph.add("Loss", *layers, outputs=(scalar,), layer="loss", is_gradient=True)
+    zero = graph.add("Const", outputs=(scalar,))
+    same = graph.add("Equal", loss, loss, outputs=(scalar,))
+    # what recompute_grad adds to an activation; look-alike: NaN is replaced
+    graph.add("SelectV2", same, zero if recomputes else loss, zero, outputs=(scalar,))
+    made = graph.step()
+    found = {one.remedy for one in changes(made, Batches(made, None), figures(made))}
+    assert ("recompute" in found) == (not recomputes)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("recomputes", [True, False])
+def test_steps_with_recompute_grad_are_recognized(recomputes: bool) -> None:
+    import tensorflow as tf
+
+    from gpulint.estimate.answers import recomputes as found
+
+    weight = tf.Variable(tf.ones((8, 8)))
+
+    def block(x: Any) -> Any:
+        return tf.nn.relu(x @ weight)
+
+    @tf.function
+    def train(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            hidden = (tf.recompute_grad(block) if recomputes else block)(x)
+            loss = tf.reduce_sum(tf.where(hidden == hidden, hidden, 0.0))
+        return tape.gradient(loss, weight)
+
+    assert found(traced(train.get_concrete_function(tf.TensorSpec((4, 8))))) == recomputes
+
+
+def unrolled(batch: int, examples: int) -> StepGraph:
+    """A step that takes a number of examples out of the batch one by one, before and inside of what it calls."""
+    graph = Graph()
+    x = graph.add("Cast", graph.argument(example(batch)), outputs=(example(batch),))
+    for _ in range(examples):
+        one = graph.add("MatMul", graph.add("StridedSlice", x, outputs=(example(1),)), outputs=(example(1),))
+        graph.add("MatMul", one, outputs=(example(1),), is_gradient=True)
+    return graph.step(batch=batch)
+
+
+def test_a_loop_over_examples_in_python_is_unrolled() -> None:
+    assert is_unrolled(unrolled(4, examples=4), unrolled(8, examples=8))
+    assert is_unrolled(unrolled(4, examples=4), unrolled(8, examples=4))
+    assert not is_unrolled(step(4), step(8))
+
+
+def test_a_loop_over_parts_of_the_batch_is_not_unrolled() -> None:
+    def parts(batch: int) -> StepGraph:
+        graph = Graph()
+        x = graph.argument(example(batch))
+        for _ in range(4):
+            one = graph.add("MatMul", graph.add("Split", x, outputs=(example(batch // 4),)), outputs=(UNIT,))
+            graph.add("MatMul", one, outputs=(example(batch // 4),), is_gradient=True)
+        return graph.step(batch=batch)
+
+    assert not is_unrolled(parts(4), parts(8))
+
+
+def test_a_batch_that_only_called_functions_take_is_not_unrolled() -> None:
+    def calling(batch: int) -> StepGraph:
+        inner, graph = Graph(), Graph()
+        inner.add("MatMul", outputs=(example(batch),), is_gradient=True)
+        graph.functions["step"] = Function("step", tuple(inner.operations))
+        graph.add("StatefulPartitionedCall", graph.argument(example(batch)), calls={"f": "step"}, is_gradient=True)
+        return graph.step(batch=batch)
+
+    assert not is_unrolled(calling(4), calling(8))

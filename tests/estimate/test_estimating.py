@@ -78,3 +78,33 @@ def test_what_no_card_changes_is_computed_once(monkeypatch: pytest.MonkeyPatch) 
     assert works == [64, 128]
     assert sorted(one or 0 for one in plays if one != 64) == sorted({one or 0 for one in plays if one != 64})
     assert plays.count(64) == 1  # in 16 bits: the step itself was played for its figures
+
+
+def test_of_a_step_that_is_unrolled_larger_batches_are_unknown() -> None:
+    steps = []
+    for batch in (4, 8):
+        graph = Graph()
+        x = graph.argument(Tensor("float32", (batch, 512, 512)))
+        for _ in range(batch):
+            graph.add("MatMul", x, outputs=(Tensor("float32", (512, 512)),), is_gradient=True)
+        steps.append(graph.step(batch=batch))
+    found = estimated(Traced(steps[0], steps[1]), [by_numbers(["memory=1GiB"])], (2,))
+    memory = found.cards[0].memory
+    assert memory is not None
+    assert (memory.fits, memory.largest_batch) == ("yes", None)
+    assert not any("half the batch" in one for one in memory.changes)
+    assert not any("larger batch" in one for one in found.cards[0].remarks)
+    assert any("in Python" in note for note in found.notes)
+
+
+def test_of_an_unknown_peak_nothing_is_saved() -> None:
+    for shape in ((64, 512, 512), None):
+        graph = Graph()
+        graph.argument(Tensor("float32", (64, 512, 512)))
+        layers = [graph.add("Unique", outputs=(Tensor("float32", shape),), layer="layer")]
+        for _ in range(8):
+            layers.append(graph.add("Elu", layers[-1], outputs=(Tensor("float32", (64, 512, 512)),), layer="layer"))
+        graph.add("Loss", *layers, layer="layer", is_gradient=True)
+        memory = estimated(Traced(graph.step(batch=64), None), [by_numbers(["memory=9GiB"])], ()).cards[0].memory
+        assert memory is not None
+        assert (memory.steady_peak is None, memory.changes == ()) == (shape is None, shape is None)

@@ -104,6 +104,14 @@ def test_reading_a_variable_needs_nothing() -> None:
     assert peak(graph.step(graph.add("Transpose", graph.add("ReadVariableOp", v)))) == 2
 
 
+def test_reading_a_variable_that_is_updated_by_rows_copies_it() -> None:
+    graph = Graph()
+    table, other = graph.variable(), graph.variable()
+    rows = graph.add("GatherV2", graph.add("ReadVariableOp", table))
+    graph.add("ResourceScatterSub", table, rows, graph.add("ReadVariableOp", other), outputs=())
+    assert peak(graph.step()) == 2 + 2  # with the copy, and the rows
+
+
 def test_a_variable_is_updated_in_place() -> None:
     graph = Graph()
     v = graph.variable()

@@ -29,7 +29,10 @@ from gpulint.estimate.sharing import VIEWS, shared_input
 from gpulint.estimate.trips import trips
 
 ASSIGN = "AssignVariableOp"
-UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply", "ResourceScatter", "ResourceSparseApply")
+SCATTERS = ("ResourceScatter", "ResourceSparseApply")
+"""Beginnings of operations that change rows of a variable in place (`EnsureSparseVariableAccess`)."""
+
+UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply", *SCATTERS)
 """Beginnings of operations that change a variable in place, unless something still reads its old value."""
 
 
@@ -180,6 +183,9 @@ class _Player:
         """Changes before the peak."""
         self._result = Run()
         operations = function.operations
+        scattered = (edge for one in operations if one.type.startswith(SCATTERS) for edge in one.inputs)
+        self._by_rows = {self._handle(edge) for edge in scattered} - {None}
+        """Handles of variables that are updated by rows: each read copies them (`copy_on_read_mode`)."""
         self._readers = [[0] * len(one.outputs) for one in operations]
         self._users: list[list[int]] = [[] for _ in operations]
         self._waiting = [len(one.inputs) + len(one.controls) for one in operations]
@@ -274,7 +280,8 @@ class _Player:
         edge, tensor = Edge(index, output), one.outputs[output]
         users = self._readers[index][output]
         position = shared_input(self._function, one, output)
-        if position is not None:
+        is_copy = one.type == "ReadVariableOp" and self._handle(one.inputs[0]) in self._by_rows
+        if position is not None and not is_copy:
             self._share(one, edge, position, users)
             return
         if not self._is_here(one) or output in one.host_outputs:
