@@ -10,6 +10,14 @@ CLEARS_SESSION = frozenset({"tensorflow.keras.backend.clear_session", "tensorflo
 MAKES_GRAPH = "tensorflow.Graph"
 """Class of graphs, which free the models that are created in them."""
 
+SWITCHES_GRAPH_MODE = {
+    "disable_eager_execution": True,
+    "disable_v2_behavior": True,
+    "enable_eager_execution": False,
+    "enable_v2_behavior": False,
+}
+"""Last name of the functions that switch a program to TensorFlow 1's graph mode, or away from it."""
+
 RUNS_EAGERLY = frozenset(
     {"tensorflow.config.run_functions_eagerly", "tensorflow.config.experimental_run_functions_eagerly"}
 )

@@ -67,10 +67,10 @@ class MapNotParallel(Rule):
     Stateless functions with the default options, functions that are stateful only with some settings where the
     program's are unknown, `stateless_random_*`, trivial work (a random number or two, the slice that it selects, Python
     that chooses names), maps before a `cache`, layers with the same seed whose random numbers must match, unknown
-    arguments, pipelines that only evaluation reads. No `prefetch` with the default options on TensorFlow 2.11 and
-    later, after a last step that runs ahead by itself (`num_parallel_calls`, or `map` directly followed by `batch`,
-    which are fused), or where complete elements are only batched, shuffled or repeated behind one; distributed
-    datasets.
+    arguments, pipelines that only evaluation reads, and maps of Python functions, which GPU404 reports: Python's lock
+    makes parallel calls of little use there. No `prefetch` with the default options on TensorFlow 2.11 and later, after
+    a last step that runs ahead by itself (`num_parallel_calls`, or `map` directly followed by `batch`, which are
+    fused), or where complete elements are only batched, shuffled or repeated behind one; distributed datasets.
 
     ## Fix
     Adds `num_parallel_calls=tf.data.AUTOTUNE`. Safe for stateless functions, and for random ones in a program that sets
@@ -93,6 +93,7 @@ class MapNotParallel(Rule):
         DATASET_SOURCES,
     )
     any_of_names_before = (pipelines.INJECTS_PREFETCH, DATASET_WORDS)
+    yields_to = ("GPU404",)
     why = "a single CPU core prepares the data, and the GPU waits for it"
     instead = "pass `num_parallel_calls=tf.data.AUTOTUNE`; the order of the elements stays the same"
     cost = "input 2 to 8 × slower"

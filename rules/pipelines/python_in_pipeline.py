@@ -107,13 +107,17 @@ class PythonInPipeline(Rule):
                         yield Report(
                             called.site,
                             f"{_FUNCTIONS.get(called.name, 'Python runs')} for every element, one at a time",
+                            instead=f"{self.instead}; {_PARALLEL}",
                             confidence=confidence(event.where),
                             happens_at=event.site,
                             related=((step.site, "this transformation calls it"), read),
+                            supersedes=(step.site,),
                         )
 
 
 _YIELD_BATCHES = "yield whole batches from the generator, or write the data to TFRecord files once and read these"
+
+_PARALLEL = "`num_parallel_calls` helps only a function that releases the GIL, such as one that reads a file"
 
 _FUNCTIONS = {f"tensorflow.{name}": f"`{name}` runs Python" for name in ("numpy_function", "py_function")}
 

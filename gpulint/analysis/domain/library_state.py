@@ -31,8 +31,8 @@ class LibraryState:
     configuration: dict[str, Any] = field(default_factory=dict)
     """Settings of the runtime, keyed by what they configure."""
 
-    policy: dict[str, Any] = field(default_factory=lambda: {"global": Constant("float32")})
-    """Name of Keras's global dtype policy."""
+    policy: dict[str, Any] = field(default_factory=lambda: {"global": Constant("float32"), "is_graph": Constant(False)})
+    """Name of Keras's global dtype policy, and whether the program has switched to TensorFlow 1's graph mode."""
 
     imported_with: dict[str, Any] | None = None
     """Configuration that an import of the file leaves behind, without the code under `if __name__ == "__main__":`."""

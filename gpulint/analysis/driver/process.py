@@ -25,6 +25,7 @@ def effects_of(machine: Machine) -> ImportEffects:
         ),
         tuple(machine.library_state.configuration.items()),
         policy if known(policy) != "float32" else None,
+        known(machine.library_state.policy["is_graph"]) is True,
     )
 
 
@@ -55,3 +56,5 @@ def replay(machine: Machine, left: ImportEffects, site: Site) -> None:
         machine.state.write(machine.library_state.configuration, what, settings)
     if left.policy is not None:
         machine.state.write(machine.library_state.policy, "global", left.policy)
+    if left.is_graph:
+        machine.state.write(machine.library_state.policy, "is_graph", Constant(True))

@@ -19,7 +19,7 @@ from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path, compatible, one_of
 from gpulint.analysis.domain.store import Changes, Outcome, State, choose, common_path, join
 from gpulint.analysis.domain.truth import truth
-from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value
+from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, known
 from gpulint.analysis.domain.values.effects import Effect
 from gpulint.analysis.domain.values.functions import (
     ContextManagerFunction,
@@ -197,8 +197,14 @@ class Machine(ABC):
         return site
 
     def where(self) -> Where:
-        graph_mode = self.frame.module.graph_mode
+        graph_mode = self.frame.module.graph_mode or self._is_switched
         return Where(self.context, self.path, self.frame.caller, graph_mode, self.assumed, self.requirements)
+
+    @property
+    def _is_switched(self) -> bool:
+        """Whether the program has switched to graph mode, whichever branch it took to this point."""
+        state = self.library_state.policy["is_graph"]
+        return known(state) is True or (isinstance(state, Union) and known(self.choose(state)) is True)
 
     def emit(self, event: Event) -> None:
         self.events.append(event)

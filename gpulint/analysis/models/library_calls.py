@@ -29,7 +29,7 @@ from gpulint.analysis.models.tensorflow import (
 from gpulint.analysis.models.unmodelled_calls import call_unmodelled
 from gpulint.analysis.plan import events
 from gpulint.knowledge import fact
-from gpulint.knowledge.watched import CLEARS_SESSION, OBJECTS, WATCHED
+from gpulint.knowledge.watched import CLEARS_SESSION, OBJECTS, SWITCHES_GRAPH_MODE, WATCHED
 from gpulint.places import Site
 
 
@@ -63,6 +63,8 @@ def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) 
     host_sync.await_person(machine, name, arguments, site)
     if name in CLEARS_SESSION and machine.plan.has_keras_3:
         machine.state.write(machine.library_state.policy, "global", Constant("float32"))  # measured on Keras 3.15
+    if (switched := SWITCHES_GRAPH_MODE.get(name.rpartition(".")[2])) is not None and name.startswith("tensorflow."):
+        machine.state.write(machine.library_state.policy, "is_graph", Constant(switched))
     if name in WATCHED:
         is_private = machine.library_state.is_private
         machine.emit(events.LibraryCalled(site, machine.where(), name, arguments, is_private=is_private))

@@ -20,6 +20,7 @@ from gpulint.analysis.models.tensorflow import (
     foreign_objects,
     gradients,
     host_sync,
+    keras_names,
     keras_training,
     model_parts,
     object_calls,
@@ -33,7 +34,8 @@ from gpulint.knowledge import OTHER_LIBRARIES
 from gpulint.places import Site
 
 _OTHER_LEARNERS = frozenset(
-    {"catboost", "category_encoders", "imblearn", "lightgbm", "scipy", "sklearn", "statsmodels", "umap", "xgboost"}
+    {"catboost", "category_encoders", "imblearn", "lightgbm", "rl", "scipy", "sklearn", "statsmodels", "torch", "umap"}
+    | {"xgboost"}
 )
 """Packages whose `fit` does not train a Keras model."""
 
@@ -77,10 +79,15 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         _moved(machine, method, arguments, site)
     elif method == "assign" and _is_weight(symbol(called.parts[1])):
         machine.emit(WeightAssigned(site, machine.where()))
-    if (model := machine.library_state.models.get(called)) is not None:
+    model = machine.library_state.models.get(called)
+    if model is None and method != "predict" and _is_of_keras(machine, called, arguments, site):
+        model = machine.library_state.models[called] = foreign_objects.model(machine, site)
+    if model is not None:
         return object_calls.call_object(machine, model, arguments, site)
     if (model := _model(machine, called, method, arguments, site)) is not None:
         return library_methods.call_library_method(machine, model, method, arguments, site)
+    if method == "load_weights" and called.package not in _OTHER_LEARNERS:
+        machine.library_state.models.setdefault(symbol(called.parts[1]), foreign_objects.model(machine, site))
     if method == "fit" and called.package not in _OTHER_LEARNERS:
         machine.emit(UnknownFitted(site, machine.where()))
         tf_data.consume(machine, machine.choose(arguments.get("x", 0) or NONE), "fit", site, None)
@@ -128,23 +135,35 @@ def _model(machine: Machine, called: Symbol, method: str, arguments: Arguments, 
     owner = symbol(called.parts[1])
     given = arguments.keywords.keys()
     is_keras = (
-        method in _OF_KERAS_ALONE
+        method in keras_names.OF_KERAS_ALONE
         or (method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given))
         or (
             method == "predict"
             and called.package not in _OTHER_LEARNERS
             and (
                 "verbose" in given
+                or keras_names.is_of_keras(machine, site)
                 or any(map(_is_of_tensorflow, arguments.all()))
                 or not _NETWORKS.isdisjoint(words(_last_name(owner)))
             )
         )
     )
-    if is_keras and any(word.startswith("torch.") for value in arguments.all() for word in symbol_of(value).words):
+    if is_keras and _is_of_torch(arguments):
         return None
     if is_keras and owner not in machine.library_state.models:
         machine.library_state.models[owner] = foreign_objects.model(machine, site)
     return machine.library_state.models.get(owner)
+
+
+def _is_of_keras(machine: Machine, called: Symbol, arguments: Arguments, site: Site) -> bool:
+    """Whether an unknown value that is called is a model which the file trains elsewhere as only Keras models are."""
+    if called.package in _OTHER_LEARNERS or not keras_names.is_of_keras(machine, site):
+        return False
+    return not _is_of_torch(arguments)
+
+
+def _is_of_torch(arguments: Arguments) -> bool:
+    return any(word.startswith("torch.") for value in arguments.all() for word in symbol_of(value).words)
 
 
 def _is_of_tensorflow(value: Value) -> bool:
@@ -155,13 +174,10 @@ def _is_of_tensorflow(value: Value) -> bool:
 
 _TENSORFLOW = frozenset({"keras", "tensorflow"})
 
-_OF_KERAS_ALONE = frozenset({"predict_on_batch", "test_on_batch", "train_on_batch"})
-"""Methods that Keras models have, and those of other libraries do not."""
-
 _NETWORKS = frozenset({"autoencoder", "decoder", "discriminator", "encoder", "gan", "generator", "vae"})
 """Words in the names of networks. No model of another library that predicts is called so."""
 
-_OF_MODELS = _OF_KERAS_ALONE | frozenset({"compile", "evaluate", "fit", "predict", "save"})
+_OF_MODELS = keras_names.OF_KERAS_ALONE | frozenset({"compile", "evaluate", "fit", "predict", "save"})
 
 
 def _last_name(name: object) -> str:

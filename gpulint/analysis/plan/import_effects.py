@@ -12,7 +12,8 @@ from gpulint.places import Site
 class ImportEffects(NamedTuple):
     """Effects of importing a module on the process.
 
-    `state` and `since` describe the runtime. `environment` holds what every import sets, in order.
+    `state` and `since` describe the runtime. `environment` holds what every import sets, in order. `is_graph`: the
+    import switches the program to TensorFlow 1's graph mode.
     """
 
     state: str = "no"
@@ -20,3 +21,4 @@ class ImportEffects(NamedTuple):
     environment: tuple[EnvironmentSet, ...] = ()
     configuration: tuple[tuple[str, Value], ...] = ()
     policy: Value | None = None
+    is_graph: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpulint.knowledge.watched import SWITCHES_GRAPH_MODE
 from gpulint.sources.releases import release
 from gpulint.syntax import ir
 
@@ -28,7 +29,7 @@ _GRAPH_ONLY = frozenset(
 )
 """Names that only graph-mode code uses: in eager mode all of them raise an exception or have no effect."""
 
-_SWITCHES = frozenset({"disable_v2_behavior", "disable_eager_execution"})
+_TO_GRAPH = frozenset(name for name, is_graph in SWITCHES_GRAPH_MODE.items() if is_graph)
 
 _COMPAT = "tensorflow.compat.v1"
 
@@ -39,20 +40,56 @@ def is_eager(module: ir.Module) -> bool:
 
 
 def is_graph_mode(project: Project, module: ir.Module, target: str, eager: bool = False) -> bool:
-    """Whether a file is TF1 code: it disables TF2 behaviour, uses the API of graphs, or targets TensorFlow 1 in a
-    program that is not switched to `eager` execution.
+    """Whether a file is TF1 code: it disables TF2 behaviour wherever it runs, uses the API of graphs, or targets
+    TensorFlow 1 in a program that is not switched to `eager` execution.
 
     A file with gradient tapes has no graph: a session in it only configures the memory growth of GPUs, and what it
     imports from `tensorflow.compat.v1` runs eagerly.
     """
     if is_eager(module):
         return False
-    if module.words & _SWITCHES or (release(target) < (2,) and not eager):
+    if release(target) < (2,) and not eager:
+        return True
+    if module.words & _TO_GRAPH and project.computed(("switched", module.path), lambda: _is_switched(module)):
         return True
     if "GradientTape" in module.words:
         return False
     has_graph = project.computed(("graph", module.path), lambda: _are_of_tensorflow(module))
     return has_graph or _imports_compat(module)
+
+
+def _is_switched(module: ir.Module) -> bool:
+    """Whether a file switches to graph mode wherever it runs: in its body, in a function that its body calls or passes
+    on, or while it creates an object of its classes. A branch decides nothing, unless it tests for a release."""
+    functions = {one.name: one.body for one in module.body if isinstance(one, ir.FunctionDef)}
+    pending = [*module.body]
+    for statement in module.body:
+        if isinstance(statement, ir.ClassDef):
+            for part in statement.body:
+                pending += part.body if isinstance(part, ir.FunctionDef) and part.name == "__init__" else ()
+    while pending:
+        statement = pending.pop()
+        if isinstance(statement, (ir.With, ir.Try, ir.For, ir.While)):
+            pending += statement.body
+        elif isinstance(statement, ir.If):
+            pending += (*statement.body, *statement.orelse) if _is_of_release(statement.test) else ()
+        elif not isinstance(statement, (ir.FunctionDef, ir.ClassDef, ir.Match)):
+            for node in ir.below(statement):
+                if isinstance(node, ir.Attribute) and node.name in _TO_GRAPH:
+                    return True
+                if isinstance(node, ir.Name):
+                    if node.id in _TO_GRAPH:
+                        return True
+                    pending += functions.pop(node.id, ())
+    return False
+
+
+def _is_of_release(test: ir.Expr) -> bool:
+    """Whether a condition decides nothing within one release: `tf.__version__ >= "2"`, `__name__ == "__main__"`."""
+    nodes = [test, *ir.below(test)]
+    words = [node.name for node in nodes if isinstance(node, ir.Attribute)]
+    words += [node.id for node in nodes if isinstance(node, ir.Name)]
+    return any(word == "__name__" or "version" in word.lower() for word in words)
 
 
 def _are_of_tensorflow(module: ir.Module) -> bool:

@@ -1,0 +1,103 @@
+"""Names that a file uses as only Keras models are used, anywhere in it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gpulint.analysis.engine.machine import Machine
+from gpulint.places import Site
+from gpulint.syntax import ir
+
+_Name = tuple[object, ...]
+"""Scope of a name, and the parts of `self.model`."""
+
+OF_KERAS_ALONE = frozenset({"predict_on_batch", "test_on_batch", "train_on_batch"})
+"""Methods that Keras models have, and those of other libraries do not."""
+
+
+def is_of_keras(machine: Machine, site: Site) -> bool:
+    """Whether a call is one of a model, or of its `predict`, that the same file also uses as only Keras models are:
+    `self.model.predict(x)` in one method, `self.model.train_on_batch(x, y)` in a later one."""
+    module = machine.frame.module.syntax
+    if module.path != site.path or module.words.isdisjoint(_WORDS):
+        return False
+    return site.node in machine.project.computed(("keras names", module.path), lambda: _found(module))
+
+
+_WEIGHTS = frozenset({"load_weights", "save_weights"})
+
+_WORDS = OF_KERAS_ALONE | _WEIGHTS | {"compile", "fit"}
+
+
+def _found(module: ir.Module) -> frozenset[int]:
+    """Numbers of the calls."""
+    calls: defaultdict[_Name, set[int]] = defaultdict(set)
+    used: set[_Name] = set()
+    bases = {
+        one.name: base.id
+        for one in module.body
+        if isinstance(one, ir.ClassDef)
+        for base in one.bases
+        if isinstance(base, ir.Name)
+    }
+    for call, functions, cls in _calls(module.body, (), ""):
+        direct = _name(call.function, functions, cls, bases)
+        if direct is not None:
+            calls[direct].add(call.number)
+        if isinstance(call.function, ir.Attribute):
+            owner = _name(call.function.value, functions, cls, bases)
+            if owner is not None and call.function.name == "predict":
+                calls[owner].add(call.number)
+            if owner is not None and _is_use(call.function.name, call, "torch" in module.words):
+                used.add(owner)
+    return frozenset().union(*(calls[name] for name in used))
+
+
+def _is_use(method: str, call: ir.Call, beside_torch: bool) -> bool:
+    """Whether a call of a method is one that only Keras models have, or have beside those of PyTorch's packages."""
+    if beside_torch or method in OF_KERAS_ALONE:
+        return method in OF_KERAS_ALONE
+    given = {argument.keyword for argument in call.arguments}
+    return (
+        method in _WEIGHTS
+        or (method == "fit" and {"epochs", "verbose"} <= given)
+        or (method == "compile" and {"optimizer", "loss"} <= given)
+    )
+
+
+def _calls(
+    node: object, functions: tuple[ir.FunctionDef, ...], cls: str
+) -> Iterator[tuple[ir.Call, tuple[ir.FunctionDef, ...], str]]:
+    """Every call, with the functions around it and the outermost class."""
+    pending = [(node, functions, cls)]
+    while pending:
+        present, around, owner = pending.pop()
+        if isinstance(present, (tuple, list)):
+            pending += [(one, around, owner) for one in present]
+            continue
+        if not isinstance(present, ir.Node):
+            continue
+        if isinstance(present, ir.FunctionDef):
+            around = (*around, present)
+        elif isinstance(present, ir.ClassDef):
+            owner = owner or present.name
+        elif isinstance(present, ir.Call):
+            yield present, around, owner
+        pending += [(getattr(present, name), around, owner) for name in ir.fields(present)]
+
+
+def _name(node: ir.Expr, functions: tuple[ir.FunctionDef, ...], cls: str, bases: dict[str, str]) -> _Name | None:
+    """A name or a chain of attributes, with the function, the class or the module that it belongs to."""
+    parts: list[str] = []
+    while isinstance(node, ir.Attribute):
+        parts.append(node.name)
+        node = node.value
+    if not isinstance(node, ir.Name):
+        return None
+    if node.id == "self" and cls:
+        for _ in bases:
+            cls = bases.get(cls, cls)
+        return (cls, *parts)
+    scope = next((one.number for one in reversed(functions) if node.id in one.local_names), None)
+    return (scope, node.id, *parts)
