@@ -7,6 +7,14 @@ from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.traversal import datasets_in, iterated_sources, leaves
 from gpulint.analysis.domain.values.base import known, symbol_of
 from gpulint.analysis.queries import pipelines
+from gpulint.analysis.queries.batch_fits import (
+    batch_fits,
+    fitted_data,
+    is_made_in,
+    is_one_sample,
+    is_over_models,
+    loop_of_call,
+)
 from gpulint.analysis.queries.compiled_modes import has_compiled_way
 from gpulint.analysis.queries.device_scopes import scopes_that_only_build
 from gpulint.analysis.queries.epochs import goes_over_data
@@ -51,6 +59,7 @@ from gpulint.analysis.queries.version_checks import is_version_checked, predates
 __all__ = [
     "alternatives",
     "are_few",
+    "batch_fits",
     "blamed",
     "callers",
     "chain",
@@ -60,6 +69,7 @@ __all__ = [
     "datasets_in",
     "evaluation_loops",
     "every_step",
+    "fitted_data",
     "fitting_loops",
     "goes_over_data",
     "has_cluster",
@@ -67,6 +77,9 @@ __all__ = [
     "has_other_backend",
     "in_every_iteration",
     "is_endless",
+    "is_made_in",
+    "is_one_sample",
+    "is_over_models",
     "is_rare",
     "is_run_by_program",
     "is_sought",
@@ -79,6 +92,7 @@ __all__ = [
     "leaves",
     "left_on",
     "loop_around",
+    "loop_of_call",
     "makers",
     "may_train",
     "may_train_or_evaluate",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, values
 from gpulint.plugin.queries import (
+    batch_fits,
     evaluation_loops,
     every_step,
     in_every_iteration,
@@ -162,7 +163,9 @@ class NumpyRoundtrip(Rule):
                 yield event, here
 
     def _of_weights(self, plan: Plan, loops: frozenset[Site], given: list[events.WeightsUsed]) -> Iterator[Report]:
-        steps = updates(plan) if loops else []
+        fits = batch_fits(plan)
+        loops |= {loop.site for _, loop in fits}
+        steps = [*updates(plan), *(event for event, _ in fits)] if loops else []
         loops -= {step.site for step in steps}  # without the loops of minimizers, which compute on the host
         found: dict[Site, dict[Site, events.WeightsUsed]] = defaultdict(dict)
         for event in given:

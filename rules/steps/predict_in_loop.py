@@ -8,18 +8,22 @@ from collections.abc import Container, Iterable, Iterator
 from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence, events, possible, values
 from gpulint.plugin.queries import (
     are_few,
+    batch_fits,
+    fitted_data,
     goes_over_data,
     in_every_iteration,
+    is_made_in,
+    is_one_sample,
+    is_over_models,
     is_rare,
     iteration_count,
-    known,
     leaves,
+    loop_of_call,
     step_loops,
     symbol_of,
 )
 from gpulint.plugin.symbols import (
     Symbol,
-    is_drawn,
     is_given,
     is_next_batch,
     is_observed,
@@ -95,7 +99,7 @@ class PredictInLoop(Rule):
     cost = "about 50 ms for each call"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        fitted = list(self._fits())
+        fitted = list(self._fits(plan))
         yield from fitted
         made = [event for event in self.all(events.ModelCalled) if event.how in _INSTEAD and event.where.context.loops]
         if not made:
@@ -108,8 +112,8 @@ class PredictInLoop(Rule):
         fitted_on_samples = {
             loop.site
             for event in made
-            if any(_is_one(value) for value in _inputs(event))
-            for loop in (_loop(event),)
+            if any(is_one_sample(value) for value in _inputs(event))
+            for loop in (loop_of_call(event),)
             if loop.site in fits and not any(words(name) & _PASSES for name in loop.names)
         }
         fitted_on_samples.update(report.related[0][0] for report in fitted)
@@ -117,8 +121,8 @@ class PredictInLoop(Rule):
         how: dict[tuple[Site | None, Site], str] = {}
         """How calls that are reported are made, by call and loop: those on their results are made alike."""
         for event in made:
-            loop = _loop(event, steps)
-            if _is_over(event, loop) or are_few(event.where.context.loops) or self._waits(event, loop):
+            loop = loop_of_call(event, steps)
+            if is_over_models(event, loop) or are_few(event.where.context.loops) or self._waits(event, loop):
                 continue
             if event.how == "predict" and _is_assembled(event, emptied.get(loop.site, frozenset())):
                 yield Report(
@@ -134,7 +138,7 @@ class PredictInLoop(Rule):
             if _is_of_another_model(event, loop, made) or self._is_retrained(event):
                 continue
             given = _inputs(event)
-            one = any(_is_one(value) for value in given)
+            one = any(is_one_sample(value) for value in given)
             batch = _is_in_one(event) and any(_is_of_data(value, of_data) for value in given)
             in_step = event.how == "predict" and (
                 loop.site in fitted_on_samples or (loop.site in steps and loop.site not in fits)
@@ -172,42 +176,27 @@ class PredictInLoop(Rule):
                 related=((loop.site, "the loop"),),
             )
 
-    def _fits(self) -> Iterator[Report]:
-        """Report `fit` of one sample or batch, for one epoch, in each iteration of a loop around which the model is."""
-        made = [event for event in self.all(events.ModelFitted) if event.where.context.loops]
-        for event in made:
-            loop, epochs = _loop(event), event.arguments.get("epochs", 3)
-            if event.arguments.open or (epochs is not None and known(epochs) != 1):
-                continue
-            if _is_made_in(event.model, loop):
-                continue
-            if (
-                are_few(event.where.context.loops)
-                or is_rare(event.where, loop)
-                or not in_every_iteration(event, loop, made)
-            ):
-                continue
-            given = [leaf for value in possible(event.data, event.where) for leaf in leaves(value)]
-            one = any(_is_one(value) for value in given)
-            if one or any(is_small_part(value) or is_next_batch(value, loop) or _is_sampled(value) for value in given):
-                yield Report(
-                    event.site,
-                    f"`fit` is called on one {'sample' if one else 'batch'} in every iteration of a loop",
-                    instead="call `model.train_on_batch(x, y)`" + (", with many samples at a time" if one else ""),
-                    confidence=confidence(event.where),
-                    related=((loop.site, "the loop"),),
-                )
+    def _fits(self, plan: Plan) -> Iterator[Report]:
+        for event, loop in batch_fits(plan):
+            one = any(is_one_sample(value) for value in fitted_data(event))
+            yield Report(
+                event.site,
+                f"`fit` is called on one {'sample' if one else 'batch'} in every iteration of a loop",
+                instead="call `model.train_on_batch(x, y)`" + (", with many samples at a time" if one else ""),
+                confidence=confidence(event.where),
+                related=((loop.site, "the loop"),),
+            )
 
     def _is_retrained(self, event: events.ModelCalled) -> bool:
         """Whether each iteration of the innermost loop creates the model, and trains one that it creates. The training
         takes far longer than a call."""
-        loop = _loop(event)
-        if not _is_made_in(event.model, loop):
+        loop = loop_of_call(event)
+        if not is_made_in(event.model, loop):
             return False
         trained: list[values.Object] = [one.model for one in self.all(events.ModelFitted)]
         trained += [one.model for one in self.all(events.ModelCalled) if one.how == "train_on_batch"]
         trained += [one.optimizer for one in self.all(events.GradientsApplied)]
-        return any(_is_made_in(one, loop) for one in trained)
+        return any(is_made_in(one, loop) for one in trained)
 
     def _is_of_variable(self, event: events.ModelCalled, loop: Loop) -> bool:
         """Whether the only loop around a call iterates over unknown models: its variable makes the call."""
@@ -260,7 +249,7 @@ def _is_assembled(event: events.ModelCalled, emptied: frozenset[Symbol]) -> bool
 
 def _is_of_another_model(event: events.ModelCalled, loop: Loop, made: Iterable[events.ModelCalled]) -> bool:
     """Whether each iteration creates a model of its own and passes it the same data."""
-    if not _is_made_in(event.model, loop):
+    if not is_made_in(event.model, loop):
         return False
     given = [symbol_of(value) for value in _inputs(event)]
     return any(
@@ -273,33 +262,6 @@ def _is_of_another_model(event: events.ModelCalled, loop: Loop, made: Iterable[e
     )
 
 
-def _is_made_in(made: values.Object, loop: Loop) -> bool:
-    """Whether each iteration of a loop creates such a model or optimizer of its own."""
-    return any(around.site == loop.site for around in made.where.context.loops)
-
-
-def _is_sampled(value: values.Value) -> bool:
-    """Whether a value is part of what `random.sample` or the `sample` method of a memory returned."""
-    return type(value) is values.Unknown and not value.symbol.words.isdisjoint(_SAMPLES)
-
-
-_SAMPLES = frozenset({"random.sample", "sample", "sample_batch", "sample_buffer", "sample_memory"})
-
-
-def _loop(event: events.ModelCalled | events.ModelFitted, steps: frozenset[Site] = frozenset()) -> Loop:
-    """Innermost loop with several iterations around a call, one in `steps` if there is one. A loop over models counts
-    only if there is no other: each is called once."""
-    around = event.where.context.loops
-    several = [one for one in reversed(around) if iteration_count(one) != 1] or [around[-1]]
-    of_calls = [one for one in several if not _is_over(event, one)] or several
-    return next((one for one in of_calls if one.site in steps), of_calls[0])
-
-
-def _is_over(event: events.ModelCalled | events.ModelFitted, loop: Loop) -> bool:
-    """Whether a loop iterates over models, and the one of this event is among them."""
-    return any(one is event.model for value in possible(loop.iterable, event.where) for one in leaves(value))
-
-
 def _is_in_one(event: events.ModelCalled) -> bool:
     """Whether `batch_size` is omitted, is the number of rows, or an attribute of this name, such as a loader's."""
     sizes = possible(event.arguments.get("batch_size"), event.where)
@@ -310,10 +272,6 @@ def _is_in_one(event: events.ModelCalled) -> bool:
 
 def _is_attribute(size: Symbol) -> bool:
     return size.parts[:1] == ("attribute",) and size.parts[-1:] == ("batch_size",)
-
-
-def _is_one(value: values.Value) -> bool:
-    return is_single(value) or is_drawn(value)
 
 
 def _inputs(event: events.ModelCalled) -> list[values.Value]:

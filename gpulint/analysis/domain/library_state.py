@@ -37,6 +37,8 @@ class LibraryState:
     imported_with: dict[str, Any] | None = None
     """Configuration that an import of the file leaves behind, without the code under `if __name__ == "__main__":`."""
 
+    datasets: set[Symbol] = field(default_factory=set)
+    """Parameters of unknown value that are annotated as a `tf.data.Dataset`."""
     models: dict[Symbol, Model] = field(default_factory=dict)
     """Models inferred from the use of an otherwise unknown object, such as a Keras-style `compile()`, keyed by its
     symbol."""

@@ -85,6 +85,7 @@ def bind(names: dict[str, Value], function: Function, arguments: Arguments, symb
                 value = type_annotations.parameter(machine, parameter.annotation, function.module, made)
             if value is None:
                 value = Unknown(("parameter", symbol, name))
+                type_annotations.note(machine, parameter.annotation, function.module, value)
         if type(value) is Constant and type(value.value) is int:
             value = value.through(name)
             value.is_passed = name not in function.defaults or value.origin != _origin(function.defaults[name])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.path_conditions import Path
-from gpulint.analysis.domain.values.base import Arguments, LibraryName, Value
+from gpulint.analysis.domain.values.base import Arguments, LibraryName, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Function, Traced, UserClass
 from gpulint.analysis.domain.values.managers import Manager
@@ -55,6 +55,10 @@ class LibrarySemantics(ABC):
     @abstractmethod
     def instance_of(self, cls: LibraryName, site: Site) -> Value | None:
         """Value that represents an instance of a library class that was created elsewhere."""
+
+    @abstractmethod
+    def annotated(self, unknown: Unknown, cls: LibraryName) -> None:
+        """A parameter of unknown value is annotated with a library class."""
 
     @abstractmethod
     def is_instance(self, value: Object, kind: Value) -> bool | None:
@@ -244,7 +248,7 @@ class LibrarySemantics(ABC):
         """A value becomes an element of a comprehension."""
 
     @abstractmethod
-    def dropped(self, value: Value, site: Site) -> None:
+    def dropped(self, value: Value, call: ir.Call) -> None:
         """The result of a call is not used."""
 
     @abstractmethod

@@ -37,7 +37,7 @@ ones."""
 def exec_expression(machine: Machine, node: ir.ExpressionStatement) -> int:
     value = machine.evaluate(node.value)
     if isinstance(node.value, ir.Call):
-        machine.library.dropped(machine.choose(value), machine.site(node.value))
+        machine.library.dropped(machine.choose(value), node.value)
     return NORMAL
 
 

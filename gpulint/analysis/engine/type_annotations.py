@@ -4,7 +4,7 @@ calls, and results of calls that are not followed."""
 from __future__ import annotations
 
 from gpulint.analysis.domain.module_scope import ModuleScope
-from gpulint.analysis.domain.values.base import Imported, LibraryName, Value
+from gpulint.analysis.domain.values.base import Imported, LibraryName, Unknown, Value
 from gpulint.analysis.domain.values.functions import ModuleValue, UserClass
 from gpulint.analysis.engine import imports
 from gpulint.analysis.engine.machine import Machine
@@ -24,6 +24,13 @@ def parameter(machine: Machine, annotation: ir.Expr | None, module: ModuleScope,
     if isinstance(meant, UserClass) and not any(meant in one.classes[1:] for one in machine.plan.classes.values()):
         return machine.instantiate_unknown(meant, site)
     return _instance(machine, meant, site)
+
+
+def note(machine: Machine, annotation: ir.Expr | None, module: ModuleScope, unknown: Unknown) -> None:
+    """Pass on the library class that the annotation of a parameter of unknown value names."""
+    meant = _meant(machine, annotation, module)
+    if isinstance(meant, LibraryName):
+        machine.library.annotated(unknown, meant)
 
 
 def _instance(machine: Machine, meant: Value | None, site: Site) -> Value | None:

@@ -79,6 +79,10 @@ class Libraries(LibrarySemantics):
     def instance_of(self, cls: LibraryName, site: Site) -> Value | None:
         return foreign_objects.instance_of(self._machine, cls, site)
 
+    def annotated(self, unknown: Unknown, cls: LibraryName) -> None:
+        if cls.name in tf_data.CLASSES:
+            self._machine.library_state.datasets.add(unknown.symbol)
+
     def is_instance(self, value: Object, kind: Value) -> bool | None:
         return classes.is_instance(value, kind)
 
@@ -322,9 +326,9 @@ class Libraries(LibrarySemantics):
     def collected(self, value: Value, site: Site) -> None:
         retention.models_kept(self._machine, value, site)
 
-    def dropped(self, value: Value, site: Site) -> None:
-        scope_managers.dropped(self._machine, value, site)
-        tf_data.dropped(self._machine, value, site)
+    def dropped(self, value: Value, call: ir.Call) -> None:
+        scope_managers.dropped(self._machine, value, self._machine.site(call))
+        tf_data.dropped(self._machine, value, call)
 
     def main_program_reached(self) -> None:
         state = self._machine.library_state

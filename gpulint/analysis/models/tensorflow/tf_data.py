@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.analysis.domain.context import Caller, Loop, Object
 from gpulint.analysis.domain.store import alternatives
+from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.traversal import leaves_on
 from gpulint.analysis.domain.values.base import NONE, Arguments, LibraryName, Union, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
@@ -62,6 +63,8 @@ STEPS = frozenset(
     ]
 )
 """Methods of `tf.data.Dataset` that continue a pipeline. Most return another dataset."""
+
+CLASSES = frozenset({"tensorflow.data.Dataset", "tensorflow.data.DatasetV2"})
 
 _NOT_DATASETS = frozenset({"as_numpy_iterator", "cardinality", "save"})
 _TAKE_FUNCTIONS = frozenset({"map", "flat_map", "interleave", "filter", "take_while", "scan", "group_by_window"})
@@ -167,11 +170,26 @@ def consume_elsewhere(machine: Machine, value: Value, function: Function) -> Non
             machine.emit(events.DatasetConsumed(function.definition_site, where, part, "elsewhere", None))
 
 
-def dropped(machine: Machine, value: Value, site: Site) -> None:
+def dropped(machine: Machine, value: Value, call: ir.Call) -> None:
     """Record that the result of a dataset's method is discarded."""
+    site = machine.site(call)
     last = value.steps[-1] if isinstance(value, Dataset) and value.steps else None
     if last is not None and last.site == site:
         machine.emit(events.TransformationDropped(site, machine.where(), last.name))
+    elif type(value) is Unknown and isinstance(call.function, ir.Attribute):
+        owner = _transformed(value.symbol, call.function.name)
+        while owner is not None and owner not in machine.library_state.datasets:
+            owner = _transformed(owner)
+        if owner is not None:
+            machine.emit(events.TransformationDropped(site, machine.where(), call.function.name))
+
+
+def _transformed(name: Symbol, method: str = "") -> Symbol | None:
+    """What a symbol transforms by a method of datasets, by this one if it is given; None if it is no such call."""
+    called = symbol(name.parts[1]).parts if name.parts[0] == "call" else ()
+    if called[:1] != ("attribute",) or called[2] not in STEPS - _NOT_DATASETS or method not in ("", called[2]):
+        return None
+    return symbol(called[1])
 
 
 def is_several(value: Value) -> bool:
