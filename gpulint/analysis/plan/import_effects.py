@@ -1,18 +1,19 @@
-"""Effects of an import on the process: state and configuration of the runtime, environment, dtype policy."""
+"""Effects of an import: state and configuration of the runtime, environment, dtype policy, calls of libraries."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from gpulint.analysis.domain.values.base import Value
-from gpulint.analysis.plan.events import EnvironmentSet
+from gpulint.analysis.plan.events import EnvironmentSet, LibraryCalled
 from gpulint.places import Site
 
 
 class ImportEffects(NamedTuple):
-    """Effects of importing a module on the process.
+    """Effects of importing a module.
 
-    `state` and `since` describe the runtime. `environment` holds what every import sets, in order.
+    `state` and `since` describe the runtime. `environment` holds what every import sets, in order. `calls` are those of
+    library functions by the module and by what it imports, whose results its importers may use.
     """
 
     state: str = "no"
@@ -20,3 +21,4 @@ class ImportEffects(NamedTuple):
     environment: tuple[EnvironmentSet, ...] = ()
     configuration: tuple[tuple[str, Value], ...] = ()
     policy: Value | None = None
+    calls: tuple[LibraryCalled, ...] = ()
