@@ -26,6 +26,7 @@ from gpulint.plugin.queries import (
     chain,
     fitting_loops,
     goes_over_data,
+    has_compiled_way,
     has_other_backend,
     in_every_iteration,
     is_rare,
@@ -92,9 +93,9 @@ class EagerInference(Rule):
     agent that acts is reported), under a condition that only some iterations meet, in loops of at most ten iterations,
     over the scales of a single image, over trials, and over epochs that are more than one step; models that are created
     in the loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is built; calls
-    that another setting of the program compiles; inputs that are constants, or of which it is unknown whether they are
-    data, unless the loop reads a tensor or calls a `tf.function`; programs that choose another backend of Keras
-    (`KERAS_BACKEND`).
+    that another setting of the program compiles, and an eager mode beside a compiled one, as in GPU508; inputs that are
+    constants, or of which it is unknown whether they are data, unless the loop reads a tensor or calls a `tf.function`;
+    programs that choose another backend of Keras (`KERAS_BACKEND`).
 
     ## At run time
     The log of eager operations.
@@ -165,6 +166,9 @@ class EagerInference(Rule):
             for event in self.all(events.OpCalled)
             if all(isinstance(leaf, values.Constant) for one in event.inputs for leaf in leaves(one))
         }
+        eager_modes = [
+            step.where for step in updates(plan) if _is_eager(step.where) and has_compiled_way(step.where, plan)
+        ]
         found: dict[Site, dict[Site, events.ModelCalled]] = {}
         for event in called:
             loop = _loop(event)
@@ -186,6 +190,8 @@ class EagerInference(Rule):
                 continue
             elsewhere = (*otherwise[event.site].values(), *otherwise[loop.site].values())
             if not all(together(one, event.where) for one in elsewhere):
+                continue
+            if any(together(one, event.where) for one in eager_modes) and has_compiled_way(event.where, plan):
                 continue
             given = _leaves(event)
             if any(isinstance(one, values.Tensor) and one.symbolic for one in given):
@@ -296,9 +302,12 @@ def _is_between(place: Site, first: Site, last: Site) -> bool:
     return place.path == first.path == last.path and first.node < place.node < last.node
 
 
+def _is_eager(where: Where) -> bool:
+    return not where.context.may_be_traced and where.context.replica is None
+
+
 def _is_eager_call(event: events.ModelCalled) -> bool:
-    context = event.where.context
-    if event.how != "call" or context.may_be_traced or context.replica is not None or not context.loops:
+    if event.how != "call" or not _is_eager(event.where) or not event.where.context.loops:
         return False
     cls = event.model.cls
     forward = cls.find("call") if cls is not None else None

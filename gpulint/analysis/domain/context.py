@@ -111,8 +111,9 @@ class Loop(NamedTuple):
     site: Site
     iterable: Value | None
     unrolled: bool
-    counters: set[Site]
-    """Sites where numbers are incremented or decremented in this execution of the loop, also by functions it calls."""
+    counters: dict[Site, tuple[int, int] | None]
+    """Sites where numbers are incremented or decremented in this execution of the loop, also by functions it calls.
+    Each has the start and the step of its counter, None if they are unknown."""
     names: tuple[str, ...] = ()
     start: Path = EVERYWHERE
     is_batches: bool = False

@@ -1,4 +1,5 @@
-"""Effects of importing a module on the process: state and configuration of the runtime, environment, dtype policy."""
+"""Effects of importing a module: state and configuration of the runtime, environment, dtype policy, calls of
+libraries."""
 
 from __future__ import annotations
 
@@ -6,13 +7,13 @@ from gpulint.analysis.domain.context import Caller
 from gpulint.analysis.domain.values.base import Constant, known
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import device_runtime
-from gpulint.analysis.plan.events import EnvironmentSet
+from gpulint.analysis.plan.events import EnvironmentSet, LibraryCalled
 from gpulint.analysis.plan.import_effects import ImportEffects
 from gpulint.places import Site
 
 
 def effects_of(machine: Machine) -> ImportEffects:
-    """Effects on the process of the module that was run."""
+    """Effects of the module that was run."""
     state, since = machine.library_state.runtime["state"], machine.library_state.runtime["since"]
     policy = machine.library_state.policy["global"]
     return ImportEffects(
@@ -26,6 +27,10 @@ def effects_of(machine: Machine) -> ImportEffects:
         tuple(machine.library_state.configuration.items()),
         policy if known(policy) != "float32" else None,
         known(machine.library_state.policy["is_graph"]) is True,
+        (
+            *machine.plan.calls_of_imports.values(),
+            *(event for event in machine.plan.events if isinstance(event, LibraryCalled)),
+        ),
     )
 
 
@@ -44,6 +49,12 @@ def replay_initialisation(machine: Machine, left: ImportEffects, path: str) -> N
     """Apply a module's initialisation of the runtime, whenever the module was run."""
     if left.state != "no":
         device_runtime.initialise(machine, left.state, left.since or Site(path, 0))
+
+
+def replay_calls(machine: Machine, left: ImportEffects) -> None:
+    """Make a module's calls of libraries known to the program, whenever the module was run."""
+    for event in left.calls:
+        machine.plan.calls_of_imports.setdefault(event.site, event)
 
 
 def replay(machine: Machine, left: ImportEffects, site: Site) -> None:

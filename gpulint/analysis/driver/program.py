@@ -168,13 +168,14 @@ _TRACED_BY_KERAS = frozenset({"predict_step", "test_step", "train_step"})
 
 
 def _run_module(machine: Machine, path: str, dotted: str, site: Site | None) -> ModuleScope | None:
-    """Import a module for a program and apply its effects on the process to the program."""
+    """Import a module for a program and apply its effects to the program."""
     run = run_import(machine.project, path, dotted, machine.plan.target, machine.import_depth + 1)
     if run is None:
         return None
     if site is not None:
         process.replay(machine, run.effects, site)
     process.replay_initialisation(machine, run.effects, path)
+    process.replay_calls(machine, run.effects)
     return run.scope
 
 

@@ -423,7 +423,7 @@ def _clauses(
         machine.site(clause),
         snapshot(iterable),
         exact,
-        set(),
+        {},
         tuple(name_lookup.bound_names(clause.target)),
         machine.path,
         entry=machine.budget.taken,

@@ -20,7 +20,7 @@ def attribute_as_counter(machine: Machine, receiver: Object, name: str, value: V
         return value
     is_number = isinstance(value, Constant) and type(value.value) is int
     if is_number or (type(value) is Unknown and COUNTER in value.symbol.words):
-        return _counter(machine, name, site)
+        return _counter(machine, name, site, None)
     return value
 
 
@@ -31,13 +31,20 @@ def variable_as_counter(machine: Machine, target: ir.Expr, before: Value, value:
         return value
     is_number = isinstance(before, Constant) and isinstance(value, Constant) and type(value.value) is int
     if is_number or (type(before) is Unknown and before.symbol.parts[0] == COUNTER):
-        return _counter(machine, target.id, site)
+        return _counter(machine, target.id, site, _range(before, value))
     return value
 
 
-def _counter(machine: Machine, name: str, site: Site) -> Unknown:
+def _range(before: Value, value: Value) -> tuple[int, int] | None:
+    """Start and step of a counter that is incremented for the first time, None if they are unknown."""
+    if isinstance(before, Constant) and isinstance(value, Constant) and type(before.value) is type(value.value) is int:
+        return before.value, value.value - before.value
+    return None
+
+
+def _counter(machine: Machine, name: str, site: Site, counts: tuple[int, int] | None) -> Unknown:
     for loop in machine.context.loops:
-        loop.counters.add(site)
+        loop.counters.setdefault(site, counts)
     return Unknown((COUNTER, name, site))
 
 

@@ -42,7 +42,7 @@ def exec_for(machine: Machine, node: ir.For) -> int:
     iterable = machine.choose(machine.evaluate(node.iterable))
     iterable = special_methods.iter_of(machine, iterable, machine.site(node.iterable))
     elements, exact = iterate(machine, iterable, node.iterable)
-    loop = Loop(machine.site(node), snapshot(iterable), exact, set(), tuple(name_lookup.bound_names(node.target)))
+    loop = Loop(machine.site(node), snapshot(iterable), exact, {}, tuple(name_lookup.bound_names(node.target)))
     machine.library.iterated(iterable, "loop", machine.site(node.iterable), loop.site)
     starts: list[Value] = elements
     if not exact:
@@ -80,7 +80,7 @@ def _in_iteration(machine: Machine, element: Value, iteration: int) -> Value:
 
 
 def exec_while(machine: Machine, node: ir.While) -> int:
-    loop = Loop(machine.site(node), None, False, set())
+    loop = Loop(machine.site(node), None, False, {})
 
     def start() -> bool:
         *first, last = _conjuncts(node.test)

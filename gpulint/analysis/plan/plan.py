@@ -13,7 +13,7 @@ from gpulint.sources.releases import release
 
 if TYPE_CHECKING:
     from gpulint.analysis.domain.values.functions import UserClass
-    from gpulint.analysis.plan.events import Event
+    from gpulint.analysis.plan.events import Event, LibraryCalled
 
 
 WITH_KERAS_3 = (2, 16)
@@ -52,6 +52,10 @@ class Plan:
     required: Path = EVERYWHERE
     """Conditions that hold after the body of the file has run to its end. Callers of its functions have imported it, so
     they hold there too."""
+
+    calls_of_imports: dict[Site, LibraryCalled] = field(default_factory=dict)
+    """Calls of library functions by the modules that the program imports, while they are imported. They are no events
+    of the program."""
 
     called_elsewhere: set[Site] = field(default_factory=set)
     """Functions of other files that the program calls."""

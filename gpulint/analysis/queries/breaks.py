@@ -14,7 +14,8 @@ from gpulint.analysis.domain.values.containers import Items
 
 def iterations_to_break(loop: Loop) -> int | None:
     """Number of iterations after which a counter, or the index of an iteration, ends a loop; None if neither does. A
-    counter is taken to start at 0 or 1. Whether the last iteration runs to its end makes a difference of one."""
+    counter whose start is unknown is taken to start at 0. Whether the last iteration runs to its end makes a difference
+    of one."""
     last = max((iteration for iteration, _ in loop.continuations), default=0)
     ends = [end for iteration, end in loop.continuations if iteration == last]
     if not ends:
@@ -26,14 +27,23 @@ def iterations_to_break(loop: Loop) -> int | None:
 def _limit(literal: Literal, loop: Loop) -> int | None:
     """Number of iterations for which a condition holds, all of which it must hold in."""
     operator, subject, limit = literal.condition
-    if literal.holds or type(limit) is not int or operator not in (">", ">=", "=="):
+    if literal.holds or type(limit) is not int or operator not in (">", ">=", "==", "<", "<="):
         return None
-    count = limit + (operator == ">")
     if _is_index(subject, loop):
-        return count
-    is_counter = isinstance(subject, Symbol) and subject.parts[0] == COUNTER and subject.parts[2] in loop.counters
-    counts_down = operator == "==" and limit < 2
-    return count if is_counter and not counts_down else None
+        start, step = 0, 1
+    elif isinstance(subject, Symbol) and subject.parts[0] == COUNTER and subject.parts[2] in loop.counters:
+        known = loop.counters[subject.parts[2]]
+        if known is None and operator == "==" and limit < 2:
+            return None  # the counter may be decremented
+        start, step = known or (0, 1)
+    else:
+        return None
+    if step == 0 or (operator.startswith("<" if step > 0 else ">")):
+        return None
+    left = (limit - start if step > 0 else start - limit) + (operator in (">", "<"))
+    if left < 0:
+        return None if operator == "==" else 0
+    return -(-left // abs(step))
 
 
 def _is_index(name: Hashable, loop: Loop) -> bool:

@@ -51,10 +51,11 @@ def read_by_training(plan: Plan) -> Iterator[DatasetConsumed]:
 
 
 def flows(plan: Plan) -> list[LibraryCalled]:
-    """Calls of `flow`, `flow_from_directory` and `flow_from_dataframe` of an `ImageDataGenerator`."""
+    """Calls of `flow`, `flow_from_directory` and `flow_from_dataframe` of an `ImageDataGenerator`, by the program or by
+    a module while it is imported."""
     return [
         event
-        for event in plan.events
+        for event in (*plan.events, *plan.calls_of_imports.values())
         if isinstance(event, LibraryCalled) and event.name.rpartition(".flow")[0].endswith(".ImageDataGenerator")
     ]
 

@@ -44,7 +44,7 @@ def _call(machine: Machine, callback: Instance, cls: UserClass, method: Function
 def enter_batch_method(machine: Machine, cls: UserClass, method: Function) -> None:
     """Enter a loop over batches if `method` is one that Keras calls for every batch."""
     if method.name in _OF_BATCHES and _is_callback(cls):
-        loop = Loop(method.definition_site, None, False, set(), is_batches=True)
+        loop = Loop(method.definition_site, None, False, {}, is_batches=True)
         machine.context = machine.context._replace(loops=(loop,), guards=())
         machine.emit(LoopEntered(method.definition_site, machine.where(), loop))
 

@@ -54,7 +54,7 @@ def run_step(machine: Machine, name: str, arguments: Arguments, site: Site) -> N
         return
     functions = (arguments.get(minimizer.function, 0), arguments.get(*minimizer.gradient))
     context = machine.context
-    loop = Loop(site, _steps(minimizer, arguments), False, set(), start=machine.path, entry=machine.budget.taken)
+    loop = Loop(site, _steps(minimizer, arguments), False, {}, start=machine.path, entry=machine.budget.taken)
     loop = loop._replace(flags=len(context.flags))
     with machine.within(context._replace(loops=(*context.loops, loop))):
         machine.emit(events.LoopEntered(site, machine.where(), loop))

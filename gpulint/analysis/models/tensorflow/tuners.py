@@ -66,7 +66,7 @@ def _run(machine: Machine, search: Search, arguments: Arguments, site: Site) -> 
     if function is None:
         return
     context = machine.context
-    loop = Loop(site, None, False, set(), start=machine.path, entry=machine.budget.taken, flags=len(context.flags))
+    loop = Loop(site, None, False, {}, start=machine.path, entry=machine.budget.taken, flags=len(context.flags))
     is_loop = known(arguments.get(*search.trials)) != 1
     trial = Arguments((Unknown(("trial", site)),))
     with machine.within(context._replace(loops=(*context.loops, loop)) if is_loop else context):
