@@ -50,8 +50,10 @@ def is_graph_mode(project: Project, module: ir.Module, target: str, eager: bool 
         return False
     if release(target) < (2,) and not eager:
         return True
-    if module.words & _TO_GRAPH and project.computed(("switched", module.path), lambda: _is_switched(module)):
-        return True
+    if module.words & _TO_GRAPH:
+        switched: bool = project.computed(("switched", module.path), lambda: _is_switched(module))
+        if switched:
+            return True
     if "GradientTape" in module.words:
         return False
     has_graph = project.computed(("graph", module.path), lambda: _are_of_tensorflow(module))
