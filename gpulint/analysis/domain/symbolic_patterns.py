@@ -10,6 +10,7 @@ from typing import Any
 from gpulint.analysis.domain.changing_numbers import is_changing
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.identifiers import words
+from gpulint.analysis.domain.path_conditions import EVERYWHERE
 from gpulint.analysis.domain.symbolic import (
     COUNTER,
     HOST_READ,
@@ -21,7 +22,7 @@ from gpulint.analysis.domain.symbolic import (
     library_callee,
     symbol,
 )
-from gpulint.analysis.domain.traversal import iterated_sources, leaves
+from gpulint.analysis.domain.traversal import iterated_sources, leaves, leaves_on
 from gpulint.analysis.domain.values import containers
 from gpulint.analysis.domain.values.base import Constant, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.tensors import Tensor
@@ -312,6 +313,71 @@ def _is_drawn(name: Symbol) -> bool:
 
 
 _DRAWS = frozenset({"sample", "choices"})
+
+
+def drawn_list(value: containers.Items) -> Symbol | None:
+    """Symbol of a list that a loop fills with records drawn at random: it has the loops in which the list is created.
+    None for any other list."""
+    if value.items is not None or value.element is None or not value.around:
+        return None
+    records = tuple(leaves_on(EVERYWHERE, value.element))
+    if not records or not all(map(_is_at_random, records)):
+        return None
+    return Symbol((_DRAWN, *(loop.site for loop in value.around)))
+
+
+def is_drawn_in(value: Value, loop: Loop) -> bool:
+    """Whether each iteration of a loop draws one by one, at random, the records from which a value is computed."""
+    if type(value) is not Unknown or _DRAWN not in value.symbol.words:
+        return False
+    seen: set[int] = set()
+    pending: list[Any] = [value.symbol]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Symbol) and id(part) not in seen and _DRAWN in part.words:
+            if part.parts[0] == _DRAWN and loop.site in part.parts:
+                return True
+            seen.add(id(part))
+            pending += _flat(part.parts)
+    return False
+
+
+def _is_at_random(value: Value) -> bool:
+    """Whether a value is, or is part of, what `random.sample` or `random.choice` returned, or what a collection has at
+    a random index."""
+    if type(value) is not Unknown:
+        return False
+    name = value.symbol
+    while name.parts[0] in ("item", "in_iteration"):
+        if (
+            name.parts[0] == "item"
+            and isinstance(name.parts[2], Symbol)
+            and _is_result_of(name.parts[2], _DRAW_INDICES)
+        ):
+            return True
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    return _is_result_of(name, _DRAW_RECORDS)
+
+
+def _is_result_of(name: Symbol, functions: frozenset[str]) -> bool:
+    """Whether a symbol is, or is an element of, the result of one of these functions: not of one that puts all elements
+    of a collection in another order (`random.sample(x, len(x))`)."""
+    while name.parts[0] in ("item", "in_iteration"):
+        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
+    if name.parts[0] != "call" or library_callee(name) not in functions:
+        return False
+    count = called_with(name)[1][1:2] if library_callee(name) in _DRAW_SEVERAL else ()
+    return not any(isinstance(one, Symbol) and "len" in one.words for one in count)
+
+
+_DRAWN = "drawn"
+"""Head of the symbols of lists that a loop fills with records drawn at random."""
+
+_DRAW_SEVERAL = frozenset({"numpy.random.choice", "random.choices", "random.sample"})
+"""Functions whose second argument is the number of results."""
+
+_DRAW_RECORDS = frozenset({"random.choice", "random.choices", "random.sample"})
+_DRAW_INDICES = _DRAW_RECORDS | {"numpy.random.choice", "numpy.random.randint", "random.randint", "random.randrange"}
 
 
 def _is_constant(name: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.analysis.domain.context import Loop, Object
-from gpulint.analysis.domain.symbolic_patterns import is_drawn, is_next_batch, is_single, is_small_part
+from gpulint.analysis.domain.symbolic_patterns import is_drawn, is_drawn_in, is_next_batch, is_single, is_small_part
 from gpulint.analysis.domain.traversal import leaves
 from gpulint.analysis.domain.values.base import Unknown, Value, known
 from gpulint.analysis.plan.events import ModelCalled, ModelFitted
@@ -31,7 +31,11 @@ def batch_fits(plan: Plan) -> list[tuple[ModelFitted, Loop]]:
         ):
             continue
         if any(
-            is_one_sample(value) or is_small_part(value) or is_next_batch(value, loop) or _is_sampled(value)
+            is_one_sample(value)
+            or is_small_part(value)
+            or is_next_batch(value, loop)
+            or _is_sampled(value)
+            or is_drawn_in(value, loop)
             for value in fitted_data(event)
         ):
             found.append((event, loop))

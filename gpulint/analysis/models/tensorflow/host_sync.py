@@ -12,6 +12,7 @@ from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import HOST_READ, Symbol, symbol
+from gpulint.analysis.domain.symbolic_patterns import drawn_list
 from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import Function
@@ -226,10 +227,13 @@ def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
 
 
 def _content(value: Value) -> Symbol:
-    """Symbol of a value. It contains the symbols of values read from tensors, and of images, in a list or a union."""
+    """Symbol of a value. It contains the symbols of values read from tensors, and of images, in a list or a union, and
+    says of a list whether it was drawn at random."""
     if isinstance(value, Items) and value.items is None and value.element is not None:
         if found := _options_read(value.element):
             return Symbol(("list", found))
+        if (drawn := drawn_list(value)) is not None:
+            return drawn
         images = tuple(one for one in _sides(value.element, EVERYWHERE) if images_in(one) is not None)
         return Symbol(("list", *images)) if images else symbol_of(value)
     if type(value) is Union and (found := _options_read(value)):
