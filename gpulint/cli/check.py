@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, TextIO
+from typing import Any, ClassVar, NamedTuple, TextIO
 
 import click
 
@@ -256,6 +256,7 @@ def command(
             len(outcome.fixed) if outcome is not None else None,
             settings.fix_only,
             quiet,
+            isolated,
         )
         text = render(form, result, view)
     stream = sys.stderr if given and fixing else sys.stdout
@@ -289,9 +290,32 @@ def _moved(settings: Iterable[Settings]) -> list[str]:
     return moved.notes(dict.fromkeys(settings))
 
 
+class _Place(NamedTuple):
+    """A row of a Python file, or of a cell of a notebook, counted from 0."""
+
+    path: str
+    row: int
+    cell: int | None = None
+
+
+def _place(text: str) -> _Place | None:
+    """The place that `FILE:ROW` or `FILE:cell N:ROW` names, or either with a column as findings have it; None for
+    anything else."""
+    path, _, row = text.rpartition(":")
+    before, _, number = path.rpartition(":")
+    if number.isdecimal() and row.isdecimal():
+        path, row = before, number
+    if not row.isdecimal():
+        return None
+    if path.endswith(".py"):
+        return _Place(path, int(row))
+    path, _, cell = path.rpartition(":cell ")
+    return _Place(path, int(row), int(cell) - 1) if path.endswith(".ipynb") and cell.isdecimal() else None
+
+
 def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gates: Gates, is_chosen: bool) -> str:
-    """Why a rule does not report a row, given as `FILE:ROW`. Only the importers of the file are checked with it, unless
-    the files were chosen. Raises UserError."""
+    """Why a rule does not report a row, given as `FILE:ROW` or `FILE:cell N:ROW`. Only the importers of the file are
+    checked with it, unless the files were chosen. Raises UserError."""
     from gpulint.linting.engine import Checker
     from gpulint.linting.nearest import MAX_IMPORTERS
     from gpulint.linting.selection import Selections
@@ -299,13 +323,16 @@ def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gate
     from gpulint.syntax.parse import CannotParse
 
     rule = check.catalogue.rule(asked[0])
-    path, _, row = asked[1].rpartition(":")
     if rule is None:
         raise UserError(f"--why-not: there is no rule `{asked[0]}`")
-    if path.endswith(".py") and row.isdigit() and not os.path.exists(path):
+    place = _place(asked[1])
+    if place is None or (os.path.exists(place.path) and not os.path.isfile(place.path)):
+        raise UserError(
+            f"--why-not: `{asked[1]}` is neither FILE:ROW of a Python file nor FILE:cell N:ROW of a notebook"
+        )
+    path = place.path
+    if not os.path.exists(path):
         raise UserError(f"--why-not: {path}: no such file")
-    if not path.endswith(".py") or not row.isdigit() or not os.path.isfile(path):
-        raise UserError(f"--why-not: `{asked[1]}` is not FILE:ROW of a Python file")
     checker = Checker(check.finder, check.catalogue, edits=False)
     known = {os.path.abspath(one): one for one in files}
     path = known.setdefault(os.path.abspath(path), path)
@@ -317,7 +344,7 @@ def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gate
     result = checker.check([*known.values()], check.given)
     selection = Selections(check.finder, check.catalogue).of(path)
     try:
-        lines = why_not(Asked(rule, path, int(row)), checker, selection, result, gates.known(result))
+        lines = why_not(Asked(rule, path, place.row, place.cell), checker, selection, result, gates.known(result))
     except CannotParse as error:
         lines = [f"the file does not parse: {error}"]
     return "\n".join(f"{first_on_line(asked[1])}: {printable_block(line)}" for line in lines)

@@ -21,7 +21,7 @@ from gpulint.linting.finding import Finding, SuppressedBy
 from gpulint.linting.result import CheckResult
 from gpulint.linting.rule import Rule
 from gpulint.linting.selection import Selection
-from gpulint.places import Site
+from gpulint.places import Site, Span
 from gpulint.sources.source import Source
 from gpulint.syntax.spans import spans
 
@@ -34,11 +34,12 @@ MAX_PROGRAMS = 8
 
 
 class Asked(NamedTuple):
-    """The question: a rule, and a row of a Python file that was checked."""
+    """The question: a rule, and a row of a Python file that was checked, or of a notebook's cell, counted from 0."""
 
     rule: type[Rule]
     path: str
     row: int
+    cell: int | None = None
 
 
 def why_not(
@@ -47,25 +48,26 @@ def why_not(
     """Lines that answer why a check with this result has no finding of the rule on the row. `selection` is that of the
     file, `known` are findings in the baseline. Raises CannotParse if the file does not parse."""
     rule, path = asked.rule, asked.path
-    here = [one for one in result.findings if _is_at(one.span.path, one.span.row, one.span.end_row, asked)]
+    here = [one for one in result.findings if _is_at(one.span, asked)]
     if found := next((one for one in here if one.code == rule.code), None):
         said = "found there, and is in the baseline" if found in known else "reported there"
         return [f"{rule.code} is {said}: {found.message}"]
     for one in result.suppressed:
         span = one.finding.span
-        if one.finding.code == rule.code and _is_at(span.path, span.row, span.end_row, asked):
+        if one.finding.code == rule.code and _is_at(span, asked):
             what = "an explanation" if one.by is SuppressedBy.EXPLANATION else "a suppression comment"
             return [f"{what} suppresses it" + (f": {one.reason}" if one.reason else "")]
     if (reason := _off(rule, path, selection)) is not None:
         return [reason]
     source = checker.load(path).main
-    rows = len(source.text.splitlines())
-    if not 1 <= asked.row <= rows:
-        return [f"the file has only rows 1 to {rows}"]
+    if (row := _row_in_program(asked, source)) is None:
+        if asked.cell is not None:
+            return ["the notebook has no such cell of Python, or the cell no such row"]
+        return [f"the file has only rows 1 to {len(source.text.splitlines())}"]
     if (told := _explained(asked, result)) is not None:
         return [told]
     places = spans(source, range(min(MAX_NODES, len(source.text))))
-    sites = {Site(source.path, node) for node, span in places.items() if span.row <= asked.row <= span.end_row}
+    sites = {Site(source.path, node) for node, span in places.items() if span.row <= row <= span.end_row}
     seen: list[_Seen] = []
     for program in _programs(asked, source, checker, result):
         if decided := _decided(program, asked, sites, seen, checker, selection, result):
@@ -85,11 +87,9 @@ def _programs(asked: Asked, source: Source, checker: Checker, result: CheckResul
 def _explained(asked: Asked, result: CheckResult) -> str | None:
     """That the row explains a finding of the rule which is reported elsewhere, None if it does not."""
     for one in result.findings:
-        if one.code == asked.rule.code and any(
-            _is_at(related.span.path, related.span.row, related.span.end_row, asked) for related in one.related
-        ):
+        if one.code == asked.rule.code and any(_is_at(related.span, asked) for related in one.related):
             same = os.path.abspath(one.span.path) == os.path.abspath(asked.path)
-            where = f"row {one.span.row}" if same else f"{one.span.path}:{one.span.row}"
+            where = _row(one.span) if same else f"{one.span.path}:{one.span.row}"
             return f"it explains the finding of {one.code} on {where}"
     return None
 
@@ -98,8 +98,24 @@ def _is_same(path: str, other: str) -> bool:
     return os.path.abspath(path) == os.path.abspath(other)
 
 
-def _is_at(path: str, first: int, last: int, asked: Asked) -> bool:
-    return _is_same(path, asked.path) and first <= asked.row <= last
+def _is_at(span: Span, asked: Asked) -> bool:
+    return _is_same(span.path, asked.path) and span.cell == asked.cell and span.row <= asked.row <= span.end_row
+
+
+def _row(span: Span) -> str:
+    """A row in words."""
+    return f"row {span.row}" if span.cell is None else f"row {span.row} of cell {span.cell + 1}"
+
+
+def _row_in_program(asked: Asked, source: Source) -> int | None:
+    """The row in the text of the program, None if it has no such row."""
+    if asked.cell is None or source.cells is None:
+        return asked.row if 1 <= asked.row <= len(source.text.splitlines()) else None
+    row = source.cells.row(asked.cell, asked.row) if asked.row > 0 else None
+    if row is None:
+        return None
+    piece = source.cells.piece(row)
+    return row if piece.cell == asked.cell and row < piece.row + piece.rows else None
 
 
 def _off(rule: type[Rule], path: str, selection: Selection) -> str | None:
@@ -193,13 +209,13 @@ def _withdrawn(asked: Asked, selection: Selection, result: CheckResult, checker:
         )
         return
     for one in result.findings:
-        if one.code in rule.yields_to and _is_at(one.span.path, one.span.row, one.span.end_row, asked):
+        if one.code in rule.yields_to and _is_at(one.span, asked):
             yield f"{one.code} is reported there instead"
             return
     if rule.once_a_file:
         for one in result.findings:
             if one.code == rule.code and os.path.abspath(one.span.path) == os.path.abspath(asked.path):
-                yield f"it is one of the places of the finding on row {one.span.row}"
+                yield f"it is one of the places of the finding on {_row(one.span)}"
                 return
     words = rule.needed_names()
     text = checker.load(asked.path).main.text

@@ -26,15 +26,15 @@ def footer(result: CheckResult, view: View, is_short: bool = False) -> str:
         first = f"{found} {hint}." if hint else found
     else:
         first = f"{view.fixed} fixed, {len(result.findings)} remaining{f'; {hint}' if hint else ''}.\n{found}"
-    texts = (*first.split("\n"), *(() if is_short else _covered(result)), *_left_out(result))
+    texts = (*first.split("\n"), *(() if is_short else _covered(result, view)), *_left_out(result, view))
     return "".join(f"{row}\n" for text in texts for row in view.style.lines(text))
 
 
-def _covered(result: CheckResult) -> Iterator[str]:
+def _covered(result: CheckResult, view: View) -> Iterator[str]:
     """The line that tells for which releases the files were checked, and how many of them use TensorFlow."""
     if result.targets:
         named = [
-            f"{target.release} ({_origin(target)}{_share(files) if len(result.targets) > 1 else ''})"
+            f"{target.release} ({_origin(target, view)}{_share(files) if len(result.targets) > 1 else ''})"
             for target, files in sorted(result.targets.items())
         ]
         yield f"Checked for TensorFlow {', '.join(named)}; {_use(result)}."
@@ -49,13 +49,13 @@ def _share(files: int) -> str:
     return f", {number(files, 'file')}"
 
 
-def _origin(target: Target) -> str:
+def _origin(target: Target, view: View) -> str:
     if not target.origin:
-        return "the newest known: nothing pins an older one"
+        return f"the newest known: {_ISOLATED if view.isolated else 'nothing pins an older one'}"
     return first_on_line(relative_to(target.origin) if os.path.isabs(target.origin) else target.origin)
 
 
-def _left_out(result: CheckResult) -> Iterator[str]:
+def _left_out(result: CheckResult, view: View) -> Iterator[str]:
     """A line for each kind of code about which the findings say nothing."""
     if functions := len({site for _, site in result.stopped}):
         were = "was" if functions == 1 else "were"
@@ -67,10 +67,14 @@ def _left_out(result: CheckResult) -> Iterator[str]:
     if result.withheld:
         codes, total = ",".join(result.withheld), sum(result.withheld.values())
         them, are, they = ("it", "is", "it depends") if total == 1 else ("them", "are", "they depend")
+        reason = _ISOLATED if view.isolated else "the project pins none"
         yield (
             f"{number(total, 'finding')} of {codes.replace(',', ', ')} {are} not shown: {they} on the TensorFlow "
-            f"release, and the project pins none (`--extend-select {codes}` shows {them})."
+            f"release, and {reason} (`--extend-select {codes}` shows {them})."
         )
+
+
+_ISOLATED = "`--isolated` ignores the project's configuration and pins"
 
 
 def _hint(result: CheckResult, view: View) -> str:

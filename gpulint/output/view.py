@@ -32,7 +32,8 @@ class View:
 
     `in_file` converts a span in a notebook's cell to rows of the file, for tools that do not know cells. `unsafe_fixes`
     says whether unsafe fixes are wanted, `fixed` how many findings were fixed, None without `--fix`. With `fix_only` no
-    other findings are reported, with `quiet` nothing but findings.
+    other findings are reported, with `quiet` nothing but findings. `isolated`: the project's configuration and
+    pins were ignored.
     """
 
     style: Style
@@ -44,6 +45,7 @@ class View:
     fixed: int | None = None
     fix_only: bool = False
     quiet: bool = False
+    isolated: bool = False
 
     def can_fix(self, finding: Finding) -> bool:
         """Whether `--fix` would fix a finding."""

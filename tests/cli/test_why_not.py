@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -183,7 +184,37 @@ def test_the_nearest_of_many_importers_are_checked() -> None:
     )
 
 
-@pytest.mark.parametrize(("code", "place"), [("GPU999", "train.py:3"), ("GPU209", "train.py"), ("GPU209", "no.py:1")])
+def test_a_cell_of_a_notebook() -> None:
+    first, rest = PROGRAM.format(strategy=MIRRORED, size=32, comment="").split("\n\n")
+    cells = [first, f"%time y = 1\n{rest}"]
+    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
+    notebook = {"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    Path("a.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    (found,) = [line for line in check("--output-format", "concise").stdout.splitlines() if "GPU209" in line]
+    place = found.partition(": ")[0]
+    assert place == "a.ipynb:cell 2:4:8"
+    assert "GPU209 is reported there" in check("--why-not", "GPU209", place).stdout
+    assert "GPU209 is reported there" in check("--why-not", "GPU209", "a.ipynb:cell 2:4").stdout
+    assert (
+        "explains the finding of GPU209 on row 4 of cell 2" in check("--why-not", "GPU209", "a.ipynb:cell 2:2").stdout
+    )
+    assert "ModelFitted" in check("--why-not", "GPU304", "a.ipynb:cell 2:8").stdout
+    for other in ("a.ipynb:cell 2:11", "a.ipynb:cell 2:0", "a.ipynb:cell 3:1", "a.ipynb:cell 0:1", "a.ipynb:cell 1:2"):
+        assert "no such cell of Python, or the cell no such row" in check("--why-not", "GPU209", other).stdout, other
+
+
+def test_a_place_with_a_column() -> None:
+    why_not("GPU209", 5)
+    assert "GPU209 is reported there" in check("--why-not", "GPU209", "train.py:5:8").stdout
+
+
+@pytest.mark.parametrize(
+    ("code", "place"),
+    [
+        *(("GPU999", "train.py:3"), ("GPU209", "train.py"), ("GPU209", "no.py:1")),
+        *(("GPU209", "a.ipynb:3"), ("GPU209", "train.py:cell 1:3"), ("GPU209", "a.ipynb:cell one:3")),
+    ],
+)
 def test_a_question_that_makes_no_sense(code: str, place: str) -> None:
     Path("train.py").write_text("", encoding="utf-8")
     done = check("--why-not", code, place)

@@ -83,6 +83,18 @@ def test_the_last_line_says_how_many_are_not_reported(tmp_path: Path, monkeypatc
     assert "GPU901" not in check("--target-tensorflow", "2.10").stdout
 
 
+def test_the_last_lines_say_that_pins_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(OLD, encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.10\n", encoding="utf-8")
+    out = check("--isolated").stdout
+    said = "`--isolated` ignores the project's configuration and pins"
+    assert f"Checked for TensorFlow 2.21 (the newest known: {said})" in out
+    assert f"the TensorFlow release, and {said} (`--extend" in out
+    assert "isolated" not in check("--isolated", "--target-tensorflow", "2.21").stdout
+    assert "isolated" not in check().stdout
+
+
 def test_all_places_are_fixed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(OLD, encoding="utf-8")
