@@ -25,6 +25,11 @@ from gpulint.probe.agent.simulation.kernels import Kernels
 
 HEAD = "/job:localhost/replica:0/task:0/device:"
 
+_GRAPPLER = "GPUJIT"
+"""Type of a GPU's name for Grappler, which takes each name with GPU in it for a GPU. It looks for a kernel of each node
+that it moves, and this build has none: the error lists all kernels there are, which takes longer than the rest of
+Grappler, but not for a type with JIT in it (`FindKernelDef`)."""
+
 MOST_VALUES = 16
 """Most integers of a constant whose value is kept: more than a tensor has dimensions."""
 
@@ -223,6 +228,7 @@ class Reader:
         for node in meta.graph_def.node:
             if not node.device:
                 node.device = f"{HEAD}GPU:0"
+        _rename_devices(meta.graph_def, "GPU", _GRAPPLER)
         signature = meta.signature_def["step"]
         for index, tensor in enumerate(self._graph.inputs):
             if tensor.op.name not in self._handles:
@@ -236,9 +242,11 @@ class Reader:
         try:
             devices = pieces.cluster.Cluster(devices=_devices(pieces, self._gpus))
             with _quiet():
-                return pieces.optimizer.OptimizeGraph(config, meta, verbose=False, cluster=devices)
+                optimized = pieces.optimizer.OptimizeGraph(config, meta, verbose=False, cluster=devices)
         except (pieces.errors.OpError, ValueError, RuntimeError):
             return None
+        _rename_devices(optimized, _GRAPPLER, "GPU")
+        return optimized
 
     def _function(
         self,
@@ -378,6 +386,15 @@ def _bodies(definition: Any) -> list[Any]:
     return [definition.node, *(function.node_def for function in definition.library.function)]
 
 
+def _rename_devices(definition: Any, old: str, new: str) -> None:
+    """Changes the type in the names of devices of one type."""
+    before = f"{HEAD}{old}:"
+    for nodes in _bodies(definition):
+        for node in nodes:
+            if node.device.startswith(before):
+                node.device = f"{HEAD}{new}:{node.device.removeprefix(before)}"
+
+
 def _describe(entry: Any, tensor: Any) -> None:
     entry.name, entry.dtype = tensor.name, tensor.dtype.as_datatype_enum
 
@@ -388,7 +405,7 @@ def _devices(pieces: Pieces, gpus: int) -> list[Any]:
     host.properties.type = "CPU"
     found = [host]
     for index in range(gpus):
-        device = pieces.device_proto.NamedDevice(name=f"{HEAD}GPU:{index}")
+        device = pieces.device_proto.NamedDevice(name=f"{HEAD}{_GRAPPLER}:{index}")
         device.properties.type = "GPU"
         device.properties.environment["architecture"] = "9.0"
         device.properties.environment["cuda"] = "12050"

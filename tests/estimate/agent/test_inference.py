@@ -139,3 +139,29 @@ def test_a_stack_of_what_a_loop_wrote_is_as_long_as_what_was_reserved() -> None:
     assert stack.outputs[0].shape == (6, 3, 4)
     assert not step.has_unknown
     assert not play(step).unknown
+
+
+def test_grappler_optimizes_for_its_type_of_device_as_for_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    import keras
+    from keras import layers
+
+    from gpulint.estimate.agent import graphs
+
+    optimized = graphs.Reader._optimized
+    found: list[dict[str, Any]] = []
+
+    def twice(reader: graphs.Reader, definition: Any) -> Any:
+        for kind in ("GPU", graphs._GRAPPLER):
+            monkeypatch.setattr(graphs, "_GRAPPLER", kind)
+            graph = optimized(reader, definition)
+            found.append({node.name: node for node in graph.node})
+        return graph
+
+    monkeypatch.setattr(graphs.Reader, "_optimized", twice)
+    model = keras.Sequential([keras.Input((8, 8, 3)), layers.Conv2D(8, 3), layers.BatchNormalization(), layers.ReLU()])
+    model.add(layers.Flatten())
+    model.add(layers.Dense(2, activation="relu"))
+    step_of(model, keras.optimizers.SGD(), ((None, 8, 8, 3), "float32"), ((None,), "int32"), batch=4)
+    assert any("LayoutOptimizer" in name for name in found[0])
+    assert {node.device.rpartition(":")[0].rpartition(":")[2] for node in found[1].values()} <= {"GPU", "CPU"}
+    assert found[0] == found[1]
