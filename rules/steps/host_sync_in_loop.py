@@ -154,7 +154,7 @@ class HostSyncInLoop(Rule):
                 instead=_COUNT if needs.counts(first) else self._sum(first, loop_site) or instead,
                 confidence=confidence(first.where),
                 related=(
-                    (loop_site, "the step loop" if loop_site in training else "the evaluation loop"),
+                    (loop_site, "the step loop" if loop_site in training else "the loop"),
                     (first.tensor.site, "the tensor comes from here"),
                     *((other.site, "the tensor is read here, too") for other in others),
                 ),
