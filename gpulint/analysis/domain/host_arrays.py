@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.knowledge.watched import IMAGE_READERS
 
+MASK = "mask"
+"""First part of the symbol of a comparison of arrays that chooses rows."""
+
 SMALL_IMAGE = 64 * 64
 """Number of pixels up to which an image is small."""
 
@@ -116,8 +119,36 @@ def _of_item(container: Symbol, index: Any) -> HostArray | None:
     if isinstance(index, Symbol):
         if _head(index) == "constant":
             return array if array is not None and array.holds == "file" and index.parts[1:2] == ("str",) else None
+        if chooses_rows(index):
+            return array._replace(size=None) if array is not None else None
         return array if not _PERMUTING.isdisjoint(word.rpartition(".")[2] for word in index.words) else None
     return None
+
+
+def chooses_rows(index: Symbol) -> bool:
+    """Whether an index is a mask, or the numbers of the rows that one chooses: neither one row nor a known number."""
+    head = _head(index)
+    if head == "unary":
+        return index.parts[1] == "~" and chooses_rows(symbol(index.parts[2]))
+    if head == "binary":
+        return index.parts[1] in ("&", "|", "^") and any(chooses_rows(symbol(side)) for side in index.parts[2:])
+    called, _ = _called(index)
+    if head == "item":  # of the tuple that `numpy.where` returns
+        found, _ = _called(symbol(index.parts[1]))
+        return found in ("numpy.where", "numpy.nonzero") and symbol(index.parts[2]).parts[:2] == ("constant", "int")
+    if called.startswith(".") and called[1:] in ("astype", "nonzero", "to_numpy"):
+        return chooses_rows(symbol(symbol(index.parts[1]).parts[1]))
+    return head == MASK or called in _MASKS or called == ".isin"
+
+
+_MASKS = frozenset(
+    f"numpy.{one}"
+    for one in (
+        *("argwhere", "flatnonzero", "in1d", "invert", "isfinite", "isin", "isnan"),
+        *("logical_and", "logical_not", "logical_or", "logical_xor", "nonzero", "setdiff1d", "where"),
+    )
+)
+"""Functions of NumPy that return masks, or the numbers of the rows for which a condition holds."""
 
 
 _KEPT = 0.5
@@ -135,6 +166,13 @@ def _of_call(name: Symbol) -> HostArray | None:
         return HostArray(None, "file")
     if called in {f"numpy.{one}" for one in _FILLED} or called in {f"numpy.random.{one}" for one in _DRAWN}:
         return _of_shape(given, own)
+    if called == "numpy.delete" and len(given) > 1:
+        array = host_array(symbol(given[0]))
+        is_known = symbol(given[1]).parts[:1] == ("constant",) or _elements(symbol(given[1])) is not None
+        return array if array is None or is_known else array._replace(size=None)
+    if called in ("numpy.take", "numpy.compress") and len(given) > 1:
+        array, index = given[:2] if own == "take" else given[1::-1]
+        return _of_item(symbol(array), symbol(index))
     if (called.startswith("numpy.") or own in _OF_KERAS) and own in _KEEPING and given:
         first = symbol(given[0])
         if (parts := _elements(first)) is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from gpulint.analysis.domain import symbolic
 from gpulint.analysis.domain.completion import NORMAL, PathEnds
 from gpulint.analysis.domain.context import Flag, Loop
+from gpulint.analysis.domain.host_arrays import MASK
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.store import MISSING, alternatives, join
 from gpulint.analysis.domain.symbolic import Symbol
@@ -22,6 +23,7 @@ from gpulint.analysis.domain.values.base import (
     Union,
     Unknown,
     Value,
+    known,
     symbol_of,
 )
 from gpulint.analysis.domain.values.containers import Items, Mapping
@@ -105,8 +107,11 @@ def eval_subscript(machine: Machine, node: ir.Subscript) -> Value:
         return machine.each(container, lambda option: subscripts.sliced(machine, option, bounds, node), node)
     index = machine.evaluate(node.index)
     machine.library.value_used(index, machine.site(node))
-    if type(container) is not Union and type(index) is not Union:
-        return subscripts.item(machine, container, index, node)
+    if type(container) is not Union:
+        if type(index) is not Union:
+            return subscripts.item(machine, container, index, node)
+        if (rows := subscripts.masked(machine, container, index, node)) is not None:
+            return rows
     return machine.each(
         container,
         lambda option: machine.each(index, lambda key: subscripts.item(machine, option, key, node), node),
@@ -189,6 +194,8 @@ def eval_unary(machine: Machine, node: ir.Unary) -> Value:
         return negate(operand, machine.path)
     if node.operator == "~":
         operand = machine.library.as_array(operand)
+        if type(operand) is Union and all(isinstance(known(option), bool) for _, option in operand.alternatives):
+            return Unknown((MASK, machine.site(node)))  # only a comparison of arrays has a use for it
     return machine.each(operand, lambda one: operators.operate_unary(machine, one, node), node)
 
 

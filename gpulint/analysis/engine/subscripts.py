@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpulint.analysis.domain.values.base import Constant, LibraryName, Unknown, Value, symbol_of
+from gpulint.analysis.domain.host_arrays import MASK, chooses_rows, host_array
+from gpulint.analysis.domain.values.base import Constant, LibraryName, Union, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Namespace, UserClass
 from gpulint.analysis.engine import dicts, dynamic_lookup, special_methods
@@ -48,10 +49,19 @@ def item(machine: Machine, container: Value, key: Value, node: ir.Node) -> Value
     return Unknown(("item", symbol_of(container), symbol_of(key)))
 
 
+def masked(machine: Machine, container: Value, key: Union, node: ir.Node) -> Value | None:
+    """Rows of an array in host memory for which a comparison of arrays holds: `x[y == 1]`. None for anything else."""
+    if type(container) is not Unknown or host_array(container.symbol) is None:
+        return None
+    if not all(isinstance(known(one), bool) or chooses_rows(symbol_of(one)) for _, one in key.alternatives):
+        return None
+    return Unknown(("item", container.symbol, symbol_of(Unknown((MASK, machine.site(node))))))
+
+
 def sliced(machine: Machine, container: Value, bounds: tuple[Value, ...], node: ir.Node) -> Value:
     """Value of `container[lower:upper:step]`."""
-    known: list[Any] = [bound.value if isinstance(bound, Constant) else ... for bound in bounds]
-    lower, upper, step = known
+    values: list[Any] = [bound.value if isinstance(bound, Constant) else ... for bound in bounds]
+    lower, upper, step = values
     exact = all(bound is None or isinstance(bound, int) for bound in (lower, upper, step))
     if isinstance(container, Items):
         if exact and container.items is not None and step != 0:
