@@ -1,4 +1,8 @@
-"""The connection to an editor: messages are read one after another until the editor ends the server."""
+"""The connection to an editor: messages are read one after another until the editor ends the server.
+
+The loop is gpulint's own: that of pygls takes memory for any length that a header names, and ends with a traceback on
+`exit` and on what is no message.
+"""
 
 from __future__ import annotations
 

@@ -41,17 +41,31 @@ def _found(module: ir.Module) -> frozenset[int]:
         for base in one.bases
         if isinstance(base, ir.Name)
     }
+    roots = _roots(bases)
     for call, functions, cls in _calls(module.body, (), ""):
-        direct = _name(call.function, functions, cls, bases)
+        cls = roots.get(cls, cls)
+        direct = _name(call.function, functions, cls)
         if direct is not None:
             calls[direct].add(call.number)
         if isinstance(call.function, ir.Attribute):
-            owner = _name(call.function.value, functions, cls, bases)
+            owner = _name(call.function.value, functions, cls)
             if owner is not None and call.function.name == "predict":
                 calls[owner].add(call.number)
             if owner is not None and _is_use(call.function.name, call, "torch" in module.words):
                 used.add(owner)
     return frozenset().union(*(calls[name] for name in used))
+
+
+def _roots(bases: dict[str, str]) -> dict[str, str]:
+    """Outermost known base of each class, from the last base that each one names."""
+    roots: dict[str, str] = {}
+    for name in bases:
+        chain: dict[str, None] = {}
+        while name in bases and name not in roots and name not in chain:
+            chain[name] = None
+            name = bases[name]
+        roots |= dict.fromkeys(chain, roots.get(name, name))
+    return roots
 
 
 def _is_use(method: str, call: ir.Call, beside_torch: bool) -> bool:
@@ -87,7 +101,7 @@ def _calls(
         pending += [(getattr(present, name), around, owner) for name in ir.fields(present)]
 
 
-def _name(node: ir.Expr, functions: tuple[ir.FunctionDef, ...], cls: str, bases: dict[str, str]) -> _Name | None:
+def _name(node: ir.Expr, functions: tuple[ir.FunctionDef, ...], cls: str) -> _Name | None:
     """A name or a chain of attributes, with the function, the class or the module that it belongs to."""
     parts: list[str] = []
     while isinstance(node, ir.Attribute):
@@ -96,8 +110,6 @@ def _name(node: ir.Expr, functions: tuple[ir.FunctionDef, ...], cls: str, bases:
     if not isinstance(node, ir.Name):
         return None
     if node.id == "self" and cls:
-        for _ in bases:
-            cls = bases.get(cls, cls)
         return (cls, *parts)
     scope = next((one.number for one in reversed(functions) if node.id in one.local_names), None)
     return (scope, node.id, *parts)
