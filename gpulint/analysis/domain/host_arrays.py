@@ -125,6 +125,7 @@ def _of_item(container: Symbol, index: Any) -> HostArray | None:
     return None
 
 
+@lru_cache(maxsize=8192)
 def chooses_rows(index: Symbol) -> bool:
     """Whether an index is a mask, or the numbers of the rows that one chooses: neither one row nor a known number."""
     head = _head(index)
