@@ -306,12 +306,27 @@ class Project:
         which the program is started."""
         outline = self.outline_of(importer)
         depth = outline.depth if outline is not None else 0
-        if (found := self.finder.find(dotted, importer, depth)) is not None or outline is None:
+        found = self.finder.find(dotted, importer, depth)
+        if outline is None or (found is not None and not self._is_inner_package(found, importer, outline)):
             return found
         for folder in self.remembered(("added folders", importer), partial(self._added_folders, importer, outline)):
             if (place := self.finder.look(f".{dotted}", folder)) is not None:
                 return place
         return None
+
+    def _is_inner_package(self, found: str, importer: str, outline: Outline) -> bool:
+        """Whether a file that was found for an absolute name is a package that the importer is in, inside another one
+        whose name the importer uses: its programs start above that one, and the name is that of a library."""
+        folder, name = os.path.split(os.path.abspath(found))
+        if name != "__init__.py" or not os.path.abspath(importer).startswith(folder + os.sep):
+            return False
+        used = {one.module.partition(".")[0] for one in outline.imports if one.level == 0} - {os.path.basename(folder)}
+        around = os.path.dirname(folder)
+        while self.finder.look(".", around) is not None:
+            if os.path.basename(around) in used:
+                return True
+            around = os.path.dirname(around)
+        return False
 
     def _added_folders(self, importer: str, outline: Outline) -> tuple[str, ...]:
         """Folders that a file, or a module that it imports, adds to `sys.path`."""
