@@ -321,11 +321,10 @@ class Project:
         if name != "__init__.py" or not os.path.abspath(importer).startswith(folder + os.sep):
             return False
         used = {one.module.partition(".")[0] for one in outline.imports if one.level == 0} - {os.path.basename(folder)}
-        around = os.path.dirname(folder)
-        while self.finder.look(".", around) is not None:
+        while self.finder.look(".", around := os.path.dirname(folder)) is not None and around != folder:
             if os.path.basename(around) in used:
                 return True
-            around = os.path.dirname(around)
+            folder = around
         return False
 
     def _added_folders(self, importer: str, outline: Outline) -> tuple[str, ...]:
