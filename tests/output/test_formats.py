@@ -309,7 +309,7 @@ def test_the_documentation_shows_every_format_as_it_is(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(program[1])
     for form, example in examples.items():
-        out = CliRunner().invoke(main, ["check", "--isolated", "--output-format", form, "train.py"]).stdout
+        out = CliRunner().invoke(main, ["check", "--output-format", form, "train.py"]).stdout
         if form == "sarif":
             (result,) = json.loads(example)["runs"][0]["results"]
             assert result | {"ruleIndex": 0} == json.loads(out)["runs"][0]["results"][0] | {"ruleIndex": 0}
