@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import Any
 
 from gpulint.analysis.domain.context import Object
@@ -86,7 +87,8 @@ def _is_remainder_of_one(value: Value) -> bool:
 _ONE = Constant(1)
 
 
-def _is_whole(number: object) -> bool:
+@lru_cache(maxsize=8192)
+def _is_whole(number: Any) -> bool:
     """Whether a symbol certainly is a whole number: of a `range`, an index, a counter, or one plus or minus another."""
     if not isinstance(number, Symbol):
         return False
