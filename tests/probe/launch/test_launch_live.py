@@ -20,8 +20,6 @@ pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="TensorFlow is not installed"),
 ]
 
-ENVIRONMENT = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "0"}
-
 OWN_LOG = """
 import sys
 import tensorflow as tf
@@ -58,6 +56,12 @@ running.main(sys.argv[1:])
 """Runs the agent with a TensorFlow that does not report operations."""
 
 
+def environment() -> dict[str, str]:
+    """Environment of a program whose messages are all shown. A test calls it: the temporary folder of the test session
+    is not set while this module is imported."""
+    return {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "0"}
+
+
 def without_times(text: bytes) -> list[bytes]:
     """Lines without the headers of TensorFlow's log, which have the time and the thread."""
     return [re.sub(rb"^[IWE]\d{4} [\d:. ]+", b"", line) for line in text.splitlines()]
@@ -66,9 +70,9 @@ def without_times(text: bytes) -> list[bytes]:
 @pytest.mark.parametrize("source", [OWN_LOG, EAGER], ids=["its own log", "no log"])
 def test_the_output_is_that_of_the_program_alone(tmp_path: Path, source: str) -> None:
     line = command_line(Target(str(tmp_path / "program.py")), str(tmp_path / "run.jsonl"), 0, 3, False)
-    launched = Launched(tmp_path, source, options={"command": line, "environment": ENVIRONMENT})
+    launched = Launched(tmp_path, source, options={"command": line, "environment": environment()})
     output, errors = launched.finish()
-    alone = subprocess.run([sys.executable, launched.script], env=ENVIRONMENT, capture_output=True, check=True)
+    alone = subprocess.run([sys.executable, launched.script], env=environment(), capture_output=True, check=True)
     assert output == alone.stdout
     assert without_times(errors) == without_times(alone.stderr)
     assert (b"/job:localhost" in output + errors) is (source is OWN_LOG)
@@ -82,7 +86,7 @@ def test_the_log_replaces_operations_and_is_held_back(tmp_path: Path) -> None:
     program = str(tmp_path / "program.py")
     arguments = command_line(Target(program), str(tmp_path / "run.jsonl"), 0, 3, False)[3:]
     command = [sys.executable, "-u", str(tmp_path / "blind.py"), *arguments]
-    launched = Launched(tmp_path, EAGER, options={"command": command, "environment": ENVIRONMENT})
+    launched = Launched(tmp_path, EAGER, options={"command": command, "environment": environment()})
     output, errors = launched.finish()
     assert output == b""
     said = [line for line in errors.splitlines() if line.startswith((b"step", b"warned"))]
