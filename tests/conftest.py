@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,8 @@ settings.register_profile("gate", settings.get_profile("explore"), derandomize=T
 settings.load_profile("gate")
 
 
+TEMPORARY = Path(tempfile.gettempdir())
+"""The system's folder for temporary files."""
 BEFORE = pytest.StashKey[tuple[set[Path], set[Path]]]()
 OF_TOOLS = frozenset(
     {".cache", ".git", ".gpulint_cache", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv"}
@@ -27,18 +28,19 @@ OF_TOOLS = frozenset(
 )
 
 
-@pytest.fixture(scope="session", autouse=True)
-def places_to_write(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Directories of pytest for temporary files, the user's cache and the user's configuration; subprocesses use them,
-    too."""
-    temporary = str(tmp_path_factory.mktemp("t"))
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("TMPDIR", "TEMP", "TMP"):
-            patch.setenv(name, temporary)
-        patch.setattr(tempfile, "tempdir", temporary)
-        for name in ("cache", "config"):
-            patch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path_factory.mktemp(name)))
-        yield
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Set directories of pytest for temporary files, the user's cache and the user's configuration before any module of
+    tests may copy the environment. Subprocesses use them, too."""
+    folders: pytest.TempPathFactory = config._tmp_path_factory  # type: ignore[attr-defined]
+    temporary = str(folders.mktemp("t"))
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        patch.setenv(name, temporary)
+    patch.setattr(tempfile, "tempdir", temporary)
+    for name in ("cache", "config"):
+        patch.setenv(f"XDG_{name.upper()}_HOME", str(folders.mktemp(name)))
 
 
 def in_repository() -> set[Path]:
@@ -52,7 +54,7 @@ def in_repository() -> set[Path]:
 
 def in_temporary_folder() -> set[Path]:
     """Entries of the system's temporary folder, except pytest's own."""
-    return {path for path in Path(tempfile.gettempdir()).iterdir() if not path.name.startswith("pytest-of-")}
+    return {path for path in TEMPORARY.iterdir() if not path.name.startswith("pytest-of-")}
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
