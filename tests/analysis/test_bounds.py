@@ -13,6 +13,7 @@ from gpulint.analysis.plan.events import DeviceEntered
 from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.sources.decoding import decode
 from gpulint.sources.source import Source
+from tests.analysis import budgets
 
 HEAD = "import tensorflow as tf\n\nstrategy = tf.distribute.MirroredStrategy()\n"
 
@@ -113,11 +114,7 @@ def test_a_network_of_many_long_parts_hides_nothing_behind_it() -> None:
 
 @pytest.fixture
 def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth of each limit on steps, so that short programs exceed it."""
-    for name in ("MAX_STEPS", "MAX_ENTRY_STEPS", "RESERVE", "ENTRY_RESERVE"):
-        monkeypatch.setattr(budget, name, getattr(budget, name) // 10)
-    for name in ("MAX_SHORT_STEPS", "CLOSING_STEPS", "MAX_CALL_STEPS", "EXTENSION"):
-        monkeypatch.setattr(budget, name, getattr(budget, name) // 10)
+    budgets.shrink(monkeypatch)
 
 
 def prepare(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Findings in programs that exceed a limit of the analysis."""
+"""Findings in programs that exceed a limit of the analysis, here a tenth of the real one, so that they are short."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from gpulint.analysis import Project, analyse
+from gpulint.sources.source import Source
+from tests.analysis import budgets
 from tests.checking import PACK, codes_in
+
+
+@pytest.fixture(autouse=True)
+def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    budgets.shrink(monkeypatch)
+
 
 MODEL = """
 import tensorflow as tf
@@ -32,13 +41,21 @@ main(2)
 """
 
 
-LONG = [f"    table = [{', '.join(f'scale + {row * number}' for number in range(300))}]\n" for row in range(36)]
+LONG = [f"    table = [{', '.join(f'scale + {row * number}' for number in range(30))}]\n" for row in range(36)]
 """Code beyond the bounds of the analysis, some of it before the function in which it stops."""
 
 
 def program(head: str, tail: str, after: str, *, is_long: bool) -> str:
     before, long = ("".join(LONG[:3]), "".join(LONG)) if is_long else ("", "    table = [scale]\n")
     return MODEL.format(head=head, tail=tail, long=long, before=before, after=after)
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_only_the_long_program_exceeds_the_limit(is_long: bool) -> None:
+    text = program("", "", "trained()", is_long=is_long)
+    source = Source("program.py", text.encode(), text, "utf-8")
+    plan = analyse(source, Project([], lambda path: None), "2.21")
+    assert any(bound == "steps" for bound, _ in plan.bounds) is is_long
 
 
 EAGER = "    tf.config.run_functions_eagerly({})\n"
@@ -166,7 +183,7 @@ with strategy.scope():
 
 
 def test_the_branch_with_many_replicas_is_analysed_first(tmp_path: Path) -> None:
-    sums = "\n".join(f"            total += abs(i * {number} - j) % max(i, {number})" for number in range(1200))
+    sums = "\n".join(f"            total += abs(i * {number} - j) % max(i, {number})" for number in range(120))
     branches = (
         'if "--one" in sys.argv:\n    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")\n'
         "else:\n    strategy = tf.distribute.MirroredStrategy()"
