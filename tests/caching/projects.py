@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from gpulint.caching.cache import Cache
+from gpulint.caching.identity import identity
 from gpulint.checking import Checking
 from gpulint.discovery import discover
 from gpulint.linting.result import CheckResult
@@ -16,6 +18,8 @@ from gpulint.settings import SettingsFinder, apply
 from tests.checking import PACK, findings_of
 
 CATALOGUE = Catalogue(PACK)
+IDENTITY = identity()
+"""Computed once: it reads all files of gpulint."""
 
 HELPERS = (
     "import tensorflow as tf\n\n\ndef place(d):\n    with tf.device(d):\n        return tf.zeros(4)\n",
@@ -110,6 +114,8 @@ def check(
         settings = finder.of_directory(str(root))
     checking = Checking(finder, settings, cache_directory="" if remembers else None, edits=edits)
     checking.__dict__["catalogue"] = catalogue
+    if remembers:
+        checking.__dict__["cache"] = Cache(finder, IDENTITY, "", edits)
     found = discover([str(path) for name in paths or (".",) if (path := root / name).exists()], finder)
     result = checking(found, {}).result
     findings_of(result)
