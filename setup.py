@@ -1,5 +1,5 @@
 """Compiles what takes the time of a check with mypyc, if GPULINT_COMPILE is set (docs/compiled.md), and gives package
-indexes a README whose links lead to the documentation on the web.
+indexes a README whose links work there.
 
 Everything else about the package is in pyproject.toml.
 """
@@ -11,6 +11,7 @@ import re
 import sys
 from glob import glob
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 from setuptools import setup
@@ -28,15 +29,23 @@ INTERPRETED = {"gpulint/analysis/engine/library.py", "gpulint/analysis/models/li
 """Those among them that are not compiled: compiled classes have no subclasses that are not."""
 
 
-SITE = "https://gpulint.readthedocs.io/"
-
-
-def description() -> str:
-    """The README as package indexes show it: links lead to the site, as an index has no `docs/`."""
+def description(site: str | None) -> str:
+    """The README as package indexes show it, which have no `docs/`: links lead to the site. Where there is none, their
+    text is left, and of a picture nothing."""
     text = Path(__file__).with_name("README.md").read_text(encoding="utf-8")
-    text = re.sub(r"\]\(docs/index\.md", f"]({SITE}", text)
-    text = re.sub(r"\]\(docs/([\w-]+)\.md", rf"]({SITE}\1/", text)
-    return re.sub(r"\]\(docs/", f"]({SITE}", text)
+    if site is None:
+        text = re.sub(r"!\[[^\]]*\]\(docs/[^)]*\)\n*", "", text)
+        return re.sub(r"\[([^\]]*)\]\(docs/[^)]*\)", r"\1", text)
+    text = re.sub(r"\]\(docs/index\.md", f"]({site}", text)
+    text = re.sub(r"\]\(docs/([\w-]+)\.md", rf"]({site}\1/", text)
+    return re.sub(r"\]\(docs/", f"]({site}", text)
+
+
+def site() -> str | None:
+    """Address of the documentation on the web."""
+    module = Path(__file__).parent / "gpulint" / "output" / "site.py"
+    address: str | None = run_path(str(module))["SITE"]
+    return address
 
 
 def compiled() -> list[str]:
@@ -60,4 +69,4 @@ def options() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    setup(long_description=description(), long_description_content_type="text/markdown", **options())
+    setup(long_description=description(site()), long_description_content_type="text/markdown", **options())

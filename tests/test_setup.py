@@ -44,13 +44,25 @@ def test_a_wheel_requires_mypy_only_if_it_is_compiled(setup: dict[str, Any], mon
     assert [one.partition(">")[0] for one in setup["options"]()["setup_requires"]] == ["mypy"]
 
 
-def test_package_indexes_show_absolute_links_to_pages_that_exist(setup: dict[str, Any]) -> None:
-    shown = setup["description"]()
-    links = re.findall(r"\]\(([^)]+)\)", shown)
+def test_package_indexes_show_links_of_the_site_to_pages_that_exist(setup: dict[str, Any]) -> None:
+    site = "https://gpulint.example/"
+    links = re.findall(r"\]\(([^)]+)\)", setup["description"](site))
     assert links and all(link.startswith("https://") for link in links)
     local = re.findall(r"\]\((docs/[^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert len(local) == sum(link.startswith(setup["SITE"]) for link in links)
+    assert len(local) == sum(link.startswith(site) for link in links)
     assert [name for name in local if not (ROOT / name).is_file()] == []
+
+
+def test_without_a_site_package_indexes_show_no_link_that_leads_nowhere(setup: dict[str, Any]) -> None:
+    shown = setup["description"](None)
+    assert [link for link in re.findall(r"\]\(([^)]+)\)", shown) if "://" not in link] == []
+    assert "![" not in shown and "Which five findings matter explains" in shown
+
+
+def test_the_package_names_the_site_that_findings_link_to(setup: dict[str, Any]) -> None:
+    tomllib = pytest.importorskip("tomllib")
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
+    assert urls.get("Documentation") == setup["site"]()
 
 
 def test_every_package_is_in_the_wheel() -> None:

@@ -6,7 +6,7 @@ import inspect
 import re
 
 from gpulint.linting.rule import Rule
-from gpulint.output.site import url
+from gpulint.output.site import ships
 
 
 def summary(rule: type[Rule]) -> str:
@@ -24,6 +24,6 @@ def page(rule: type[Rule]) -> str:
     """The page of a rule, in Markdown."""
     title, _, rest = inspect.cleandoc(rule.__doc__ or "").partition("\n")
     state = "" if rule.on_by_default else ", off by default"
-    since = f" Since {rule.since}." if url(rule.code, rule.name) else ""  # plug-ins count their own releases
+    since = f" Since {rule.since}." if ships(rule.code) else ""  # plug-ins count their own releases
     head = f"# {rule.name} ({rule.code})\n\n{title}. Severity: {rule.severity.value}{state}.{since}\n"
     return head + rest

@@ -25,7 +25,7 @@ def log(
                 "name": "gpulint",
                 "version": __version__,
                 "semanticVersion": __version__,
-                "informationUri": SITE,
+                **({"informationUri": SITE} if SITE else {}),
                 "rules": rules,
             }
         },

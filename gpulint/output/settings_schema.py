@@ -7,7 +7,6 @@ from typing import Any
 
 from gpulint.linting.pack import Pack
 from gpulint.output import formats
-from gpulint.output.site import SITE
 from gpulint.settings import OPTIONS, TABLES, Option, Settings
 from gpulint.settings.kinds import KINDS, Schema
 
@@ -31,7 +30,7 @@ def schema(rules: Pack, checks: Iterable[str], ignorable: Iterable[str]) -> dict
         properties[table] = {"type": "object", "additionalProperties": False, "properties": keys}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
-        "$id": f"{SITE}{FILE_NAME}",
+        "$id": FILE_NAME,
         "title": "gpulint",
         "description": "The settings of gpulint: gpulint.toml, or [tool.gpulint] in pyproject.toml.",
         "type": "object",

@@ -17,7 +17,8 @@ from gpulint.output.view import View, render
 from gpulint.places import Span
 from gpulint.rewriting.fix import Applicability, Edit, Fix
 
-PAGE = "https://gpulint.readthedocs.io/rules/hardcoded-device/"
+SITE = "https://gpulint.example/"
+PAGE = f"{SITE}rules/hardcoded-device/"
 ROW = '    with tf.device("/gpu:0" if options.first else "/gpu:1"):  # ' + "the second card is free " * 9
 FOUND = Finding(
     "GPU101",
@@ -77,14 +78,17 @@ def test_marks_stay_under_the_span_of_a_row_that_is_cut(start: int, length: int,
 
 
 @pytest.mark.parametrize("form", ["text", "full", "concise", "grouped"])
-def test_colors_and_links_change_nothing_else(form: str) -> None:
+def test_colors_and_links_change_nothing_else(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpulint.output.site.SITE", SITE)
     out = shown(form, Style(True, True))
     assert "\x1b[1;93m" in out and f"\x1b]8;;{PAGE}\x1b\\" in out
     assert visible(out) == shown(form, PLAIN)
     assert "\x1b" not in shown(form, PLAIN)
 
 
-def test_rules_without_a_page_have_no_link() -> None:
+def test_rules_without_a_page_have_no_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b]8" not in shown("text", Style(True, True))
+    monkeypatch.setattr("gpulint.output.site.SITE", SITE)
     assert "\x1b]8" not in shown("text", Style(True, True), replace(FOUND, code="ACM001"))
 
 

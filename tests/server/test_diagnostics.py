@@ -107,7 +107,8 @@ def test_a_diagnostic_says_what_the_command_line_says(tmp_path: Path) -> None:
         assert found.message.startswith("operations are pinned to `/gpu:0`\nall of this work runs")
         assert found.range == types.Range(types.Position(2, 5), types.Position(2, 24))
         assert found.code_description is not None
-        assert found.code_description.href == "https://gpulint.readthedocs.io/rules/hardcoded-device/"
+        assert found.code_description.href.startswith("file:///")
+        assert found.code_description.href.endswith("/rules/placement/hardcoded_device.py")
 
     edit(test, tmp_path)
 

@@ -1,4 +1,4 @@
-"""The format `text` with whole spans, the page of each rule, and the suppressed findings."""
+"""The format `text` with whole spans, where the page of each rule is, and the suppressed findings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def render(result: CheckResult, view: View) -> str:
 
 
 def _block(finding: Finding, view: View) -> str:
-    more = {"page": url(finding.code, finding.name), "fingerprint": finding.fingerprint}
+    page = url(finding.code, finding.name) or f"gpulint rule {finding.code}"
+    more = {"page": page, "fingerprint": finding.fingerprint}
     start = f"{'':>{text.margin(finding)}} "
     lines = [f"{start}{view.style.paint(f'= {name}:', text.FRAME)} {value}\n" for name, value in more.items() if value]
     return text.block(finding, view, rows=sys.maxsize) + "".join(lines)

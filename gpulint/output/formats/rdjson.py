@@ -17,7 +17,7 @@ CARRIES_EDITS = True
 def render(result: CheckResult, view: View) -> str:
     """One object. Reviewdog counts columns in bytes of UTF-8, from 1."""
     document = {
-        "source": {"name": "gpulint", "url": SITE},
+        "source": {"name": "gpulint", **({"url": SITE} if SITE else {})},
         "diagnostics": [_diagnostic(one, view) for one in result.findings],
     }
     return json_text(document) + "\n"
