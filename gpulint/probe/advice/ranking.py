@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
 from statistics import quantiles
@@ -87,6 +87,17 @@ def standard_error(time: TimeSpent, after: Mapping[str, float]) -> float:
     ]
     low, _, high = quantiles(steps, n=4, method="inclusive")
     return (high - low) / QUARTILES * sqrt(time.steps)
+
+
+def is_beyond_chance(waits: Sequence[tuple[float, int]]) -> bool:
+    """Whether the sum of waits (seconds, how many of them) exceeds its standard error as much as a gain must. That of a
+    single wait is unknown."""
+    number = sum(count for _, count in waits)
+    if number < 2:
+        return False
+    total = sum(seconds * count for seconds, count in waits)
+    deviations = sum(count * (seconds - total / number) ** 2 for seconds, count in waits)
+    return total > ERRORS * sqrt(number * deviations / (number - 1))
 
 
 def _outside(one: Candidate) -> float:

@@ -16,9 +16,9 @@ from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.places import Places
 from gpulint.probe.agent.tally import Tally
 
-SHAPE, DTYPE, VALUE, OBJECT, STRUCTURE = "shape", "dtype", "value", "object", "structure"
+SHAPE, DTYPE, VALUE, OBJECT, STRUCTURE, MODEL = "shape", "dtype", "value", "object", "structure", "model"
 """Differences between arguments. `STRUCTURE`: one is a tensor and the other a Python value, or they nest
-differently."""
+differently. `MODEL`: another model or layer, whose variables are part of the graph."""
 
 FUNCTION, CONTEXT = "function", "context"
 """Another function object of the same code; the same arguments under another device, strategy or outer function."""
@@ -110,7 +110,9 @@ def _kind(old: Any, new: Any) -> str:
         return DTYPE if old.dtype != new.dtype else SHAPE if str(old.shape) != str(new.shape) else OBJECT
     if type(old) is not type(new):
         return STRUCTURE
-    return VALUE if isinstance(getattr(new, "value", new), _VALUES) else OBJECT
+    if isinstance(getattr(new, "value", new), _VALUES):
+        return VALUE
+    return MODEL if hasattr(type(_object(new)), "trainable_variables") else OBJECT
 
 
 def _example(kind: str, old: Any, new: Any) -> str:
@@ -118,7 +120,7 @@ def _example(kind: str, old: Any, new: Any) -> str:
         return f"{old.shape} → {new.shape}"
     if kind == DTYPE:
         return f"{old.dtype.name} → {new.dtype.name}"
-    return _text(new) if kind == OBJECT else f"{_text(old)} → {_text(new)}"
+    return _text(new) if kind in (OBJECT, MODEL) else f"{_text(old)} → {_text(new)}"
 
 
 def _leaves_of(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -162,7 +164,11 @@ def _text(leaf: Any) -> str:
     if hasattr(leaf, "value") and isinstance(value, _VALUES):
         text = repr(value)
         return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+    return f"an object of {type(_object(leaf)).__name__}"
+
+
+def _object(leaf: Any) -> Any:
+    """The object that a type stands for; the type itself if the object is gone."""
     reference = getattr(leaf, "_ref", None)
-    if isinstance(reference, weakref.ref):
-        value = reference()
-    return f"an object of {type(leaf if value is None else value).__name__}"
+    value = reference() if isinstance(reference, weakref.ref) else getattr(leaf, "value", None)
+    return leaf if value is None else value

@@ -484,9 +484,10 @@ class Read(NamedTuple):
 
 class Retrace(NamedTuple):
     """A retrace of a `tf.function`, at the line that called it. `own`: it is the program's, not a library's.
-    `cause`: its `argument` differs in "shape", "dtype", "value" (of a Python number or string), "object" (another one)
-    or "structure"; "function": another function object of the same code; "context": the same arguments under another
-    device, strategy or outer function. `example` is the first difference of the kind."""
+    `cause`: its `argument` differs in "shape", "dtype", "value" (of a Python number or string), "object" (another one),
+    "model" (another one, with variables) or "structure"; "function": another function object of the same code;
+    "context": the same arguments under another device, strategy or outer function. `example` is the first difference
+    of the kind."""
 
     where: Where | None
     function: str

@@ -9,6 +9,7 @@ from typing import Literal
 
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Card
+from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.memory_limits import places
 
 Points = tuple[tuple[float, float], ...]
@@ -93,7 +94,7 @@ def _devices(capture: Capture) -> Iterator[Curve]:
         )
         is_cpu = name in cpus
         limit = capture.start.get("memory", {}).get("CPU") if is_cpu else limits.get(name)
-        yield Curve(", ".join(cpus) if is_cpu else name, "bytes", lines, limit)
+        yield Curve(listed(cpus) if is_cpu else name, "bytes", lines, limit)
 
 
 def _cards(capture: Capture) -> Iterator[Curve]:

@@ -20,6 +20,7 @@ _TEXTS = {
     "dtype": "the dtype of `{argument}` changed, first {example}",
     "value": "the Python value of `{argument}` changed, first {example}",
     "object": "`{argument}` was another object, first {example}",
+    "model": "`{argument}` was another model, first {example}",
     "structure": "`{argument}` was passed in another form, first {example}",
     "function": "it was another function object",
     "context": "it was called under another device, strategy or function",
@@ -31,6 +32,7 @@ _FIXES = {
     "dtype": "cast {argument} to one dtype before the call",
     "value": "pass {argument} as a tensor",
     "object": "pass the same object as {argument} each time, or the tensors in it",
+    "model": "pass the same model as {argument} each time, with other weights (`set_weights`) if need be",
     "structure": "always pass {argument} in the same form",
     "function": "create the function once, outside the loop",
     "context": "call it under one device and strategy",
@@ -76,6 +78,12 @@ def _fix(fix: str, causes: Iterable[Retrace]) -> str:
     if fix == _FIXES["shape"] and all(_LAST.search(one.example) for one in causes):
         return f"make all batches the same size (`batch(…, drop_remainder=True)`), or {named}"
     return named
+
+
+def needed(causes: Counter[Retrace]) -> int:
+    """Number of retraces that no change saves: a line that calls the function with one other model needs its graph.
+    A line that does so again and again may be a loop over models that one could serve."""
+    return sum(count for one, count in causes.items() if one.cause == "model" and count == 1)
 
 
 def is_recreated(function: Function, capture: Capture, most: int) -> bool:

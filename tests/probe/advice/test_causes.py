@@ -16,6 +16,7 @@ from gpulint.probe.advice.advice import CAUSES, Advice
 from gpulint.probe.advice.advise import advise
 from gpulint.probe.advice.words import gain, with_gain
 from gpulint.probe.agent.gradients import EAGER_STEP
+from gpulint.probe.agent.inputs import CLOSE
 from gpulint.probe.capture.contents import Capture, Log, Member
 from gpulint.probe.capture.records import (
     Copy,
@@ -133,6 +134,28 @@ def test_a_long_wait_for_the_end_of_pipelines_names_the_thread_that_tunes_them()
         (one,) = advise(capture(data=Counter({Data(HERE, "dataset", 0, 0): fits})), (), time)
         assert "Closing pipelines took 9.0 s in total" in one.evidence
         assert "`options.autotune.enabled = False`" in one.evidence
+
+
+@pytest.mark.parametrize(
+    ("ends", "advised"),
+    [
+        ([6.2], False),
+        ([0.01, 6.2], False),
+        ([0.01, 0.01, 6.2, 0.01, 3.0, 0.01], False),
+        ([3.0, 3.2], True),
+        ([1.0, 0.0, 0.0] * 20, True),
+    ],
+)
+def test_pipelines_that_end_late_by_chance_are_no_reason_to_open_fewer(ends: list[float], advised: bool) -> None:
+    """The thread that tunes a pipeline stops late in a third of the runs on a busy machine, once or twice in each."""
+    closing = sum(ends)
+    lines = [PartAt("input", HERE, 0.01, len(ends), "iter"), PartAt("input", HERE, closing, len(ends), CLOSE)]
+    segments = [
+        Segment(0, n, n + 1.0, 0, {"input": seconds}, 0, (Work(HERE, "input", CLOSE, seconds, 1),))
+        for n, seconds in enumerate(ends)
+    ]
+    time = spent({"input": closing, "launch": closing}, 100, lines, phases=[phase("epoch 1", HERE)])
+    assert bool(advise(capture(segments=segments), (), time)) is advised
 
 
 def opened(where: Where, times: int) -> list[PartAt]:
@@ -452,6 +475,22 @@ def test_a_last_batch_that_is_smaller_is_to_be_dropped() -> None:
     assert one.fix.endswith("the shape of `inputs[0]` and `inputs[1]` changes, or `reduce_retracing=True`.")
     varying = Counter([*retraces, Retrace(HERE, "train", True, "shape", "inputs[2]", "(64, 9) → (64, 8)")])
     assert first(time, capture(retraces=varying)).fix.startswith("Give it an `input_signature`")
+
+
+def test_each_model_needs_a_trace_of_a_step_that_it_is_passed_to() -> None:
+    """Unless a loop passes many, which one model with other weights could serve."""
+
+    def passed(*rows: int) -> Capture:
+        lines = (Where(HERE.path, row) for row in rows)
+        return capture(
+            retraces=Counter(Retrace(at, "train", True, "model", "model", "an object of Net") for at in lines)
+        )
+
+    time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[tracing("train", "trace", 3, 5.0, 2)])
+    assert not advise(passed(20, 30), (), time)
+    one = first(time, passed(20, 20))
+    assert one.cause == "retracing"
+    assert "`set_weights`" in one.fix
 
 
 def test_models_that_a_loop_creates_are_traced_each_time() -> None:

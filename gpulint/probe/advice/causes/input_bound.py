@@ -13,6 +13,7 @@ from gpulint.probe.advice.causes.new_models import new_traces
 from gpulint.probe.advice.causes.retracing import OF_PIPELINES
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
 from gpulint.probe.advice.pipelines import CACHE, GENERATOR, INTERLEAVE, MAP, PARALLEL_MAP, stages
+from gpulint.probe.advice.ranking import is_beyond_chance
 from gpulint.probe.agent.inputs import CLOSE, NEXT, OPEN
 from gpulint.probe.agent.models import ARRAYS, DATASET, LOADER
 from gpulint.probe.agent.models import GENERATOR as KERAS_GENERATOR
@@ -62,7 +63,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
         opened = sum(one.count for one in of_line if one.detail == OPEN)
         if opened and not observed.capture.simulated:  # the replicas share a CPU, which delays the end of a pipeline
-            between = [one for one in of_line if one.detail in (OPEN, CLOSE)]
+            between = [one for one in of_line if one.detail == OPEN or _recurs(observed, where, one)]
             yield from _reopened(observed, where, opened, between)
 
 
@@ -73,6 +74,16 @@ def _own_share(observed: Observed, where: Where | None) -> float:
         return 1.0
     whole, peers = waits(worker).get(where), peer_waits(worker).get(where)
     return 1 - peers.waited / whole.waited if whole is not None and peers is not None and whole.waited else 1.0
+
+
+def _recurs(observed: Observed, where: Where | None, line: PartAt) -> bool:
+    """Whether a line waits for the end of its pipelines beyond chance: another run might not wait for the one or two
+    whose tuning stopped late."""
+    if line.detail != CLOSE:
+        return False
+    works = [work for segment in observed.capture.segments for work in segment.work]
+    ends = [one for one in works if (one.where, one.detail) == (where, CLOSE) and one.times]
+    return is_beyond_chance([(one.seconds / one.times, one.times) for one in ends]) if ends else True
 
 
 def _waits_for_tuning(lines: list[PartAt]) -> str:
@@ -112,11 +123,12 @@ def _reopened(observed: Observed, where: Where | None, opened: int, between: lis
             fix = "Predict less often, or call the model itself: `model(x, training=False)` opens no pipeline."
     times = f" each time, {again:,} times" if again > 1 else ""
     seconds = sum(one.seconds for one in between)
+    what = "Closing one and opening the next" if any(one.detail == CLOSE for one in between) else "Opening one"
     yield Candidate(
         "input-bound",
         where,
         text,
-        f"Closing one and opening the next took {duration(seconds / opened)}{times}.{_waits_for_tuning(between)}",
+        f"{what} took {duration(seconds / opened)}{times}.{_waits_for_tuning(between)}",
         fix,
         {"input": seconds * again / opened},
     )

@@ -9,7 +9,7 @@ from gpulint.probe.advice.advice import Candidate, Observed, Outside
 from gpulint.probe.advice.matching import finding_at, place_of, sentence
 from gpulint.probe.agent.garbage import GARBAGE
 from gpulint.probe.capture.records import Where
-from gpulint.probe.measures.retracing import causes_of, fixes
+from gpulint.probe.measures.retracing import causes_of, fixes, needed
 from gpulint.probe.measures.time_spent import TimeSpent, Tracing
 from gpulint.probe.measures.time_words import duration
 
@@ -25,6 +25,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     by_line: dict[Where | None, list[Tracing]] = defaultdict(list)
     for one in observed.time.tracings:
         if one.kind != "trace" or one.function.startswith(OF_PIPELINES):
+            continue
+        if 0 < one.again <= needed(causes_of(one.function, observed.capture)):
             continue
         if lost_to(observed.time, one) or _is_outside(observed, one):
             by_line[one.where].append(one)
