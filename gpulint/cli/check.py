@@ -291,7 +291,7 @@ def _moved(settings: Iterable[Settings]) -> list[str]:
 
 
 class _Place(NamedTuple):
-    """A row of a Python file, or of a cell of a notebook, counted from 0."""
+    """A row of a file, or of a cell of a notebook, counted from 0."""
 
     path: str
     row: int
@@ -307,10 +307,10 @@ def _place(text: str) -> _Place | None:
         path, row = before, number
     if not row.isdecimal():
         return None
-    if path.endswith(".py"):
-        return _Place(path, int(row))
-    path, _, cell = path.rpartition(":cell ")
-    return _Place(path, int(row), int(cell) - 1) if path.endswith(".ipynb") and cell.isdecimal() else None
+    notebook, _, cell = path.rpartition(":cell ")
+    if notebook.endswith(".ipynb") and cell.isdecimal():
+        return _Place(notebook, int(row), int(cell) - 1)
+    return _Place(path, int(row)) if path and not path.endswith(".ipynb") else None
 
 
 def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gates: Gates, is_chosen: bool) -> str:
@@ -320,6 +320,7 @@ def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gate
     from gpulint.linting.nearest import MAX_IMPORTERS
     from gpulint.linting.selection import Selections
     from gpulint.linting.why_not import Asked, why_not
+    from gpulint.sources.language import is_markdown
     from gpulint.syntax.parse import CannotParse
 
     rule = check.catalogue.rule(asked[0])
@@ -328,7 +329,7 @@ def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gate
     place = _place(asked[1])
     if place is None or (os.path.exists(place.path) and not os.path.isfile(place.path)):
         raise UserError(
-            f"--why-not: `{asked[1]}` is neither FILE:ROW of a Python file nor FILE:cell N:ROW of a notebook"
+            f"--why-not: `{asked[1]}` is neither FILE:ROW of a file nor FILE:cell N:ROW of a notebook"
         )
     path = place.path
     if not os.path.exists(path):
@@ -347,6 +348,8 @@ def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gate
         lines = why_not(Asked(rule, path, place.row, place.cell), checker, selection, result, gates.known(result))
     except CannotParse as error:
         lines = [f"the file does not parse: {error}"]
+        if is_markdown(path):
+            lines.append("`--extension md` checks the Python blocks of Markdown files")
     return "\n".join(f"{first_on_line(asked[1])}: {printable_block(line)}" for line in lines)
 
 

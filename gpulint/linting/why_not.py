@@ -34,7 +34,7 @@ MAX_PROGRAMS = 8
 
 
 class Asked(NamedTuple):
-    """The question: a rule, and a row of a Python file that was checked, or of a notebook's cell, counted from 0."""
+    """The question: a rule, and a row of a file that was checked, or of a notebook's cell, counted from 0."""
 
     rule: type[Rule]
     path: str
@@ -64,6 +64,8 @@ def why_not(
         if asked.cell is not None:
             return ["the notebook has no such cell of Python, or the cell no such row"]
         return [f"the file has only rows 1 to {len(source.text.splitlines())}"]
+    if source.blocks is not None and not any(block.row <= row < block.behind for block in source.blocks):
+        return ["the row is in none of the file's Python blocks"]
     if (told := _explained(asked, result)) is not None:
         return [told]
     places = spans(source, range(min(MAX_NODES, len(source.text))))

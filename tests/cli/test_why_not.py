@@ -220,3 +220,18 @@ def test_a_question_that_makes_no_sense(code: str, place: str) -> None:
     done = check("--why-not", code, place)
     assert done.exit_code == 2 and "--why-not: " in done.stderr
     assert ("no.py: no such file" in done.stderr) == (place == "no.py:1")
+
+
+def test_a_place_in_a_markdown_file() -> None:
+    program = PROGRAM.format(strategy=MIRRORED, size=32, comment="")
+    Path("guide.md").write_text(f"# Guide\n\n```python\n{program}```\n\nThe end.\n", encoding="utf-8")
+    assert "GPU209 is reported there" in check("--extension", "md", "--why-not", "GPU209", "guide.md:8").stdout
+    outside = check("--extension", "md", "--why-not", "GPU209", "guide.md:16").stdout
+    assert outside == "guide.md:16: the row is in none of the file's Python blocks\n"
+    assert "--extension md" in check("--why-not", "GPU209", "guide.md:8").stdout
+
+
+def test_a_place_in_a_script_without_a_suffix() -> None:
+    why_not("GPU209", 5)
+    Path("train.py").rename("train")
+    assert "GPU209 is reported there" in check("--why-not", "GPU209", "train:5").stdout
