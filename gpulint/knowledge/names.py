@@ -29,12 +29,14 @@ _PACKAGES = (
     ("keras.src.", "tensorflow.keras."),
     ("keras.api.", "tensorflow.keras."),
     ("keras.", "tensorflow.keras."),
+    ("keras_preprocessing.", "tensorflow.keras.preprocessing."),
 )
 """Prefix of a name → replacement. The first match applies."""
 
 _WHOLE = {
     "keras": "tensorflow.keras",
     "tf_keras": "tensorflow.keras",
+    "keras_preprocessing": "tensorflow.keras.preprocessing",
     "tensorflow.compat.v2": "tensorflow",
     "tensorflow.python.keras": "tensorflow.keras",
 }
@@ -95,7 +97,7 @@ _INNER = re.compile(r"tensorflow\.(?:python\.distribute|keras)\..*\.(\w+)\Z")
 
 def is_tensorflow(dotted: str) -> bool:
     """Whether a dotted name belongs to TensorFlow or Keras."""
-    return dotted.partition(".")[0] in ("tensorflow", "keras", "tf_keras")
+    return dotted.partition(".")[0] in ("tensorflow", "keras", "tf_keras", "keras_preprocessing")
 
 
 def public_name(dotted: str) -> str | None:

@@ -21,8 +21,8 @@ from gpulint.plugin import (
     values,
 )
 from gpulint.plugin.fixes import loops, names
-from gpulint.plugin.queries import leaves
-from gpulint.plugin.symbols import is_batch
+from gpulint.plugin.queries import alternatives, leaves
+from gpulint.plugin.symbols import Path, is_batch, words, words_of
 from gpulint.plugin.words import STRATEGY_WORDS
 
 
@@ -30,9 +30,10 @@ class DatasetNotDistributed(Rule):
     """Plain data given to every replica
 
     ## What it does
-    Finds `strategy.run` on elements of a plain dataset, or training in a loop on plain tensors and NumPy arrays: rows
-    that are drawn (`tf.random.normal((64, 8))`) or the next ones of a collection (`x[i : i + 64]`), also those that a
-    Keras loader gives. `train_on_batch` of a model under a strategy does the same on Keras 3.
+    Finds `strategy.run` on elements of a plain dataset, or of one that is distributed with one setting only; or
+    training in a loop on plain tensors and NumPy arrays: rows that are drawn (`tf.random.normal((64, 8))`) or the next
+    ones of a collection (`x[i : i + 64]`), also those that a Keras loader gives. `train_on_batch` of a model under a
+    strategy does the same on Keras 3.
 
     ## Why is this bad
     Every replica gets the same whole batch: N GPUs do the same work (measured on TensorFlow 2.21: 64 and 64 of 64
@@ -75,7 +76,7 @@ class DatasetNotDistributed(Rule):
     ## What is not reported
     Distributed datasets and values, tensors and arrays outside training loops, numbers that every replica gets on
     purpose (a learning rate, a step), replicas that select their own part (`replica_id_in_sync_group`), `Model.fit`,
-    values of unknown origin.
+    values of unknown origin, datasets that are distributed with a setting that is about devices (`if args.multi_gpu`).
 
     ## Fix
     Unsafe: distributes the dataset with `strategy.experimental_distribute_dataset`, where it is created or in the loop
@@ -111,6 +112,7 @@ class DatasetNotDistributed(Rule):
             return
         options = [possible(value, event.where) for value in event.arguments]
         if any(type(one) is not type(several[0]) for several in options for one in several):
+            yield from _plain_by_a_setting(event)
             return
         given = [part for several in options for one in several for part in leaves(one)]
         if any(isinstance(value, values.PerReplica) for value in given):
@@ -160,6 +162,37 @@ class DatasetNotDistributed(Rule):
 _FROM_GENERATOR = (
     "wrap the generator in `tf.data.Dataset.from_generator(…)`, and iterate over "
     "`strategy.experimental_distribute_dataset(dataset)`"
+)
+
+
+def _plain_by_a_setting(event: events.StrategyRun) -> Iterator[Report]:
+    """Report batches that are distributed with one setting and plain with another, which is not about the replicas."""
+    for value in event.arguments:
+        several = alternatives(value, event.where.path)
+        if all(isinstance(one, (values.PerReplica, values.Tensor)) for _, one in several):
+            for path, one in several:
+                if isinstance(one, values.Tensor) and one.from_data and not _is_about_replicas(path):
+                    yield Report(
+                        event.site,
+                        "`strategy.run` is given batches that are distributed with one setting only",
+                        instead="distribute the dataset after the last step that a setting changes",
+                        confidence=confidence(event.where, event.strategy.where),
+                        related=((one.site, "the batch comes from here"),),
+                    )
+                    return
+
+
+def _is_about_replicas(path: Path) -> bool:
+    """Whether conditions may be about how many replicas there are, which is one where data is not distributed."""
+    return any(words(name) & _OF_REPLICAS for name in words_of(path))
+
+
+_OF_REPLICAS = frozenset(
+    {
+        *("cluster", "cpu", "ddp", "device", "devices", "dist", "distribute", "distributed", "distribution", "gpu"),
+        *("gpus", "horovod", "hvd", "mirrored", "mode", "multi", "multigpu", "nodes", "parallel", "parallelism"),
+        *("replica", "replicas", "shard", "strategy", "test", "tpu", "worker", "workers", "world"),
+    }
 )
 
 

@@ -196,11 +196,17 @@ def is_single(value: Value) -> bool:
     return type(value) in (Unknown, containers.Mapping) and _is_single(symbol_of(value))
 
 
+ONE_EXAMPLE = "one example"
+"""Part of the symbol of predictions for a batch of one example."""
+
+
 @lru_cache(maxsize=8192)
 def _is_single(name: Symbol) -> bool:
     head, *rest = name.parts
     if head == "item":
         return _adds_axis(rest[1]) or (_is_constant(rest[1]) and _encodes_one_text(symbol(rest[0])))
+    if head == "used":
+        return ONE_EXAMPLE in rest
     if head == "dict":
         return isinstance(rest[0], Symbol) and _encodes_one_text(rest[0])
     if head == "slice" and len(rest) >= 3:

@@ -7,6 +7,7 @@ from functools import partial
 
 from gpulint.analysis.domain.completion import PathEnds
 from gpulint.analysis.domain.context import Replica
+from gpulint.analysis.domain.symbolic_patterns import ONE_EXAMPLE, is_single
 from gpulint.analysis.domain.traversal import leaves_on
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
@@ -82,7 +83,10 @@ def model_method(machine: Machine, model: Model, name: str, arguments: Arguments
         objects.model_used(machine, model, _USES[name], arguments, site)
         if name in ("predict", "evaluate"):
             tf_data.consume(machine, machine.choose(arguments.get("x", 0) or NONE), "evaluate", site, None)
-        return tensors.derived(machine, site, arguments.all()) if _USES[name] == "call" else Unknown(("used", site))
+        if _USES[name] == "call":
+            return tensors.derived(machine, site, arguments.all())
+        given = leaves_on(machine.path, arguments.get("x", 0) or NONE)
+        return Unknown(("used", site, *((ONE_EXAMPLE,) if name == "predict" and any(map(is_single, given)) else ())))
     if name in _LOSSES:
         predicted = arguments.of("y_pred", _LOSSES[name])
         dtype_policy.in_loss(machine, [predicted] if predicted is not None else [], site)

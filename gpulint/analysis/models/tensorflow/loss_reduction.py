@@ -107,9 +107,15 @@ def is_of_weights(inputs: tuple[Value, ...]) -> bool:
 
 def _is_penalty(name: Symbol) -> bool:
     """Whether a symbol is an element of the `losses` of a model or layer."""
+    name = _whole(name)
+    return bool(name.parts[0] == "attribute" and name.parts[-1] == "losses")
+
+
+def _whole(name: Symbol) -> Symbol:
+    """The collection of which a symbol is an element, or the symbol itself."""
     while name.parts[0] in ("item", "in_iteration"):
         name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
-    return bool(name.parts[0] == "attribute" and name.parts[-1] == "losses")
+    return name
 
 
 def reduced_by_operator(name: str, operands: tuple[Value, ...], site: Site) -> Reduced | None:
@@ -168,13 +174,29 @@ def _weighs(factor: Value | None) -> bool:
         return False
     if isinstance(factor, Constant) and isinstance(factor.value, (int, float)) and factor.value >= 1:
         return True
+    if type(factor) is Unknown and _is_listed(factor.symbol):
+        return True
     names = factor.named if isinstance(factor, Constant) else _own_name(factor)
     return any(words(name) & _OF_WEIGHTS for name in names) and not any(words(name) & _OF_SCALES for name in names)
 
 
+def _is_listed(name: Symbol) -> bool:
+    """Whether a symbol is an element of a list of literals, which are unrelated to replicas unless the index is."""
+    numbers = name.parts[1].parts if name.parts[0] == "item" and isinstance(name.parts[1], Symbol) else ()
+    return (
+        numbers[:1] in (("list",), ("tuple",))
+        and all(isinstance(one, Symbol) and one.parts[:2] in _NUMBERS for one in numbers[1])
+        and not any(words(word) & (_OF_BATCHES | _OF_SCALES) for word in name.words)
+    )
+
+
+_NUMBERS = (("constant", "int"), ("constant", "float"))
+
+
 def _own_name(value: Value) -> tuple[str, ...]:
-    """Name of an attribute, field, parameter or library option. Empty for computed values."""
-    head, *_, last = symbol_of(value).parts
+    """Name of an attribute, field, parameter or library option, or of the collection of which a value is an element.
+    Empty for computed values."""
+    head, *_, last = _whole(symbol_of(value)).parts
     is_named = head in ("attribute", "external", "field", "parameter") and isinstance(last, str)
     return (last.rpartition(".")[2],) if is_named else ()
 
