@@ -60,16 +60,33 @@ def _environment(tmp_path: Path, **more: str) -> dict[str, str]:
     return {**bare, "PRE_COMMIT_HOME": str(tmp_path / "pre-commit"), "PIP_NO_COMPILE": "1", **more}
 
 
-def test_pre_commit_runs_the_hook(source: Path, program: Path, tmp_path: Path) -> None:
+@pytest.fixture(params=["the installed gpulint", pytest.param("its own", marks=pytest.mark.long)])
+def hooks(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The repository of the hooks. pre-commit installs it into an environment of its own, or runs the command of this
+    one: to install it takes longer than all other tests of this file."""
+    if request.param == "its own":
+        source: Path = request.getfixturevalue("source")
+        return source
+    copy = tmp_path / "hooks"
+    copy.mkdir()
+    text = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    assert text.count("  language: python\n") == 2
+    (copy / ".pre-commit-hooks.yaml").write_text(text.replace("language: python", "language: system"))
+    _commit(copy)
+    return copy
+
+
+def test_pre_commit_runs_the_hook(hooks: Path, program: Path, tmp_path: Path) -> None:
     pytest.importorskip("pre_commit")
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=source, check=True, capture_output=True, text=True)
-    repository = {"repo": str(source), "rev": commit.stdout.strip(), "hooks": [{"id": "gpulint"}]}
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=hooks, check=True, capture_output=True, text=True)
+    repository = {"repo": str(hooks), "rev": commit.stdout.strip(), "hooks": [{"id": "gpulint"}]}
     (program / ".pre-commit-config.yaml").write_text(yaml.safe_dump({"repos": [repository]}))
     subprocess.run(["git", "add", "."], cwd=program, check=True)
     command = [sys.executable, "-m", "pre_commit", "run", "--color=never"]
 
     def hook(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = _environment(tmp_path)
+        path = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
+        environment = _environment(tmp_path, PATH=path)
         return subprocess.run([*command, *arguments], cwd=program, env=environment, capture_output=True, text=True)
 
     everything = hook("--all-files")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -42,11 +41,20 @@ class KeyPlaces:
         self._data = data
 
     def of(self, key: str) -> str:
-        pattern = re.compile(rf"""^\s*(\[.*\b{re.escape(key)}\]|["']?{re.escape(key)}["']?\s*=)""")
         for number, line in _own_lines(self.path, self._data):
-            if pattern.match(line):
+            if _has(line.lstrip(), key):
                 return f"{self.path}:{number}"
         return self.path
+
+
+def _has(line: str, key: str) -> bool:
+    """Whether a line is the header of a table with this name or assigns to this key. A regular expression would take
+    seconds to compile for a key as long as the largest file."""
+    if line.startswith("["):
+        before, found, _ = line.rpartition(f"{key}]")
+        return bool(found) and not (before[-1:].isalnum() or before.endswith("_"))
+    line = line.removeprefix("'").removeprefix('"')
+    return line.startswith(key) and line[len(key) :].lstrip("'\" \t").startswith("=")
 
 
 def _own_lines(path: str, data: bytes) -> Iterator[tuple[int, str]]:
