@@ -21,7 +21,10 @@ COMPILED = (
     "gpulint/places.py",
     "gpulint/syntax/ast_*.py",
     *(f"gpulint/syntax/{name}.py" for name in ("checked_imports", "depth", "enclosing", "endings", "endless")),
-    *(f"gpulint/syntax/{name}.py" for name in ("formulas", "fstrings", "ir", "literals", "lowering", "outline")),
+    *(
+        f"gpulint/syntax/{name}.py"
+        for name in ("formulas", "fstrings", "ir", "literals", "lowering", "outline", "walk")
+    ),
 )
 """Modules that programs spend most of their time in. Packages' `__init__.py` are never compiled."""
 

@@ -70,11 +70,11 @@ def why_not(
         return [told]
     places = spans(source, range(min(MAX_NODES, len(source.text))))
     sites = {Site(source.path, node) for node, span in places.items() if span.row <= row <= span.end_row}
-    seen: list[_Seen] = []
+    search = _Search(asked, sites, checker, result, [])
     for program in _programs(asked, source, checker, result):
-        if decided := _decided(program, asked, sites, seen, checker, selection, result):
+        if decided := _decided(program, search):
             return decided
-    return list(_undecided(rule, seen))
+    return list(_undecided(rule, search.seen))
 
 
 def _programs(asked: Asked, source: Source, checker: Checker, result: CheckResult) -> Iterator[Source]:
@@ -141,47 +141,43 @@ class _Seen(NamedTuple):
     does_nothing: bool
 
 
-def _decided(
-    program: Source,
-    asked: Asked,
-    sites: set[Site],
-    seen: list[_Seen],
-    checker: Checker,
-    selection: Selection,
-    result: CheckResult,
-) -> list[str]:
-    """What decided about the row in a program, nothing if the rule did not consider it; then `seen` gets what the
-    program does there."""
-    plan = checker.plan(program)
+class _Search(NamedTuple):
+    """The search for what decided about a row that a check with this result did not report.
+
+    `sites` are those on the row, `seen` gets what each program without a decision does there.
+    """
+
+    asked: Asked
+    sites: set[Site]
+    checker: Checker
+    result: CheckResult
+    seen: list[_Seen]
+
+
+def _decided(program: Source, search: _Search) -> list[str]:
+    """What decided about the row in a program, nothing if the rule did not consider it."""
+    plan = search.checker.plan(program)
     try:
-        return on_deep_stack(lambda: list(_of_plan(plan, asked, sites, seen, checker, selection, result)))
+        return on_deep_stack(lambda: list(_of_plan(plan, search)))
     finally:
         plan.release()
 
 
-def _of_plan(
-    plan: Plan,
-    asked: Asked,
-    sites: set[Site],
-    seen: list[_Seen],
-    checker: Checker,
-    selection: Selection,
-    result: CheckResult,
-) -> Iterator[str]:
-    rule = asked.rule
+def _of_plan(plan: Plan, search: _Search) -> Iterator[str]:
+    rule, sites = search.asked.rule, search.sites
     if rule.is_performance and hides_all_gpus(plan):
         yield f"{rule.code} is about speed and memory, and the program hides all GPUs"
         return
     trace = _Trace(rule, sites)
-    reports = trace.during(lambda: reports_of(plan, [rule], checker.files.read))
+    reports = trace.during(lambda: reports_of(plan, [rule], search.checker.files.read))
     if any(one.report.site in sites for one in reports):
-        yield from _withdrawn(asked, selection, result, checker)
+        yield from _withdrawn(search)
     elif decision := trace.decision():
         yield f"{rule.code} considered it and left it out: {decision[0]}"
         yield from decision[1:]
     else:
         events = [(type(event).__name__, event.where.graph_mode) for event in plan.events if event.site in sites]
-        seen.append(_Seen(events, trace.kinds, {limit for limit, _ in plan.bounds}, not plan.events))
+        search.seen.append(_Seen(events, trace.kinds, {limit for limit, _ in plan.bounds}, not plan.events))
 
 
 def _undecided(rule: type[Rule], seen: Sequence[_Seen]) -> Iterator[str]:
@@ -201,8 +197,9 @@ def _undecided(rule: type[Rule], seen: Sequence[_Seen]) -> Iterator[str]:
         yield f"the program was not followed to its end: limit of {limit}"
 
 
-def _withdrawn(asked: Asked, selection: Selection, result: CheckResult, checker: Checker) -> Iterator[str]:
+def _withdrawn(search: _Search) -> Iterator[str]:
     """Why a report of the rule was dropped after all."""
+    asked, result = search.asked, search.result
     rule = asked.rule
     if rule.code in result.withheld:
         yield (
@@ -220,7 +217,7 @@ def _withdrawn(asked: Asked, selection: Selection, result: CheckResult, checker:
                 yield f"it is one of the places of the finding on {_row(one.span)}"
                 return
     words = rule.needed_names()
-    text = checker.load(asked.path).main.text
+    text = search.checker.load(asked.path).main.text
     if words is not None and not any(word.strip(".(") in text for word in words):
         yield f"gpulint analyses a program for {rule.code} only if it has one of: {', '.join(sorted(words))}"
         return

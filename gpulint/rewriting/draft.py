@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
 
 from gpulint.places import Site, Span
 from gpulint.rewriting.fix import Edit, Refused
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 from gpulint.syntax.enclosing import Enclosing
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def blocks(owner: Any) -> Iterator[ir.Block]:
 
 def children(node: ir.Node | ir.Module) -> Iterator[ir.Node]:
     """The children of a node, in the order of its fields."""
-    for name in ir.fields(node):
+    for name in walk.fields(node):
         value = getattr(node, name)
         if isinstance(value, ir.Node):
             yield value

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpulint.places import Span
 from gpulint.sources.source import Source
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 from gpulint.syntax.enclosing import Enclosing
 from gpulint.syntax.spans import spans
 
@@ -122,7 +122,7 @@ def locate(source: Source, module: ir.Module) -> Located:
             nodes[value.number] = value
             if parent != MODULE:
                 parents[value.number] = parent
-            pending.extend([(getattr(value, name), value.number) for name in reversed(ir.fields(value))])
+            pending.extend([(getattr(value, name), value.number) for name in reversed(walk.fields(value))])
     found = Located(nodes, parents, spans(source, nodes), {}, set())
     _bind(found, Enclosing(module))
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 MAX_DEPTH = 1_000
 """Maximum depth of a node that `parse` accepts."""
@@ -20,5 +20,5 @@ def depth(module: ir.Module) -> int:
             pending.extend([(each, level) for each in value])
         elif isinstance(value, ir.Node):
             deepest = max(deepest, level + 1)
-            pending.extend([(getattr(value, name), level + 1) for name in ir.fields(value)])
+            pending.extend([(getattr(value, name), level + 1) for name in walk.fields(value)])
     return deepest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 
 def goes_on(handler: ir.Handler) -> bool:
@@ -15,7 +15,7 @@ def goes_on(handler: ir.Handler) -> bool:
 def turns_error(handler: ir.Handler) -> bool:
     """Whether a handler can end with another error than the one it caught, or by exiting."""
     is_other = (not isinstance(one, ir.Name) or one.id != handler.name for one in _raised(handler))
-    return any(is_other) or any(map(_exits, ir.below(handler.body)))
+    return any(is_other) or any(map(_exits, walk.below(handler.body)))
 
 
 def swallows(node: ir.Try) -> bool:
@@ -24,7 +24,7 @@ def swallows(node: ir.Try) -> bool:
 
 
 def _may_leave(block: ir.Block) -> bool:
-    return any(isinstance(node, (ir.Return, ir.Break, ir.Continue)) for node in ir.below(block))
+    return any(isinstance(node, (ir.Return, ir.Break, ir.Continue)) for node in walk.below(block))
 
 
 def _ends(block: ir.Block) -> bool:
@@ -54,7 +54,7 @@ _EXITS = frozenset({"exit", "quit", "os._exit", "os.abort", "sys.exit"})
 
 def _raised(handler: ir.Handler) -> Iterator[ir.Expr]:
     """The exception that a handler raises, None if it is not explicit."""
-    for node in ir.below(handler.body):
+    for node in walk.below(handler.body):
         if isinstance(node, ir.Raise) and node.value is not None:
             yield node.value
 

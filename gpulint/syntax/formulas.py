@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 _NUMERIC = frozenset({"abs", "float", "int", "max", "min", "pow", "round", "sum"})
 _MODULES = frozenset({"math", "np", "numpy"})
@@ -22,7 +22,7 @@ def is_formula(definition: ir.FunctionDef | ir.Lambda) -> bool:
     return all(
         isinstance(node, (*_NUMBERS, ir.Return, ir.Argument))
         or (isinstance(node, ir.Call) and _is_numeric(node.function))
-        for node in ir.below((value,))
+        for node in walk.below((value,))
     )
 
 

@@ -9,8 +9,7 @@ Every node has a `number`, its place in lowering order. Lowering the same text a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import TypeAlias
 
 
@@ -227,14 +226,7 @@ class Comprehension(Expr):
 
     __slots__ = ("clauses", "element", "key", "kind")
 
-    def __init__(
-        self,
-        number: int,
-        kind: str,
-        key: Expr | None,
-        element: Expr,
-        clauses: tuple[Clause, ...],
-    ) -> None:
+    def __init__(self, number: int, kind: str, key: Expr | None, element: Expr, clauses: tuple[Clause, ...]) -> None:
         self.number = number
         self.kind = kind
         self.key = key
@@ -310,13 +302,7 @@ class Assign(Statement):
 
     __slots__ = ("annotation", "targets", "value")
 
-    def __init__(
-        self,
-        number: int,
-        targets: tuple[Expr, ...],
-        value: Expr | None,
-        annotation: Expr | None,
-    ) -> None:
+    def __init__(self, number: int, targets: tuple[Expr, ...], value: Expr | None, annotation: Expr | None) -> None:
         self.number = number
         self.targets = targets
         self.value = value
@@ -603,43 +589,3 @@ class Module:
         self.body = body
         self.docstring = docstring
         self.words = words
-
-
-def size_of(module: Module) -> int:
-    """Number of syntax nodes of a module. They are numbered in order: the last is in the last statement."""
-    return 1 + max((node.number for node in below(tuple(module.body[-1:]))), default=-1)
-
-
-def below(node: object) -> Iterator[Node]:
-    """Every descendant of a node, in no particular order."""
-    stack = [node]
-    while stack:
-        present = stack.pop()
-        if isinstance(present, (tuple, list)):
-            stack += present
-        elif isinstance(present, Node):
-            if present is not node:
-                yield present
-            stack += [getattr(present, name) for name in fields(present)]
-
-
-def fields(node: object) -> tuple[str, ...]:
-    """Names of the fields of a node, or of a `Module`, without its number, in alphabetical order."""
-    kind: type = type(node)
-    return _fields(kind)
-
-
-@cache
-def _fields(kind: type) -> tuple[str, ...]:
-    given = getattr(kind, "__mypyc_attrs__", None)  # of a compiled class, which has no `__slots__`
-    names = given if given is not None else [name for cls in kind.__mro__ for name in getattr(cls, "__slots__", ())]
-    return tuple(sorted(name for name in names if name != "number"))
-
-
-def is_same_place(a: Expr, b: Expr) -> bool:
-    """Whether two expressions are the same name or the same attribute chain."""
-    if isinstance(a, Name) and isinstance(b, Name):
-        return a.id == b.id
-    if isinstance(a, Attribute) and isinstance(b, Attribute):
-        return a.name == b.name and is_same_place(a.value, b.value)
-    return False

@@ -12,6 +12,7 @@ import pkgutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 import gpulint.rules
@@ -19,7 +20,7 @@ import pytest
 
 import gpulint.analysis
 from gpulint.analysis import Project, analyse
-from gpulint.analysis.domain.path_conditions import EVERYWHERE
+from gpulint.analysis.domain.path_conditions import Condition, literal_of
 from gpulint.analysis.domain.values.base import Arguments, Constant, Unknown, Value, symbol_of
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.libraries import Libraries
@@ -30,8 +31,9 @@ from tests.analysis import doubling
 SECONDS = 2.0
 """Limit of processor time for all functions, called with one value. Each takes a fraction of a millisecond."""
 
-VALUES = ("[1, 2]", "other.thing()", "tf.zeros((3, 3))", "np.zeros((3, 3))")
-"""What is doubled: known elements, an unknown value, a tensor, an array."""
+VALUES = ("[1, 2]", "other.thing()", "tf.zeros((3, 3))", "np.zeros((3, 3))", "len(other.thing())")
+"""What is doubled: known elements, an unknown value, a tensor, an array, a whole number. A recursion that ends at the
+first part that is of another kind takes exponential time only on its own kind."""
 
 
 class TooSlow(BaseException):
@@ -55,7 +57,7 @@ def limited() -> Iterator[None]:
 
 
 class Query(NamedTuple):
-    """A function to call, by the kinds of its arguments: "Value", "Symbol", "Path", "Machine" or "Site"."""
+    """A function to call, by the kinds of its arguments, which are those of `given`."""
 
     function: Callable[..., Any]
     kinds: tuple[str, ...]
@@ -66,28 +68,72 @@ class Query(NamedTuple):
 
 
 _KINDS = {
-    "Value": "Value",
-    "values.Value": "Value",
-    "Value | None": "Value",
-    "Symbol": "Symbol",
+    "Any": "Symbol",
     "Hashable": "Symbol",
-    "object": "Symbol",
-    "Path": "Path",
+    "Literal": "Literal",
     "Machine": "Machine",
+    "Path": "Path",
     "Site": "Site",
+    "Symbol": "Symbol",
+    "Value": "Value",
+    "Value | None": "Value",
+    "bool": "bool",
+    "int": "int",
+    "object": "Symbol",
+    "tuple[Any, ...]": "parts",
+    "values.Value": "Value",
 }
+
+_DOUBLED = {"Literal", "Path", "Symbol", "Value", "parts"}
+"""Kinds of the arguments that contain what was doubled."""
+
+_OF_SYMBOLS = {"Any", "Hashable", "Literal", "Path", "Symbol", "object", "tuple[Any, ...]"}
+"""Annotations of what can be, or contain, a symbol."""
+
+
+def given(machine: Machine, value: Value, site: Site) -> dict[str, object]:
+    """An argument of each kind, for a value that was doubled."""
+    symbol = symbol_of(value)
+    literal = literal_of(Condition("==", symbol, 1), True)
+    return {
+        "Literal": literal,
+        "Machine": machine,
+        "Path": frozenset({literal}),
+        "Site": site,
+        "Symbol": symbol,
+        "Value": value,
+        "bool": True,
+        "int": 2,
+        "parts": symbol.parts,
+    }
 
 
 def queries() -> Iterator[Query]:
-    """All functions of the analysis and of the rules that require values, symbols, and nothing that `_KINDS` lacks."""
+    """All functions of the analysis and of the rules that require what can be doubled, and nothing that `_KINDS`
+    lacks."""
+    for module in _modules():
+        for one in vars(module).values():
+            function = _function_of(one, module.__name__)
+            if function and (kinds := _kinds(function)) and not _DOUBLED.isdisjoint(kinds):
+                yield Query(one, kinds)
+
+
+def _modules() -> Iterator[ModuleType]:
     for package in (gpulint.analysis, gpulint.rules):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            for one in vars(importlib.import_module(module.name)).values():
-                function = inspect.unwrap(one) if callable(one) else None
-                if not inspect.isfunction(function) or function.__module__ != module.name:
-                    continue
-                if (kinds := _kinds(function)) and not {"Value", "Symbol"}.isdisjoint(kinds):
-                    yield Query(one, kinds)
+            yield importlib.import_module(module.name)
+
+
+def _function_of(value: object, module: str) -> Callable[..., Any] | None:
+    """The function that a module defines, behind its decorators."""
+    function = inspect.unwrap(value) if callable(value) else None
+    return function if inspect.isfunction(function) and function.__module__ == module else None
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """Names that a function reads, in its comprehensions, too."""
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    return set(code.co_names).union(*map(_names_in, inner))
 
 
 def _kinds(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -115,8 +161,36 @@ QUERIES = tuple(queries())
 
 
 def test_there_are_many_queries() -> None:
-    assert len(QUERIES) > 150
+    assert len(QUERIES) > 250
     assert {one.kinds for one in QUERIES} >= {("Value",), ("Symbol",), ("Value", "Value"), ("Machine", "Value", "Site")}
+
+
+def test_each_helper_that_recurs_over_symbols_is_called() -> None:
+    """A recursion over a symbol without a memo takes exponential time."""
+    called = {inspect.unwrap(one.function) for one in QUERIES}
+    missed = {f"{one.__module__}.{one.__qualname__}" for one in _recurring() if one not in called}
+    assert missed == REACHED_THROUGH_OTHERS
+
+
+REACHED_THROUGH_OTHERS = {"gpulint.analysis.domain.path_conditions._leaves_one"}
+"""Helpers that recur over symbols, but require arguments that only their callers, which are called, have."""
+
+
+def _recurring() -> Iterator[Callable[..., Any]]:
+    """Functions that get a symbol, what it consists of or a condition on it, and call themselves, directly or through
+    others of their module."""
+    for module in _modules():
+        functions = {name: one for name, value in vars(module).items() if (one := _function_of(value, module.__name__))}
+        reached = {name: _names_in(one.__code__).intersection(functions) for name, one in functions.items()}
+        for _ in functions:
+            grown = {name: names.union(*map(reached.__getitem__, names)) for name, names in reached.items()}
+            if grown == reached:
+                break
+            reached = grown
+        for name, function in functions.items():
+            annotations = {str(one.annotation) for one in inspect.signature(function).parameters.values()}
+            if name in reached[name] and not annotations.isdisjoint(_OF_SYMBOLS):
+                yield function
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGVTALRM"), reason="the system has no timer of processor time")
@@ -127,13 +201,13 @@ def test_each_query_is_quick(row: str) -> None:
 
     def ask(machine: Machine, value: Value, site: Site) -> None:
         asked.append(value)
-        given = {"Value": value, "Symbol": symbol_of(value), "Path": EVERYWHERE, "Machine": machine, "Site": site}
+        arguments = given(machine, value, site)
         query = None
         try:
             with limited():
                 for query in QUERIES:
                     with suppress(Exception):  # a helper may require a symbol of a certain form
-                        query.function(*map(given.__getitem__, query.kinds))
+                        query.function(*map(arguments.__getitem__, query.kinds))
         except TooSlow:
             assert query is not None
             slow.add(query.name)

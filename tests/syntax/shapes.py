@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 Shape = Any
 """Nested tuples and plain values."""
@@ -52,9 +52,9 @@ def of_ir(value: Any) -> Shape:
     if isinstance(value, ir.FString):
         return ("FString", of_ir(value.parts))
     if isinstance(value, ir.FunctionDef):
-        fields = tuple(name for name in ir.fields(value) if name not in ("local_names", "is_generator"))
+        fields = tuple(name for name in walk.fields(value) if name not in ("local_names", "is_generator"))
     elif isinstance(value, ir.Node):
-        fields = ir.fields(value)
+        fields = walk.fields(value)
     else:
         return value
     return (type(value).__name__, *[of_ir(getattr(value, field)) for field in fields])

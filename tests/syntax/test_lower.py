@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from gpulint.sources.source import Source
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 from gpulint.syntax.cst_lowering import EXPRESSIONS
 from gpulint.syntax.cst_lowering import expression as expression_of
 from gpulint.syntax.lower import lower
@@ -151,7 +151,7 @@ def _assert_parsers_agree(text: Source) -> None:
 def _whole(value: object) -> object:
     """A node with its number and fields, in a form that can be compared."""
     if isinstance(value, ir.Node):
-        return (type(value).__name__, value.number, *(_whole(getattr(value, name)) for name in ir.fields(value)))
+        return (type(value).__name__, value.number, *(_whole(getattr(value, name)) for name in walk.fields(value)))
     if isinstance(value, tuple):
         return tuple(_whole(each) for each in value)
     return value if isinstance(value, frozenset) else (type(value).__name__, repr(value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.syntax.ir import below, size_of
+from gpulint.syntax.walk import below, size_of
 from gpulint.syntax.parse import parse
 from tests.syntax.texts import source
 

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from gpulint.sources.source import Source
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 from gpulint.syntax.parse import parse
 
 LIBRARY: tuple[ModuleType, ...] = (asyncio.tasks, contextlib, dataclasses, fractions, shlex, typing)
@@ -57,4 +57,4 @@ def nodes(value: Any) -> Iterator[ir.Node]:
             pending.extend(reversed(value))
         elif isinstance(value, ir.Node):
             yield value
-            pending.extend([getattr(value, name) for name in reversed(ir.fields(value))])
+            pending.extend([getattr(value, name) for name in reversed(walk.fields(value))])

@@ -111,6 +111,7 @@ def _alike(first: Any, second: Any, of_number: bool = False) -> bool:
 _NUMBERS = frozenset({"int", "float"})
 
 
+@lru_cache(maxsize=8192)
 def _is_python(name: Symbol) -> bool:
     """Whether a symbol certainly is a Python number, rather than possibly a tensor."""
     head, *rest = name.parts

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from gpulint.analysis.domain.values.base import LibraryName
 from gpulint.analysis.domain.values.functions import Function
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 
 def only_computes(function: Function) -> bool:
     """Whether a function keeps nothing and calls only NumPy, methods of arrays and built-in functions, so that its
     arguments are needed for nothing but its result."""
-    return all(_computes(node, function) for node in ir.below((function.definition.body,)))
+    return all(_computes(node, function) for node in walk.below((function.definition.body,)))
 
 
 def _computes(node: ir.Node, function: Function) -> bool:

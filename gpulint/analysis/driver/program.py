@@ -29,7 +29,7 @@ from gpulint.analysis.project.modules import ModuleRun, Project
 from gpulint.analysis.project.slicing import Relevance, Relevant, Subject, texts
 from gpulint.places import Site
 from gpulint.sources.source import Source
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 from gpulint.syntax.enclosing import body_of, within
 from gpulint.syntax.parse import parse
 
@@ -120,7 +120,7 @@ def _reset(machine: Machine) -> None:
 def _run_entries(machine: Machine, scope: ModuleScope, wanted: Relevant | None) -> None:
     """Run functions and methods that the program itself never calls, with unknown arguments. What some of them assign
     for others is kept for these."""
-    machine.budget.begin_entries(ir.size_of(scope.syntax))
+    machine.budget.begin_entries(walk.size_of(scope.syntax))
     for entry, fills in entries(machine, scope, wanted):
         if id(entry.own.definition) in machine.entered:
             continue

@@ -15,7 +15,7 @@ from gpulint.analysis.domain.values.managers import ExitStackManager, GeneratorM
 from gpulint.analysis.engine import activation, assignment
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 
 def enter_all(machine: Machine, items: Sequence[tuple[ir.Expr, ir.Expr | None]], body: Sequence[ir.Statement]) -> int:
@@ -76,7 +76,7 @@ def _swallows(leave: Value) -> bool:
     """Whether an `__exit__` method returns True somewhere, so that the program goes on after an error."""
     return isinstance(leave, Function) and any(
         isinstance(node, ir.Return) and isinstance(node.value, ir.Constant) and node.value.value is True
-        for node in ir.below(leave.definition)
+        for node in walk.below(leave.definition)
     )
 
 

@@ -10,7 +10,7 @@ from gpulint.analysis.domain.symbolic import COUNTER
 from gpulint.analysis.domain.values.base import Constant, Unknown, Value
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 
 def attribute_as_counter(machine: Machine, receiver: Object, name: str, value: Value, site: Site) -> Value:
@@ -55,13 +55,13 @@ def counted(definition: ir.ClassDef) -> frozenset[str]:
 
 
 def _counted(definition: ir.ClassDef) -> Iterator[str]:
-    for node in ir.below(definition):
+    for node in walk.below(definition):
         if isinstance(node, ir.AugAssign):
             target: ir.Expr = node.target
             step: ir.Expr | None = node.value
         elif isinstance(node, ir.Assign) and isinstance(node.value, ir.Binary) and len(node.targets) == 1:
             target, step = node.targets[0], node.value.right
-            if not ir.is_same_place(target, node.value.left):
+            if not walk.is_same_place(target, node.value.left):
                 continue
         else:
             continue

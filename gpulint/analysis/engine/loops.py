@@ -17,7 +17,7 @@ from gpulint.analysis.engine import assignment, name_lookup, special_methods
 from gpulint.analysis.engine.iteration import iterate
 from gpulint.analysis.engine.machine import LoopRecord, Machine
 from gpulint.analysis.plan.events import LoopEntered
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 MAX_REPEATED_DEPTH = 2
 """Maximum nesting depth of loops whose body is run for two iterations, so that the second one sees the effects of the
@@ -194,7 +194,7 @@ def _loop(machine: Machine, node: ir.For | ir.While, loop: Loop, starts: list[Ca
 
 def _narrow(machine: Machine, test: ir.Expr) -> None:
     """Remove alternatives of variables for which the failed test of a loop would hold: `while line is None`."""
-    below = [test, *ir.below(test)]
+    below = [test, *walk.below(test)]
     if any(isinstance(node, ir.Call) for node in below):
         return
     for name in dict.fromkeys(node.id for node in below if isinstance(node, ir.Name)):

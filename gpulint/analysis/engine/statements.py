@@ -27,7 +27,7 @@ from gpulint.analysis.engine import (
     transient_tests,
 )
 from gpulint.analysis.engine.machine import Machine
-from gpulint.syntax import endings, ir
+from gpulint.syntax import endings, ir, walk
 
 MAX_ASSERTED = 200
 """Number of conditions of a path from which those of an `assert` are not remembered: each is compared with all later
@@ -46,7 +46,7 @@ def exec_assign(machine: Machine, node: ir.Assign) -> int:
         return NORMAL
     value = machine.choose(machine.evaluate(node.value))
     first = node.targets[0]
-    if isinstance(node.value, ir.Binary) and ir.is_same_place(first, node.value.left):
+    if isinstance(node.value, ir.Binary) and walk.is_same_place(first, node.value.left):
         if node.value.operator == "+":
             sequences.rebound(machine, value, machine.site(node))
         if isinstance(first, ir.Name):
@@ -245,7 +245,7 @@ def _changes(block: Sequence[ir.Statement], test: ir.Expr) -> bool:
             targets += statement.targets
         elif isinstance(statement, ir.AugAssign):
             targets.append(statement.target)
-    return any(ir.is_same_place(side, target) for side in (test.left, test.rest[0][1]) for target in targets)
+    return any(walk.is_same_place(side, target) for side in (test.left, test.rest[0][1]) for target in targets)
 
 
 def exec_with(machine: Machine, node: ir.With) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 
 class Uses(NamedTuple):
@@ -21,7 +21,7 @@ def uses_of(definition: ir.FunctionDef | ir.Lambda) -> Uses:
     receiver = definition.parameters[0].name if definition.parameters else None
     declared: set[str] = set()
     targets: list[tuple[ir.Node, bool]] = []
-    for node in ir.below(definition.body):
+    for node in walk.below(definition.body):
         if isinstance(node, ir.Declare) and node.kind == "global":
             declared.update(node.names)
         elif isinstance(node, ir.Assign) and node.value is not None:
@@ -29,7 +29,7 @@ def uses_of(definition: ir.FunctionDef | ir.Lambda) -> Uses:
             targets += [(one, gives) for target in node.targets for one in _parts(target)]
     filled = {name for one, gives in targets if gives and (name := _name(one, receiver))}
     written = {id(one) for one, _ in targets}
-    read = {name for one in ir.below(definition.body) if id(one) not in written and (name := _name(one, receiver))}
+    read = {name for one in walk.below(definition.body) if id(one) not in written and (name := _name(one, receiver))}
     return Uses(frozenset(name for name in filled if name[0] == "." or name in declared), frozenset(read))
 
 
@@ -51,13 +51,13 @@ def _name(node: ir.Node, receiver: str | None) -> str | None:
 
 def returned_names(definition: ir.FunctionDef) -> frozenset[str]:
     """Variables that the `return` statements below a definition return as they are."""
-    returned = (node.value for node in ir.below(definition) if isinstance(node, ir.Return))
+    returned = (node.value for node in walk.below(definition) if isinstance(node, ir.Return))
     return frozenset(value.id for value in returned if isinstance(value, ir.Name))
 
 
 def words_in(node: ir.Node) -> Iterator[str]:
     """Names and attribute names below a syntax node."""
-    for present in ir.below(node):
+    for present in walk.below(node):
         if isinstance(present, ir.Name):
             yield present.id
         elif isinstance(present, ir.Attribute):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.knowledge.watched import SWITCHES_GRAPH_MODE
 from gpulint.sources.releases import release
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 if TYPE_CHECKING:
     from gpulint.analysis.project.modules import Project
@@ -76,7 +76,7 @@ def _is_switched(module: ir.Module) -> bool:
         elif isinstance(statement, ir.If):
             pending += (*statement.body, *statement.orelse) if _is_of_release(statement.test) else ()
         elif not isinstance(statement, (ir.FunctionDef, ir.ClassDef, ir.Match)):
-            for node in ir.below(statement):
+            for node in walk.below(statement):
                 if isinstance(node, ir.Attribute) and node.name in _TO_GRAPH:
                     return True
                 if isinstance(node, ir.Name):
@@ -88,7 +88,7 @@ def _is_switched(module: ir.Module) -> bool:
 
 def _is_of_release(test: ir.Expr) -> bool:
     """Whether a condition decides nothing within one release: `tf.__version__ >= "2"`, `__name__ == "__main__"`."""
-    nodes = [test, *ir.below(test)]
+    nodes = [test, *walk.below(test)]
     words = [node.name for node in nodes if isinstance(node, ir.Attribute)]
     words += [node.id for node in nodes if isinstance(node, ir.Name)]
     return any(word == "__name__" or "version" in word.lower() for word in words)
@@ -99,7 +99,7 @@ def _are_of_tensorflow(module: ir.Module) -> bool:
     `get_collection`, and may build a graph besides its TensorFlow 2 code."""
     if module.words.isdisjoint(_GRAPH_ONLY):
         return False
-    nodes = list(ir.below(module.body))
+    nodes = list(walk.below(module.body))
     packages: set[str] = set()
     has_own_graph = "as_default" in module.words and _imports_tensorflow(module)
     for node in nodes:

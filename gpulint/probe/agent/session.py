@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -33,6 +32,7 @@ from gpulint.probe.agent.launches import Launches
 from gpulint.probe.agent.memory_samples import MEASURED, MemoryWriter
 from gpulint.probe.agent.observers import Observers
 from gpulint.probe.agent.operations import Operations
+from gpulint.probe.agent.options import Options
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.position import Position
@@ -49,7 +49,7 @@ from gpulint.probe.agent.tracing import Tracings
 from gpulint.probe.agent.unwatched import Unwatched
 from gpulint.probe.agent.variables import Variables
 from gpulint.probe.agent.writer import Writer
-from gpulint.probe.capture.evidence import FUNCTIONS, GRAPHS, LAUNCHES, OPERATIONS, PROFILE, SESSIONS, TRACES
+from gpulint.probe.capture.evidence import BEFORE, FUNCTIONS, GRAPHS, LAUNCHES, OPERATIONS, PROFILE, SESSIONS, TRACES
 from gpulint.probe.tracing.handover import directory_of
 
 LAST = 2.0
@@ -72,31 +72,6 @@ MAX_MODULES = 500
 
 LOGGED = frozenset({OPERATIONS, GRAPHS})
 """Evidence in whose place TensorFlow's placement log can be read."""
-
-BEFORE = "what ran before"
-"""Evidence that is lost if watching starts late: earlier variables, traces and graphs."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """The parent's options. `steps`: end the program after this number of training steps beyond the warm-up; 0 lets
-    it run. `warmup`: steps of the warm-up. `log`: the parent reads TensorFlow's placement log, which may stand in for
-    evidence that is lost.
-    `simulate_gpus`: number of simulated GPUs, 0 for none, with `simulate_memory` bytes each, 0 if unspecified.
-    `profile_steps`: training steps after the warm-up that TensorFlow's profiler traces, 0 for none.
-    `extension`: a module whose `extend` gets TensorFlow, the places, the simulation and `extension_settings` once
-    TensorFlow has been imported; "" for none."""
-
-    capture: str
-    steps: int = 0
-    warmup: int = 3
-    no_jit: bool = False
-    log: bool = True
-    simulate_gpus: int = 0
-    simulate_memory: int = 0
-    profile_steps: int = 0
-    extension: str = ""
-    extension_settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _names(devices: Iterable[Any]) -> list[str]:

@@ -13,9 +13,8 @@ from typing import Literal, NamedTuple
 from gpulint.knowledge.devices import parse_device
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.operation_records import EAGER_COPY
-from gpulint.probe.agent.session import BEFORE
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.evidence import BACKEND, COPIES, EAGER_STEPS, FUNCTIONS, GRAPHS, OPERATIONS, SESSIONS
+from gpulint.probe.capture.evidence import BACKEND, BEFORE, COPIES, EAGER_STEPS, FUNCTIONS, GRAPHS, OPERATIONS, SESSIONS
 from gpulint.probe.capture.reader import MEASURED
 from gpulint.probe.capture.records import Copy
 from gpulint.probe.expectations.expectation import SIMULATED

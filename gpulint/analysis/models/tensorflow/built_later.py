@@ -8,7 +8,7 @@ from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.values.base import Unknown, Value
 from gpulint.analysis.domain.values.functions import Function
 from gpulint.analysis.domain.values.objects import Layer, Model
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 
 def attribute(receiver: Object, name: str) -> Value | None:
@@ -24,7 +24,7 @@ def attribute(receiver: Object, name: str) -> Value | None:
 @lru_cache(maxsize=256)
 def _assigned(definition: ir.FunctionDef | ir.Lambda) -> frozenset[str]:
     """Attributes of its first parameter that a method assigns."""
-    assigned = (node for node in ir.below(definition) if isinstance(node, ir.Assign))
+    assigned = (node for node in walk.below(definition) if isinstance(node, ir.Assign))
     return frozenset(
         target.name
         for node in assigned

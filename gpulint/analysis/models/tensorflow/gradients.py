@@ -14,7 +14,7 @@ from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import host_sync
 from gpulint.analysis.plan import events
 from gpulint.places import Site
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 METHODS = frozenset({"gradient", "jacobian", "batch_jacobian"})
 """Methods of a tape that compute a gradient."""
@@ -84,11 +84,11 @@ def _written(function: ir.Node | None, site: Site) -> tuple[Site, ...]:
     """Calls in the same function that take a gradient of the same tape."""
     found = [
         (node.number, node.function.value)
-        for node in ir.below(function)
+        for node in walk.below(function)
         if isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute) and node.function.name in METHODS
     ]
     own = next((tape for number, tape in found if number == site.node), None)
-    return tuple(Site(site.path, number) for number, tape in found if own and ir.is_same_place(own, tape))
+    return tuple(Site(site.path, number) for number, tape in found if own and walk.is_same_place(own, tape))
 
 
 def by_op(name: str, inputs: tuple[Value, ...]) -> Gradient | None:

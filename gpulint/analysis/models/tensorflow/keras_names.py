@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 _Name = tuple[object, ...]
 """Scope of a name, and the parts of `self.model`."""
@@ -98,7 +98,7 @@ def _calls(
             owner = owner or present.name
         elif isinstance(present, ir.Call):
             yield present, around, owner
-        pending += [(getattr(present, name), around, owner) for name in ir.fields(present)]
+        pending += [(getattr(present, name), around, owner) for name in walk.fields(present)]
 
 
 def _name(node: ir.Expr, functions: tuple[ir.FunctionDef, ...], cls: str) -> _Name | None:

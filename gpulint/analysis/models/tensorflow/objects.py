@@ -22,7 +22,7 @@ from gpulint.analysis.plan import events
 from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact
 from gpulint.knowledge.watched import OBJECTS, OPTIONS
 from gpulint.places import Site
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 _PROPERTIES: dict[type, frozenset[str]] = {
     Strategy: frozenset({"num_replicas_in_sync", "extended", "cluster_resolver", "tpu_hardware_feature"}),
@@ -128,7 +128,7 @@ def _calls_layers(method: Function, model: Model) -> bool:
     parameters = method.definition.parameters
     if not parameters or not any(isinstance(one, Layer) for one in model.attributes.values()):
         return False
-    nodes = list(ir.below((method.definition.body,)))
+    nodes = list(walk.below((method.definition.body,)))
     layers = (
         model.attributes.get(node.function.name)
         for node in nodes

@@ -15,7 +15,7 @@ from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow.generator_sources import give_names
 from gpulint.knowledge.stateful import TABLE_LAYERS, effect_of, is_random_layer
 from gpulint.places import Site
-from gpulint.syntax import ir
+from gpulint.syntax import ir, walk
 
 
 def note_effect(machine: Machine, kind: str, name: str, site: Site) -> None:
@@ -69,7 +69,7 @@ def _is_of_arrays(value: Value) -> bool:
     return function is not None and not any(
         isinstance(node, (ir.Comprehension, ir.For, ir.While))
         or (isinstance(node, ir.Call) and not isinstance(node.function, ir.Attribute))
-        for node in ir.below(function.definition.body)
+        for node in walk.below(function.definition.body)
     )
 
 
