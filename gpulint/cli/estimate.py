@@ -16,6 +16,7 @@ import click
 from gpulint.cli import options
 from gpulint.cli.options import UserError
 from gpulint.cli.probing import require_notebook, target_of
+from gpulint.cli.sizes import MAX_GPUS
 from gpulint.estimate import cards
 from gpulint.estimate.cards import Card, UnknownCard
 from gpulint.estimate.estimating import estimated
@@ -78,7 +79,7 @@ def _shapes(
 )
 @click.option(
     "--gpus",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=MAX_GPUS),
     metavar="N",
     help="Number of GPUs that the program sees and that the report scales to.  [default: 1; scales to 2, 4 and 8]",
 )

@@ -82,7 +82,7 @@ class _Probe(Grouped):
 @click.option("--no-jit", is_flag=True, help="Turn XLA off, so that single operations are visible.")
 @click.option(
     "--simulate-gpus",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=sizes.MAX_GPUS),
     metavar="N",
     help="Rehearse the program on N simulated GPUs; the machine needs none.",
 )
@@ -120,7 +120,7 @@ class _Probe(Grouped):
 )
 @click.option(
     "--local-workers",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=sizes.MAX_LOCAL_WORKERS),
     metavar="N",
     help="Run the program as a cluster of N workers on this machine.",
 )

@@ -1,10 +1,16 @@
-"""Sizes of memory on the command line."""
+"""Sizes of memory and of machines on the command line."""
 
 from __future__ import annotations
 
 import click
 
 from gpulint.probe.measures.sizes import in_bytes
+
+MAX_GPUS = 128
+"""Maximum number of GPUs of a rehearsal: no machine has more, and with thousands a step takes hours."""
+
+MAX_LOCAL_WORKERS = 64
+"""Maximum number of workers on this machine: each is a process with its own TensorFlow."""
 
 _LEAST = 1 << 20
 

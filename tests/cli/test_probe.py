@@ -160,6 +160,19 @@ def test_wrong_usage_is_one_line(arguments: list[str], message: str, tmp_path: P
     assert done.stderr == message + "\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["probe", option, "100000"] for option in ("--simulate-gpus", "--local-workers")),
+        ["estimate", "--gpus", "100000"],
+    ],
+)
+def test_more_gpus_or_workers_than_a_machine_has_are_wrong_usage(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print(1)\n")
+    done = CliRunner().invoke(main, [*arguments, str(tmp_path / "a.py")])
+    assert done.exit_code == 2 and "100000 is not in the range" in done.output
+
+
 @pytest.mark.parametrize("directory", ["a.py", "a.py/logs"])
 def test_a_log_directory_is_no_file(directory: str, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard", reason="needs gpulint[tensorboard]")

@@ -23,7 +23,7 @@ SESSION = """\
     (while (not (funcall holds)) (accept-process-output nil 0.05) (sit-for 0.05))
     t))
 (find-file "train.py")
-(call-interactively #'eglot)
+(run-hooks 'post-command-hook)
 (flymake-start)
 (until #'flymake-diagnostics)
 (defun told (one)
