@@ -29,6 +29,9 @@ UNROLLED = 1.1
 WORTH = 0.01
 """Share of the peak that a change must save to be named."""
 
+ALL_PARTS = 64
+"""Parts of a model up to which each number is tried to recompute activations; beyond, numbers are further apart."""
+
 Remedy = Literal["mixed precision", "recompute", "accumulate", "XLA"]
 
 
@@ -264,7 +267,7 @@ def _recomputed(step: StepGraph, now: Figures) -> Iterator[Change]:
         return
     groups = Groups(step)
     sizes = [held.size for held in now.steady.held if groups.of(held) == "activations"]
-    kept = min(((_kept(sizes, parts), parts) for parts in range(2, len(sizes))), default=None)
+    kept = min(((_kept(sizes, parts), parts) for parts in _numbers(2, len(sizes))), default=None)
     if kept is not None:
         needed, parts = kept
         yield Change(
@@ -272,6 +275,13 @@ def _recomputed(step: StepGraph, now: Figures) -> Iterator[Change]:
             sum(sizes) - needed,
             f"{parts} parts of the model, each computed again in the backward pass: about one forward pass more",
         )
+
+
+def _numbers(first: int, end: int) -> Iterator[int]:
+    """Numbers from one up to another: all of the small ones, every tenth or so of the large ones."""
+    while first < end:
+        yield first
+        first += 1 + first // ALL_PARTS
 
 
 def _kept(sizes: Sequence[int], parts: int) -> int:

@@ -340,3 +340,23 @@ def test_an_algorithm_that_does_not_fit_is_not_tried() -> None:
     room = play(step, allocator=_exact()).peak + (4 << 20)
     assert play_steps(step)[0].peak > room
     assert play_steps(step, allocator=Bfc(room, grows=False))[0].peak <= room
+
+
+def test_a_step_that_finds_the_memory_as_an_earlier_one_is_not_played_again() -> None:
+    graph = Graph()
+    v = graph.variable()
+    made = graph.step(graph.add("Relu", graph.add("ReadVariableOp", v)))
+    first, second, *others = play_steps(made, steps=6)
+    assert first is not second
+    assert len(others) == 4
+    assert all(one is second for one in others)
+
+
+def test_steps_that_take_turns_with_two_buffers_are_all_known() -> None:
+    graph = Graph()
+    v = graph.variable()
+    graph.add("AssignVariableOp", v, graph.add("RandomUniform"), outputs=())
+    runs = play_steps(graph.step(), steps=7)
+    assert len(runs) == 7
+    assert len({id(one) for one in runs}) < 5
+    assert runs[3] is runs[5]

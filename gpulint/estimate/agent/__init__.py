@@ -17,4 +17,5 @@ def extend(tensorflow: Any, places: Any, simulation: Any, settings: Mapping[str,
         places,
         simulation.seen,
         simulation.for_real_kernels,
+        simulation.for_reading,
     ).install()

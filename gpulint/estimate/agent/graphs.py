@@ -280,7 +280,7 @@ class Reader:
             device = self._device_of(definition.device)
             kernel = self._kernel(one)
             is_argument = one.type in ("Placeholder", "VarHandleOp")
-            if not device and kernel is _NO_KERNEL and not is_argument:
+            if kernel is _NO_KERNEL and not is_argument and not (device and self._follows(one)):
                 device = "CPU:0"
             found.append(
                 Operation(
@@ -346,6 +346,10 @@ class Reader:
         parameters = tuple(names.get(f"{one}{LIST}", names[one]) for one in arguments)
         must = tuple(names[node] for node in definition.control_ret.values() if node in names)
         return Function(name, inner.operations, parameters, edges, must)
+
+    def _follows(self, operation: Any) -> bool:
+        """Whether an operation runs on the device of a resource."""
+        return any(tensor.dtype == self._pieces.dtypes.resource for tensor in operation.inputs)
 
     def _kernel(self, operation: Any) -> Any:
         """The GPU kernel for the operation's types; None for one that is unknown, _NO_KERNEL if there is none."""

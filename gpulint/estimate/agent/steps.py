@@ -30,6 +30,7 @@ from gpulint.estimate.agent.opened import (
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.estimate.agent.places import Layers, Sources
 from gpulint.estimate.agent.sessions import trains
+from gpulint.estimate.agent.turns import Turns
 from gpulint.estimate.agent.variables import Inventory
 from gpulint.estimate.graph import INPUTS, Argument, StepGraph, Tensor, Variable
 from gpulint.probe.agent.places import Place, Places
@@ -67,14 +68,16 @@ class StepWatch:
         places: Places,
         device_of: Callable[[str], str],
         tracing: Callable[[], AbstractContextManager[None]],
+        reading: Callable[[], AbstractContextManager[None]],
     ) -> None:
         """`device_of` translates a device of the runtime to the program's; `tracing` is a context in which operations
-        are traced for real GPUs."""
+        are traced for real GPUs, `reading` one in which imported graphs keep the devices that they name."""
         self.settings, self.places, self._seen, self._tracing = settings, places, device_of, tracing
+        self.reading = reading
         self.pieces = Pieces()
         self._tensorflow = self.pieces.tensorflow
         self.layers = Layers(self.pieces)
-        self._is_busy = False
+        self._turns = Turns()
 
     def install(self) -> None:
         """Wraps calls of functions, of gradients and of sessions."""
@@ -86,7 +89,8 @@ class StepWatch:
 
         @functools.wraps(call)
         def called(made: Any, *arguments: Any, **keywords: Any) -> Any:
-            if self._is_busy or not tensorflow.executing_eagerly() or made._run_functions_eagerly:
+            is_traced = tensorflow.executing_eagerly() and not made._run_functions_eagerly
+            if not is_traced or not self._turns.begin(lambda: mentions(made.python_function, _TAPES)):
                 return call(made, *arguments, **keywords)
             error = self._look(made, arguments, keywords)
             try:
@@ -98,7 +102,7 @@ class StepWatch:
 
         @functools.wraps(gradient)
         def differentiated(made: Any, *arguments: Any, **keywords: Any) -> Any:
-            if not self._is_busy and tensorflow.executing_eagerly():
+            if tensorflow.executing_eagerly() and self._turns.begin(lambda: True):
                 self._eager(sys._getframe(1))
             return gradient(made, *arguments, **keywords)
 
@@ -123,7 +127,6 @@ class StepWatch:
 
     def _look(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Exception | None:
         """Trace a function before it is called. Returns the error if that fails: the call may not need the trace."""
-        self._is_busy = True
         try:
             with self._tracing(), self.layers.noted(), self._unobserved():
                 may_train = mentions(function.python_function, _TAPES)
@@ -143,7 +146,7 @@ class StepWatch:
                 place = self.places.of_function(function.python_function) or self.places.here()
                 self._write(_name(function), place, function, trace, arguments, keywords)
         finally:
-            self._is_busy = False
+            self._turns.end()
 
     def _traced(self, function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], may_train: bool) -> Trace:
         """The function for its arguments; if it may train, for any batch."""
@@ -187,7 +190,6 @@ class StepWatch:
 
     def _eager(self, frame: Any) -> None:
         """A gradient is taken eagerly: the innermost function around it that can be traced is the step."""
-        self._is_busy = True
         failed = ""
         try:
             with self._tracing(), self.layers.noted(), self._unobserved():
@@ -202,9 +204,9 @@ class StepWatch:
                     if takes_gradients(trace.concrete.graph):
                         place = self.places.at(step.frame.f_code.co_filename, step.row)
                         self._write(step.name, place, function, trace, step.arguments, step.keywords, is_eager=True)
+            self._stop("eager", failed, self.places.of_frame(frame))
         finally:
-            self._is_busy = False
-        self._stop("eager", failed, self.places.of_frame(frame))
+            self._turns.end()
 
     # -------------------------------------------------------------------------- writing
 
@@ -341,7 +343,7 @@ class _Reading:
         that the function is given."""
         self._elements, self._is_alone = elements, is_alone
         self._name, self._place, self._concrete = name, place, concrete
-        self._is_compiled = is_compiled
+        self._is_compiled, self._context = is_compiled, watch.reading
         self._device_of = watch.device_of
         self._inventory = Inventory()
         known = self._inventory.known
@@ -370,7 +372,8 @@ class _Reading:
         for tensor in self._inputs:
             if tensor.dtype.base_dtype.name not in ("resource", "variant") and tensor.shape.rank:
                 shapes[tensor.op.name] = _sized(tuple(tensor.shape.as_list()), batch)
-        read = self._reader.read(shapes, lambda shape: _sized(shape, batch))
+        with self._context():
+            read = self._reader.read(shapes, lambda shape: _sized(shape, batch))
         parameters = {operation: index for index, operation in enumerate(read.body.parameters)}
         updated = self._updated(read)
         trained = self._inventory.trained() & updated
@@ -417,9 +420,10 @@ class _Reading:
         if updates:
             found = self._inventory.untrained() if len(unbuilt) == 1 and not self._is_alone else []
             weights = [one for one in found if id(one.handle) not in updated]
-        for optimizer in unbuilt if weights else ():
-            optimizer.build(weights)
-        self._inventory = Inventory()
+        if unbuilt and weights:
+            for optimizer in unbuilt:
+                optimizer.build(weights)
+            self._inventory = Inventory()
 
     def _tensors(self, read: Read, parameters: Mapping[int, int]) -> Iterator[Variable]:
         """Tensors that the function captures: the program keeps them on the GPU as it does variables."""

@@ -123,12 +123,19 @@ def play_steps(
     arguments |= _constants(graph.body, device, allocator)
     runs: list[Run] = []
     calls = _Calls(any(one.type in TUNED for called in graph.functions.values() for one in called.operations))
-    for number in range(steps):
-        is_first = not number
-        player = _Player(graph, graph.body, device, allocator, variables, arguments, is_first, order, calls)
+    wiring = _Wiring.of(graph.body, order)
+    layouts: list[tuple[int, ...]] = []
+    while len(runs) < steps:
+        is_first = not runs
+        player = _Player(graph, graph.body, device, allocator, variables, arguments, is_first, order, calls, wiring)
         runs.append(player.run())
         variables = player.variables
-    return runs
+        chunks = [one.chunk for one in variables.values()]
+        layout = (allocator.regions, *(part for one in chunks for part in (one.address, one.size, one.asked)))
+        if layout in layouts:  # the next steps are those that followed it before
+            runs += runs[layouts.index(layout) + 1 :] * steps
+        layouts.append(layout)
+    return runs[:steps]
 
 
 def _constants(function: Function, device: str, allocator: Bfc) -> dict[int, Buffer]:
@@ -151,6 +158,36 @@ class _Calls:
     need and their operations of unknown size."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Wiring:
+    """How the operations of a function depend on each other, by index."""
+
+    readers: Sequence[Sequence[int]]
+    """For each operation, how often each of its outputs is read, as a result of the function too."""
+    users: Sequence[Sequence[int]]
+    """For each operation, those that wait for it, in the order in which they start."""
+    waiting: Sequence[int]
+    """For each operation, how many it waits for."""
+
+    @classmethod
+    def of(cls, function: Function, order: Order) -> _Wiring:
+        operations = function.operations
+        readers = [[0] * len(one.outputs) for one in operations]
+        users: list[list[int]] = [[] for _ in operations]
+        for index, one in enumerate(operations):
+            for source, output in one.inputs:
+                users[source].append(index)
+                readers[source][output] += 1
+            for source in one.controls:
+                users[source].append(index)
+        if order.is_latest_first:
+            for found in users:
+                found.reverse()
+        for source, output in function.results:
+            readers[source][output] += 1
+        return cls(readers, users, [len(one.inputs) + len(one.controls) for one in operations])
+
+
 class _Player:
     """One call of a function."""
 
@@ -165,6 +202,7 @@ class _Player:
         is_first: bool,
         order: Order,
         calls: _Calls,
+        wiring: _Wiring | None = None,
     ) -> None:
         self._graph, self._function, self._device, self._allocator = graph, function, device, allocator
         self._is_first, self._order, self._calls = is_first, order, calls
@@ -186,20 +224,8 @@ class _Player:
         scattered = (edge for one in operations if one.type.startswith(SCATTERS) for edge in one.inputs)
         self._by_rows = {self._handle(edge) for edge in scattered} - {None}
         """Handles of variables that are updated by rows: each read copies them (`copy_on_read_mode`)."""
-        self._readers = [[0] * len(one.outputs) for one in operations]
-        self._users: list[list[int]] = [[] for _ in operations]
-        self._waiting = [len(one.inputs) + len(one.controls) for one in operations]
-        for index, one in enumerate(operations):
-            for source, output in one.inputs:
-                self._users[source].append(index)
-                self._readers[source][output] += 1
-            for source in one.controls:
-                self._users[source].append(index)
-        if order.is_latest_first:
-            for users in self._users:
-                users.reverse()
-        for source, output in function.results:
-            self._readers[source][output] += 1
+        wiring = wiring or _Wiring.of(function, order)
+        self._readers, self._users, self._waiting = wiring.readers, wiring.users, list(wiring.waiting)
         for index, buffer in arguments.items():
             buffer.users += self._readers[index][0]
             self._buffers[Edge(index, 0)] = buffer
@@ -254,7 +280,6 @@ class _Player:
 
     def _launch(self, one: Operation, index: int) -> None:
         inputs = [self._buffers.get(edge) for edge in one.inputs]
-        tensors = [self._function.operations[source].outputs[output] for source, output in one.inputs]
         if one.type == ASSIGN:
             self._assign(one, inputs)
         elif one.type.startswith(UPDATES):
@@ -263,7 +288,8 @@ class _Player:
             for output in range(len(one.outputs)):
                 self._put(one, index, output)
         own = copied(self._function, one) if self._is_here(one) else 0
-        if self._is_first and self._is_here(one):
+        if self._is_first and one.type in TUNED and self._is_here(one):
+            tensors = [self._function.operations[source].outputs[output] for source, output in one.inputs]
             self._tune(one, *tuning_memory(one, tensors))
         called = self._call(one)
         self._scratch(one, own + called)

@@ -80,6 +80,10 @@ class Simulation:
         """A context in which what is traced is meant for real GPUs: cuDNN and NCCL are not replaced."""
         return self._substitutes.suspended() if self._substitutes is not None else nullcontext()
 
+    def for_reading(self) -> AbstractContextManager[None]:
+        """A context in which imported graphs keep the devices that they name: they are read, and never run."""
+        return self._graphs.suspended() if self._graphs is not None else nullcontext()
+
     def translate(self, graph: Any) -> None:
         """Translates the device names in a RunMetadata graph to the program's."""
         if self._graphs is not None:
