@@ -42,9 +42,7 @@ MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
-def test_each_rule_has_a_page_where_its_findings_link_to(
-    rule: type[Rule], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_rule_has_a_page_where_its_findings_link_to(rule: type[Rule], monkeypatch: pytest.MonkeyPatch) -> None:
     assert site.url(rule.code, rule.name) is None
     monkeypatch.setattr(site, "SITE", "https://gpulint.example/")
     page = PAGES[(site.url(rule.code, rule.name) or "").removeprefix("https://gpulint.example/").rstrip("/") + ".md"]

@@ -328,9 +328,7 @@ def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gate
         raise UserError(f"--why-not: there is no rule `{asked[0]}`")
     place = _place(asked[1])
     if place is None or (os.path.exists(place.path) and not os.path.isfile(place.path)):
-        raise UserError(
-            f"--why-not: `{asked[1]}` is neither FILE:ROW of a file nor FILE:cell N:ROW of a notebook"
-        )
+        raise UserError(f"--why-not: `{asked[1]}` is neither FILE:ROW of a file nor FILE:cell N:ROW of a notebook")
     path = place.path
     if not os.path.exists(path):
         raise UserError(f"--why-not: {path}: no such file")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 SITE: str | None = None
-"""Address of the site that `scripts/pages` makes, with a slash at its end. None: it is not published, so nothing links to
-it."""
+"""Address of the site that `scripts/pages` makes, with a slash at its end. None: it is not published, and nothing links
+to it."""
 
 
 def url(code: str, name: str) -> str | None:
