@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SITE: str | None = None
-"""Address of the site that `scripts/pages` makes, with a slash at its end. None: it is not published, so nothing links
+"""Address of the site that `scripts/pages` makes, with a slash at its end. None: it is not published, and nothing links
 to it."""
 
 

@@ -97,6 +97,8 @@ def _found(result: CheckResult) -> str:
         return "No Python files found."
     if not result.findings and not result.using:
         return f"{_use(result).removesuffix('it')}TensorFlow."
+    if not result.findings and result.withheld:
+        return "No findings to show."
     if not result.findings:
         return "All checks passed!"
     words = ("error", "warning", "note")
