@@ -77,6 +77,7 @@ _FUNCTIONS = frozenset(
         "tensorflow.debugging.experimental.disable_dump_debug_info",
         "tensorflow.debugging.experimental.enable_dump_debug_info",
         "tensorflow.debugging.set_log_device_placement",
+        "tensorflow.keras.Input",
         "tensorflow.profiler.experimental.start",
         "tensorflow.profiler.experimental.stop",
         "tensorflow.summary.create_file_writer",

@@ -111,7 +111,9 @@ class ArrayInFit(Rule):
         if array.holds != "file":
             return None
         built = self.all(events.LayerBuilt, events.ModelBuilt)
-        if not any(map(_convolves, built)) or any(map(_is_for_small_images, built)):
+        if not any(map(_convolves, built)):
+            return None
+        if any(map(_is_for_small_images, self.all(events.LayerBuilt, events.ModelBuilt, events.LibraryCalled))):
             return None
         return "`fit` copies all of a file to the GPU, as one array"
 
@@ -123,9 +125,13 @@ def _convolves(event: events.LayerBuilt | events.ModelBuilt) -> bool:
     return event.model.library.startswith("tensorflow.keras.applications.")
 
 
-def _is_for_small_images(event: events.LayerBuilt | events.ModelBuilt) -> bool:
-    """Whether a layer states a shape of its input that has up to 64 x 64 pixels."""
-    given = event.arguments.get("input_shape") if isinstance(event, events.LayerBuilt) else None
+def _is_for_small_images(event: events.LayerBuilt | events.ModelBuilt | events.LibraryCalled) -> bool:
+    """Whether a layer or an `Input` states a shape that has up to 64 x 64 pixels."""
+    given = None
+    if isinstance(event, events.LayerBuilt):
+        given = event.arguments.get("input_shape") or event.arguments.get("shape")
+    elif isinstance(event, events.LibraryCalled) and event.name == "tensorflow.keras.Input":
+        given = event.arguments.get("shape", 0)
     sizes = [known(one) for one in (given.items or ())[:2]] if isinstance(given, values.Items) else []
     numbers = [size for size in sizes if type(size) is int]
     return len(numbers) == 2 and math.prod(numbers) <= SMALL_IMAGE

@@ -111,10 +111,10 @@ def _of_item(container: Symbol, index: Any) -> HostArray | None:
     """An array that a function returned beside others, that a file holds beside others, or rows of an array."""
     called, given = _called(container)
     if type(index) is int and called == "sklearn.model_selection.train_test_split":
-        part = host_array(symbol(given[index // 2])) if index // 2 < len(given) else None
+        part = _of_rows_or_list(symbol(given[index // 2])) if index // 2 < len(given) else None
         return part._replace(size=int(part.size * _KEPT)) if part is not None and part.size is not None else part
     if type(index) is int and called == "sklearn.utils.shuffle":
-        return host_array(symbol(given[index])) if index < len(given) else None
+        return _of_rows_or_list(symbol(given[index])) if index < len(given) else None
     array = host_array(container)
     if isinstance(index, Symbol):
         if _head(index) == "constant":
@@ -178,10 +178,15 @@ def _of_call(name: Symbol) -> HostArray | None:
         first = symbol(given[0])
         if (parts := _elements(first)) is not None:
             return _joined(parts)
-        if _head(first) == "list":
-            return next(filter(None, (images_in(one) for one in first.parts[1:] if isinstance(one, Symbol))), None)
-        return host_array(first)
+        return _of_rows_or_list(first)
     return None
+
+
+def _of_rows_or_list(name: Symbol) -> HostArray | None:
+    """The array that a symbol names, or that a list of images becomes."""
+    if _head(name) == "list":
+        return next(filter(None, (images_in(one) for one in name.parts[1:] if isinstance(one, Symbol))), None)
+    return host_array(name)
 
 
 def _joined(parts: tuple[Any, ...]) -> HostArray | None:

@@ -21,7 +21,8 @@ def call_unmodelled(machine: Machine, name: str, arguments: Arguments, site: Sit
     is_logger = name.startswith(loggers.PREFIXES) or name in loggers.FUNCTIONS
     if is_logger:
         loggers.print_arguments(machine, arguments, site)
-    result = Unknown(("call", ("external", name), tuple(_symbol(value) for value in arguments.all())))
+    name_of = host_sync.content if name.startswith("sklearn.") else _symbol  # it returns rows of what it gets
+    result = Unknown(("call", ("external", name), tuple(map(name_of, arguments.all()))))
     if name in threads.THREADS or name in threads.PROCESSES:
         threads.run_target(machine, name, arguments, site)
     elif not is_logger:

@@ -132,7 +132,7 @@ def _sides(value: Value, path: Path) -> Iterator[Symbol]:
 def as_array(value: Value) -> Value:
     """Result of a comparison on which the program uses a member that only arrays have: an array and not a bool."""
     if type(value) is Union and all(isinstance(known(option), bool) for _, option in value.alternatives):
-        return Unknown(_content(value)) if _options_read(value) else value
+        return Unknown(content(value)) if _options_read(value) else value
     return value
 
 
@@ -221,12 +221,12 @@ def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
     return tuple(
         Symbol((HOST_READ, site, "numpy"))
         if isinstance(value, Tensor) and not value.from_data and not value.static
-        else _content(value)
+        else content(value)
         for value in arguments.all()
     )
 
 
-def _content(value: Value) -> Symbol:
+def content(value: Value) -> Symbol:
     """Symbol of a value. It contains the symbols of values read from tensors, and of images, in a list or a union, and
     says of a list whether it was drawn at random."""
     if isinstance(value, Items) and value.items is None and value.element is not None:
