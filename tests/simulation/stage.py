@@ -14,7 +14,8 @@ import sys
 from typing import Any
 
 from gpulint.probe.agent import internals, operations, running, self_test
-from gpulint.probe.agent.session import Options, Session
+from gpulint.probe.agent.options import Options
+from gpulint.probe.agent.session import Session
 
 
 def rehearse(job: dict[str, Any]) -> None:

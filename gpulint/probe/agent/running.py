@@ -19,7 +19,8 @@ from typing import NoReturn
 
 from gpulint.probe.agent.arming import arm
 from gpulint.probe.agent.leaving import watch_leaving
-from gpulint.probe.agent.session import Options, Session
+from gpulint.probe.agent.options import Options
+from gpulint.probe.agent.session import Session
 
 
 def main(arguments: Sequence[str]) -> NoReturn:

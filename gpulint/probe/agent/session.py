@@ -7,8 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -17,7 +16,7 @@ from gpulint.probe.agent import active, models
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.costs import Costs
 from gpulint.probe.agent.device_memory import DeviceMemory
-from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.devices import names_of, short
 from gpulint.probe.agent.eager_costs import EagerCosts
 from gpulint.probe.agent.forks import Forks
 from gpulint.probe.agent.functions import FunctionWriter
@@ -33,6 +32,7 @@ from gpulint.probe.agent.launches import Launches
 from gpulint.probe.agent.memory_samples import MEASURED, MemoryWriter
 from gpulint.probe.agent.observers import Observers
 from gpulint.probe.agent.operations import Operations
+from gpulint.probe.agent.options import Options
 from gpulint.probe.agent.placed import PlacedWriter
 from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.position import Position
@@ -41,8 +41,8 @@ from gpulint.probe.agent.samples import Samples
 from gpulint.probe.agent.self_test import silent
 from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
+from gpulint.probe.agent.states import LAUNCH, STATES, States
 from gpulint.probe.agent.states import OWN as OWN_STATE
-from gpulint.probe.agent.states import STATES, States
 from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
 from gpulint.probe.agent.tracing import Tracings
@@ -75,33 +75,6 @@ LOGGED = frozenset({OPERATIONS, GRAPHS})
 
 BEFORE = "what ran before"
 """Evidence that is lost if watching starts late: earlier variables, traces and graphs."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """The parent's options. `steps`: end the program after this number of training steps beyond the warm-up; 0 lets
-    it run. `warmup`: steps of the warm-up. `log`: the parent reads TensorFlow's placement log, which may stand in for
-    evidence that is lost.
-    `simulate_gpus`: number of simulated GPUs, 0 for none, with `simulate_memory` bytes each, 0 if unspecified.
-    `profile_steps`: training steps after the warm-up that TensorFlow's profiler traces, 0 for none.
-    `extension`: a module whose `extend` gets TensorFlow, the places, the simulation and `extension_settings` once
-    TensorFlow has been imported; "" for none."""
-
-    capture: str
-    steps: int = 0
-    warmup: int = 3
-    no_jit: bool = False
-    log: bool = True
-    simulate_gpus: int = 0
-    simulate_memory: int = 0
-    profile_steps: int = 0
-    extension: str = ""
-    extension_settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _names(devices: Iterable[Any]) -> list[str]:
-    """Short names of physical devices."""
-    return [short(device.name.replace("physical_device:", "device:")) for device in devices]
 
 
 class Session:
@@ -143,6 +116,7 @@ class Session:
             self._stepped,
             self._takes_gradients,
             lambda: self._steps.taken,
+            lambda: self._operations.eager if self._operations is not None else 0,
             self._holders,
         )
         self._variables = Variables(
@@ -271,6 +245,7 @@ class Session:
             self._holders,
         )
         self._operations.compiled = self._calls.compiled
+        self._operations.called_from = lambda: self._states.place_in(LAUNCH)
         self._harvest = harvest = Harvest(self._internals, self._calls.compiled, self._lose_graphs)
         simulation = self._simulation
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
@@ -335,6 +310,7 @@ class Session:
 
     def _watch_functions(self) -> None:
         assert self._internals is not None
+        self._launches.runs_eagerly = self._tensorflow.config.functions_run_eagerly
         self._launches.watch(self._hooks, *self._internals.functions)
         self._launches.on_begun += [self._tracings.began, self._observers.function_began]
         self._tracings.on_traced = guarded("traces", self.fault, self._observers.function_traced)
@@ -370,8 +346,8 @@ class Session:
         self._operations.several_devices = len(logical) > 1
         self._writer.write(
             "devices",
-            physical=_names(config.list_physical_devices()),
-            visible=_names(config.get_visible_devices()),
+            physical=names_of(config.list_physical_devices()),
+            visible=names_of(config.get_visible_devices()),
             logical=logical,
             limits=simulation.limits() if simulation is not None else {},
             growth=simulation.growth if simulation is not None else self._internals.growth,

@@ -13,7 +13,8 @@ from importlib.abc import MetaPathFinder
 from types import TracebackType
 
 from gpulint.probe.agent.arming import arm, disarm
-from gpulint.probe.agent.session import Options, Session
+from gpulint.probe.agent.options import Options
+from gpulint.probe.agent.session import Session
 from gpulint.probe.agent.threads import OWN
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.reader import read
