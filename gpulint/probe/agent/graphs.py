@@ -60,6 +60,8 @@ class Built(NamedTuple):
     """Whether a graph takes gradients."""
     names_gradients: bool = True
     """Whether nodes that compute gradients have names of their own."""
+    called_under: Mapping[str, str] = {}
+    """Graph → device requested around the call of the function, for the nodes without one of their own."""
 
 
 class Graph(NamedTuple):
@@ -78,7 +80,8 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[GraphNode], Counter[Co
     placed: Counter[GraphNode] = Counter()
     if not own:
         return own, placed, Counter()
-    part = _part(own, built, graph)
+    part, around = _part(own, built, graph), built.called_under.get(own, "")
+    on_host = around.rpartition("/")[2].startswith("CPU")
     requested = {own: {node.name: node.device for node in graph.pre_optimization_graph.node}}
     for function in graph.pre_optimization_graph.library.function:
         requested[_short(function.signature.name)] = {node.name: node.device for node in function.node_def}
@@ -90,11 +93,12 @@ def nodes(graph: Any, built: Built) -> tuple[str, Counter[GraphNode], Counter[Co
     def told(node: Any) -> GraphNode:
         function, name = _original(node, own, requested)
         found = built.created.get((function, name))
-        asked = short(requested.get(function, {}).get(name, ""))
+        assigned = short(node.device)
+        asked = short(requested.get(function, {}).get(name, "")) or (around if on_host and assigned == around else "")
         op = _ONEDNN.sub("", node.op)
         place = found.place if found else None
         of = PIPELINE if found is not None and found.part == INPUT else part
-        return GraphNode(place, op, asked, short(node.device), _layer(name), _dtype(node), of, _replica(name))
+        return GraphNode(place, op, asked, assigned, _layer(name), _dtype(node), of, _replica(name))
 
     for node in (node for piece in graph.partition_graphs for node in piece.node):
         if node.op not in _COPIES and node.op not in _BOOKKEEPING:

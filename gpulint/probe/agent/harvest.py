@@ -83,6 +83,7 @@ class Harvest:
             awaited,
             operations.is_training,
             operations.names_gradients,
+            operations.called_under,
         )
         own, placed, copied = graphs.nodes(graph, built)
         if not own:

@@ -22,6 +22,8 @@ class Launches:
 
     def __init__(self, places: Places, states: States) -> None:
         self._places, self._states = places, states
+        self.runs_eagerly: Callable[[], bool] = lambda: False
+        """Whether functions run as the Python that they decorate (`tf.config.run_functions_eagerly`)."""
         self.on_first: Callable[[], None] | None = None
         """If set, called after each call of a function."""
         self.on_begun: list[OnCall] = []
@@ -43,8 +45,8 @@ class Launches:
 
         @functools.wraps(call)
         def timed(function: Any, *arguments: Any, **keywords: Any) -> Any:
-            if getattr(calls, "is_inside", False):
-                return call(function, *arguments, **keywords)  # nested in another call
+            if getattr(calls, "is_inside", False) or self.runs_eagerly():  # nested in another call, or none
+                return call(function, *arguments, **keywords)
             name = getattr(function, "__name__", "")
             if function not in self._known:
                 self._known.add(function)

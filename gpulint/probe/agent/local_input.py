@@ -15,14 +15,15 @@ from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
 from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.states import INPUT, States
 from gpulint.probe.agent.tally import Tally
 
 
 class LocalInput:
     """Counts the parts and their seconds by the line that reads the iterator."""
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Guard) -> None:
-        self._places, self._hooks = places, hooks
+    def __init__(self, places: Places, hooks: Hooks, fault: Guard, states: States) -> None:
+        self._places, self._hooks, self._states = places, hooks, states
         self._note = guarded("waits for other workers", fault, self._count)
         self.seen = Tally("local input")
 
@@ -43,4 +44,4 @@ class LocalInput:
         return timed
 
     def _count(self, seconds: float) -> None:
-        self.seen.add(self._places.here(), numbers=(1, seconds))
+        self.seen.add(self._states.place_in(INPUT) or self._places.here(), numbers=(1, seconds))

@@ -30,7 +30,8 @@ from gpulint.probe.capture.evidence import EAGER_STEPS, PEER_WAITS, READS, REPLI
 class Observers:
     """Observers that some checks need. If TensorFlow lacks what one of them wraps, those checks have no evidence.
 
-    `on_step` is called with training steps that run eagerly; `steps` returns the number of training steps so far.
+    `on_step` is called with training steps that run eagerly; `steps` and `eager` return the number of training
+    steps and of eager operations so far.
     """
 
     def __init__(
@@ -43,14 +44,15 @@ class Observers:
         on_step: OnStep,
         on_traced: Callable[[Any], None],
         steps: Callable[[], int],
+        eager: Callable[[], int],
         holders: Holders,
     ) -> None:
         self._writer = writer
         self._environment = Environment(writer, hooks)
         self._models = Models(writer, places, hooks, fault, holders, states)
-        self._replicas = Replicas(places, hooks, fault, states)
+        self._replicas = Replicas(places, hooks, fault, states, eager)
         self._reads = Reads(places, hooks, fault, states, steps)
-        self._local_input = LocalInput(places, hooks, fault)
+        self._local_input = LocalInput(places, hooks, fault, states)
         self._hooks = hooks
         self._saves = Saves(places, hooks, states)
         self._gradients = Gradients(places, hooks, fault, on_step, on_traced)

@@ -119,6 +119,10 @@ class Operations:
         """Functions with a trace that ran and whose graph has not been taken, in order."""
         self.called_at: dict[str, tuple[Place | None, str]] = {}
         """Function → line of its first call, and the device it ran on."""
+        self.called_from: Callable[[], Place | None] = lambda: None
+        """Returns the line that calls a function in this thread, None if it is not known: finding it takes longer."""
+        self.called_under: dict[str, str] = {}
+        """Function → device that was requested around the call whose graph was built last, "" for none."""
         self._training: set[str] = set()
         """Functions with a graph that takes gradients."""
         self._takes: set[str] = set()
@@ -127,8 +131,11 @@ class Operations:
         """Whether named gradient nodes have been seen."""
         self._trains: dict[str, bool] = {}
         """Trace → whether it takes gradients."""
-        self._steps: dict[str | bytes, str] = {}
-        """Trace → function, for training steps already examined."""
+        self._steps: dict[tuple[str | bytes, str | None], str] = {}
+        """(trace, requested device) → function, for training steps already examined."""
+        self._instances: set[tuple[str, str | None]] = set()
+        """(trace, requested device) of the functions that ran: each has a graph of its own, even if it is not traced
+        again."""
         self._last: dict[str, tuple[float, float]] = {}
         """Function → when its last step ended, and the agent's own time by then."""
         self._is_live = False
@@ -199,9 +206,9 @@ class Operations:
         `guess` and `above`: as in `Sites.find`."""
         located = None
         if graph is None and not self._looks_at_all:
-            if (function := self._steps.get(op)) is not None:
+            if (function := self._steps.get((op, self._internals.requested.get(threading.get_ident())))) is not None:
                 began = time.perf_counter()
-                self._on_step(*self._step(function, self._places.here(3)))
+                self._on_step(*self._step(function, self.called_from() or self._places.here(3)))
                 self._on_fault.spent += time.perf_counter() - began
                 return None
             try:
@@ -395,11 +402,18 @@ class Operations:
             self._on_first_run(function, self._places.here(4))
             self.called_at.setdefault(function, (self._places.here(4), _device_of(outputs)))
             self._trains[trace] = function in self._takes
+        instance = trace, self._internals.requested.get(threading.get_ident())
+        if instance not in self._instances:
+            self._instances.add(instance)
+            self.fresh_functions = True
+            self.called_under[function] = short(self._internals.requested_device)
+            if function not in self.awaited:
+                self.awaited.append(function)
         if outputs and any(self._internals.elements_of(one) >= LARGE for one in outputs):
             self._hold(function, outputs, self._places.here(4))
         if not self._trains[trace]:
             return None
-        self._steps[trace] = function
+        self._steps[instance] = function
         return self._step(function, self._places.here(4))
 
     def _step(self, function: str, place: Place | None) -> tuple[str, Place | None, float, float]:

@@ -15,6 +15,12 @@ from gpulint.probe.agent.tally import Tally
 PER_REPLICA = "PerReplica"
 """Class of values sharded across replicas (`tensorflow/python/distribute/values.py`)."""
 
+IN_THE_CALLING_THREAD = frozenset({"_DefaultDistributionExtended", "OneDeviceExtended"})
+"""Classes of the strategies whose one replica runs where `run` is called; others start threads."""
+
+RUN = "strategy.run"
+"""Detail of the time in which the training thread waits for replicas."""
+
 MAX_LEAVES = 50
 """Limit of examined values among the arguments."""
 
@@ -25,8 +31,9 @@ class Replicas:
     Inside a traced function a call is counted when it is traced; eager calls each time.
     """
 
-    def __init__(self, places: Places, hooks: Hooks, fault: Guard, states: States) -> None:
-        self._places, self._hooks, self._states = places, hooks, states
+    def __init__(self, places: Places, hooks: Hooks, fault: Guard, states: States, eager: Callable[[], int]) -> None:
+        """`eager` returns the number of eager operations so far."""
+        self._places, self._hooks, self._states, self._eager = places, hooks, states, eager
         self._note = guarded("replicas", fault, self._count)
         self._tensorflow: Any = None
         self.calls = Tally("runs")
@@ -43,12 +50,15 @@ class Replicas:
         @functools.wraps(run)
         def counted(strategy: Any, fn: Any, args: Any = (), kwargs: Any = None, *rest: Any, **options: Any) -> Any:
             place = self._note(strategy, fn, (args, kwargs))
-            if not states.is_here or states.state in (LAUNCH, TRACE):  # part of a graph
+            is_apart = type(strategy.extended).__name__ not in IN_THE_CALLING_THREAD
+            if not (is_apart and states.is_here) or states.state in (LAUNCH, TRACE):  # part of a graph
                 return run(strategy, fn, args, kwargs, *rest, **options)
-            states.enter(LAUNCH, place, "strategy.run")
+            states.enter(LAUNCH, place, RUN)
+            before = self._eager()
             try:
                 return run(strategy, fn, args, kwargs, *rest, **options)
             finally:
+                states.elsewhere += self._eager() - before
                 states.leave()
 
         return counted

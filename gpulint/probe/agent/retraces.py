@@ -37,6 +37,9 @@ _DEPTH = 6
 _PARTS = ("components", "components_tuple", "mapping", "attributes", "named_attributes", "_element_spec")
 """Attributes of types that consist of others."""
 
+_OF_REPLICAS = "_value_specs"
+"""Attribute of the type of a batch that is divided among replicas: the types of its parts."""
+
 _VALUES = (bool, int, float, complex, str, bytes, type(None))
 
 Leaves = Mapping[str, Any]
@@ -141,6 +144,8 @@ def _leaves(path: str, one: Any, depth: int) -> Iterator[tuple[str, Any]]:
             parts = [(f"{path}[{key!r}]", value) for key, value in one.items()]
         elif isinstance(one, (tuple, list)):
             parts = [(f"{path}[{index}]", value) for index, value in enumerate(one)]
+        elif (of_replicas := getattr(one, _OF_REPLICAS, None)) is not None:
+            parts = [(f"{path}.values[{index}]", value) for index, value in enumerate(of_replicas)]
         else:
             for name in _PARTS:
                 inner = getattr(one, name, None)

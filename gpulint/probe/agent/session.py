@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -16,7 +16,7 @@ from gpulint.probe.agent import active, models
 from gpulint.probe.agent.calls import Calls
 from gpulint.probe.agent.costs import Costs
 from gpulint.probe.agent.device_memory import DeviceMemory
-from gpulint.probe.agent.devices import short
+from gpulint.probe.agent.devices import names_of, short
 from gpulint.probe.agent.eager_costs import EagerCosts
 from gpulint.probe.agent.forks import Forks
 from gpulint.probe.agent.functions import FunctionWriter
@@ -41,8 +41,8 @@ from gpulint.probe.agent.samples import Samples
 from gpulint.probe.agent.self_test import silent
 from gpulint.probe.agent.simulation import Simulation
 from gpulint.probe.agent.simulation.pieces import Unsupported, missing
+from gpulint.probe.agent.states import LAUNCH, STATES, States
 from gpulint.probe.agent.states import OWN as OWN_STATE
-from gpulint.probe.agent.states import STATES, States
 from gpulint.probe.agent.steps import Again, Steps
 from gpulint.probe.agent.threads import OWN, watch_threads
 from gpulint.probe.agent.tracing import Tracings
@@ -72,11 +72,6 @@ MAX_MODULES = 500
 
 LOGGED = frozenset({OPERATIONS, GRAPHS})
 """Evidence in whose place TensorFlow's placement log can be read."""
-
-
-def _names(devices: Iterable[Any]) -> list[str]:
-    """Short names of physical devices."""
-    return [short(device.name.replace("physical_device:", "device:")) for device in devices]
 
 
 class Session:
@@ -118,6 +113,7 @@ class Session:
             self._stepped,
             self._takes_gradients,
             lambda: self._steps.taken,
+            lambda: self._operations.eager if self._operations is not None else 0,
             self._holders,
         )
         self._variables = Variables(
@@ -246,6 +242,7 @@ class Session:
             self._holders,
         )
         self._operations.compiled = self._calls.compiled
+        self._operations.called_from = lambda: self._states.place_in(LAUNCH)
         self._harvest = harvest = Harvest(self._internals, self._calls.compiled, self._lose_graphs)
         simulation = self._simulation
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
@@ -310,6 +307,7 @@ class Session:
 
     def _watch_functions(self) -> None:
         assert self._internals is not None
+        self._launches.runs_eagerly = self._tensorflow.config.functions_run_eagerly
         self._launches.watch(self._hooks, *self._internals.functions)
         self._launches.on_begun += [self._tracings.began, self._observers.function_began]
         self._tracings.on_traced = guarded("traces", self.fault, self._observers.function_traced)
@@ -345,8 +343,8 @@ class Session:
         self._operations.several_devices = len(logical) > 1
         self._writer.write(
             "devices",
-            physical=_names(config.list_physical_devices()),
-            visible=_names(config.get_visible_devices()),
+            physical=names_of(config.list_physical_devices()),
+            visible=names_of(config.get_visible_devices()),
             logical=logical,
             limits=simulation.limits() if simulation is not None else {},
             growth=simulation.growth if simulation is not None else self._internals.growth,

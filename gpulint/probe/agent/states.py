@@ -99,6 +99,8 @@ class States:
     def __init__(self) -> None:
         self.on_span: OnSpan | None = None
         """If set, called with each span of a state, while spans are wanted."""
+        self.elsewhere = 0
+        """Eager operations of the replicas' threads, for which the training thread waited."""
         self.epoch = time.time() - time.perf_counter()
         """Seconds since the epoch at which `time.perf_counter` was 0."""
         self._lock = threading.Lock()
@@ -164,6 +166,11 @@ class States:
         work = self._stack[-1]
         return work.state, work.detail
 
+    def place_in(self, state: int) -> Place | None:
+        """The line of what this thread does, if it is the training thread and in that state."""
+        work = self._stack[-1]
+        return work.place if work.state == state and self.is_here else None
+
     @property
     def since(self) -> float:
         """When it began to (`time.perf_counter`); may be called from any thread."""
@@ -228,6 +235,7 @@ class States:
 
     def stepped(self, eager: int) -> None:
         """Record the end of a step, after `eager` operations in all."""
+        eager -= self.elsewhere
         thread = threading.current_thread()
         if thread.ident != self._thread and not hasattr(thread, "replica_id"):
             if self.is_counting:

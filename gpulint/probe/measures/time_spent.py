@@ -178,6 +178,13 @@ class TimeSpent:
         rest = Part(UNRECORDED, self.unrecorded, self.unrecorded / self.seconds) if self.unrecorded else None
         return (*self.parts, rest) if rest is not None else self.parts
 
+    @property
+    def between(self) -> float:
+        """Seconds between the steps, as of evaluations and predictions; 0 if not every step was recorded by itself."""
+        if len(self.each) < self.steps:
+            return 0.0
+        return max(self.seconds - sum(one.seconds for one in self.each), 0.0)
+
     def seconds_of(self, part: str) -> float:
         """Seconds of a part, 0 if it took none."""
         return next((one.seconds for one in self.parts if one.name == part), 0.0)

@@ -16,6 +16,9 @@ PART_NAMES = {
 }
 """The names of `time_spent.PARTS`, and of time that was not recorded."""
 
+MUCH = 0.1
+"""Share of the training time from which the time between steps is told."""
+
 WITHOUT_GPU = {**PART_NAMES, "launch": "Running operations"}
 """On a CPU, a step's function computes where it launches."""
 
@@ -43,6 +46,11 @@ def duration(seconds: float) -> str:
 def _three(value: float) -> str:
     """At most three significant digits, at most one after the point."""
     return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
+
+
+def between_steps(seconds: float, whole: float, steps: int) -> str:
+    """The time between steps, as of evaluations, where it is much of the whole: the mean step exceeds the others."""
+    return f"between steps {duration(seconds / steps)} on average" if steps and seconds > MUCH * whole else ""
 
 
 def percent(share: float) -> str:

@@ -20,7 +20,7 @@ from gpulint.probe.measures.holders import CPU, HOST
 from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_spent import TimeSpent
-from gpulint.probe.measures.time_words import duration, percent
+from gpulint.probe.measures.time_words import between_steps, duration, percent
 from gpulint.probe.report import RunReport, located
 from gpulint.probe.report.failure import failure
 from gpulint.probe.report.header import (
@@ -192,6 +192,8 @@ def _spread(time: TimeSpent) -> str:
     """Median and slow steps; the slowest with what it did."""
     text = f"{time.worker}: " if time.worker else ""
     text += f"median {duration(time.step_median)}, 95th percentile {duration(time.step_p95)}"
+    if between := between_steps(time.between, time.seconds, time.steps):
+        text += f"; {between}"
     slowest = max(time.each, key=lambda one: one.seconds, default=None)
     if slowest is None or slowest.seconds < 2 * time.step_median:
         return text

@@ -29,6 +29,7 @@ from gpulint.probe.capture.records import (
     Pace,
     Read,
     Retrace,
+    Sampled,
     Segment,
     Split,
     Stage,
@@ -376,16 +377,38 @@ def test_eagerness_that_was_left_on_is_blamed_on_the_line_that_left_it() -> None
 @pytest.mark.parametrize(
     ("cost", "seconds"),
     [
-        (None, 9.0),
+        (None, 8.8),
         (EagerCost(100, 40e-6, 35e-6), 8.0),
         (EagerCost(100, 40e-6, 35e-6, 50e-6), 4.0),
         (EagerCost(100, 0.01, 0.01, 0.01), 3.0),
     ],
 )
 def test_what_eager_operations_compute_is_left(cost: EagerCost | None, seconds: float) -> None:
-    """Early captures do not say how long they compute. Launching 100,000 operations takes at most 3 s."""
+    """Early captures do not say how long they compute. Launching 100,000 operations takes at most 3 s eagerly, and at
+    least 0.2 s in a traced step."""
     time = spent({"launch": 9.0}, operations=1000)
     assert first(time, replace(eager(1000), eager_cost=cost)).seconds == pytest.approx(seconds)
+
+
+def test_a_program_that_failed_in_its_first_step_gets_no_advice_on_its_steps() -> None:
+    assert not advise(replace(eager(1000), end={"status": 1}), (), None)
+
+
+def test_eager_operations_of_replicas_are_those_of_the_step() -> None:
+    """The training thread waits for them in `strategy.run`; the line with most of them is named, not that of a
+    function that it calls."""
+    lines = [
+        PartAt("launch", HERE, 5.0, 100, "strategy.run"),
+        PartAt("launch", THERE, 2.0, 100, "eager operations"),
+        PartAt("launch", THERE, 9.0, 100, "forward"),
+    ]
+    time = spent({"launch": 16.0}, 100, lines, operations=100)
+    seen = replace(
+        eager(100), steps={("train", HERE): Steps("train", HERE, 100, 1.0, 0.1, busy=100, operations=10_000)}
+    )
+    one = first(time, seen)
+    assert (one.cause, one.where) == ("eager-step", HERE)
+    assert one.seconds == pytest.approx(7.0 - 100 * 100 * 2e-6)
 
 
 def test_rare_eager_operations_that_take_long_are_found_at_their_line() -> None:
@@ -549,6 +572,11 @@ def test_a_read_is_blamed_by_what_it_costs() -> None:
     assert "host-reads" not in [one.cause for one in advise(capture(**fit), (), time)], "Keras's own"
     by_program = capture(**fit, step_reads={Read(THERE, "CPU:0"): (90, 100)})
     assert first(time, by_program).cause == "host-reads"
+    converted = capture(reads=Counter({Read(HERE, "CPU:0"): 2}))
+    assert "host-reads" not in [one.cause for one in advise(converted, (), time)], "TensorFlow's own"
+    more = replace(time, by_line=(*time.by_line, PartAt("trace", THERE, 0.5, 2, "read")))
+    (once,) = (one for one in advise(by_program, (), more) if one.cause == "host-reads")
+    assert once.evidence.startswith("102 reads in 100 steps")
     free = PartAt("python", THERE, 0.001, 100, "read")
     assert not advise(capture(), (finding("GPU501", THERE),), spent({"python": 1.0, "launch": 9.0}, by_line=[free]))
 
@@ -589,12 +617,35 @@ def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:
     assert [one.where for one in advise(of_fit, (), time)] == [THERE], "the Python of `fit` is Keras's"
 
 
+def test_python_that_a_step_calls_is_named() -> None:
+    """What a pipeline calls there cannot be told from it."""
+    samples = Counter(
+        {
+            Sampled(None, "launch", "train", "looked"): 100,
+            Sampled(OTHER, "launch", "train", "outside"): 80,
+            Sampled(OTHER, "input", "next", "outside"): 500,
+        }
+    )
+    called = Node(THERE, "PyFunc", "", "CPU:0", "", "", "step")
+    time = spent({"launch": 10.0}, by_line=[PartAt("launch", HERE, 10.0, 100, "train")])
+    (one,) = advise(capture(nodes=Counter({called: 1}), samples=samples), (), time)
+    assert (one.cause, one.where, one.seconds) == ("slow-python", THERE, pytest.approx(8.0))
+    assert one.evidence == "Python ran data.py:3 in 80.0 % of the time of the step's function."
+    fed = Counter({called: 1, called._replace(part="tf.data"): 1})
+    assert not advise(capture(nodes=fed, samples=samples), (), time)
+    assert not advise(capture(samples=samples), (), time)
+
+
 PREDICTED = {ModelCall(THERE, "predict"): (60, 12.0)}
 
 
 def predicting(stage: int, began: float, steps: int = 0) -> Segment:
     work = () if steps else (Work(THERE, "launch", "predict", 0.1, 1), Work(THERE, "trace", "map", 0.5, 1))
     return Segment(stage, began, began + 1.0, steps, {"python": 1.0}, 0, work)
+
+
+def replace_work(segment: Segment, times: int) -> Segment:
+    return segment._replace(work=tuple(one._replace(times=times) for one in segment.work))
 
 
 def test_calls_of_a_model_in_a_loop_cost_the_run_what_they_do_not_compute() -> None:
@@ -626,6 +677,11 @@ def test_calls_of_a_model_between_training_steps_are_part_of_the_training_time()
     assert not one.is_outside
     assert one.seconds == pytest.approx(11.8 * 59 / 60)
     assert one.speedup == pytest.approx(14.0 / (14.0 - one.seconds))
+    (unknown,) = advise(seen, (), time)
+    assert (unknown.cause, unknown.code, unknown.seconds) == ("repeated-calls", None, one.seconds), "one batch a call"
+    assert "`model.predict_on_batch(x)`" in unknown.fix
+    many = [replace_work(one, 200) for one in segments]
+    assert not advise(replace(seen, segments=many), (), time), "each call predicts many batches"
 
 
 def test_a_function_that_is_traced_again_outside_training_costs_the_run() -> None:

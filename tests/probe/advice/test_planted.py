@@ -35,6 +35,26 @@ def train(x, *others):
 
 """
 
+MANY = """
+import tensorflow as tf
+
+w = [tf.Variable(tf.ones((16, 16))) for _ in range(8)]
+x = tf.ones((4, 16))
+
+
+def train(x):
+    with tf.GradientTape() as tape:
+        y = x
+        for v in w:
+            y = tf.nn.relu(tf.matmul(y, v)) + 0.1
+        loss = tf.reduce_mean(y)
+    for v, g in zip(w, tape.gradient(loss, w)):
+        v.assign_sub(0.001 * g)
+
+
+"""
+"""A step of many small operations."""
+
 MODEL = """
 import time
 import numpy as np
@@ -74,11 +94,18 @@ PLANTED = {
         + "    w.assign_sub(0.0 * tape.gradient(loss, w))\n\n\n"
         + "for _ in range(60):\n    train(x)  # here\n"
     ),
-    "eager-step": (
-        "import tensorflow as tf\n\nw = [tf.Variable(tf.ones((16, 16))) for _ in range(8)]\nx = tf.ones((4, 16))\n"
-        + "for _ in range(40):\n    with tf.GradientTape() as tape:  # here\n        y = x\n        for v in w:\n"
-        + "            y = tf.nn.relu(tf.matmul(y, v)) + 0.1\n        loss = tf.reduce_mean(y)\n"
-        + "    for v, g in zip(w, tape.gradient(loss, w)):\n        v.assign_sub(0.001 * g)\n"
+    "eager-step": (MANY.replace("train(x):", "train(x):  # here") + "for _ in range(40):\n    train(x)\n"),
+    "eager-step, fit": (
+        MODEL.replace('"mse")', '"mse", run_eagerly=True)  # here')
+        + "model.fit(np.ones((160, 4)), np.ones((160, 1)), batch_size=4, verbose=0)\n"
+    ),
+    "eager-step, functions": (
+        MANY.replace("def train", "tf.config.run_functions_eagerly(True)  # here\n\n\n@tf.function\ndef train")
+        + "for _ in range(40):\n    train(x)\n"
+    ),
+    "eager-step, strategy": (
+        MANY.replace("\n\nw", "\n\nstrategy = tf.distribute.MirroredStrategy(['CPU:0'])\nw")
+        + "for _ in range(40):\n    strategy.run(train, (x,))  # here\n"
     ),
     "retracing": SMALL + "for step in range(20):\n    train(x, step)  # here\n",
     "recompiling": (
@@ -94,6 +121,21 @@ PLANTED = {
         + "class Plot(tf.keras.callbacks.Callback):\n    def on_train_batch_end(self, batch, logs=None):\n"
         + "        time.sleep(0.05)  # here\n\n\n"
         + "model.fit(np.ones((240, 4)), np.ones((240, 1)), batch_size=4, verbose=0, callbacks=[Plot()])\n"
+    ),
+    "slow-python, step": (
+        MODEL.replace('"mse")', "lambda y, p: tf.reduce_mean((measured(p) - p) ** 2))").replace(
+            "model =",
+            "def slow(p):\n    time.sleep(0.02)\n    return p\n\n\ndef measured(p):\n"
+            "    return tf.stop_gradient(tf.numpy_function(slow, [p], tf.float32))  # here\n\n\nmodel =",
+        )
+        + "model.fit(np.ones((240, 4), 'float32'), np.ones((240, 1), 'float32'), batch_size=4, verbose=0)\n"
+    ),
+    "repeated-calls, callback": (
+        MODEL
+        + "x = np.ones((480, 4), 'float32')\n\n\nclass Watch(tf.keras.callbacks.Callback):\n"
+        + "    def on_train_batch_end(self, batch, logs=None):\n        if batch % 4 == 0:\n"
+        + "            self.model.predict(x[:8], verbose=0)  # here\n\n\n"
+        + "model.fit(x, x[:, :1], batch_size=8, verbose=0, callbacks=[Watch()])\n"
     ),
     "repeated-calls": (
         MODEL

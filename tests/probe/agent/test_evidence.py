@@ -161,6 +161,54 @@ strategy.run(lambda: tf.ones(()))  # eager
     assert {(one.where, one.size) for one in capture.batches} == {(where(tmp_path, text, "# divided"), 16)}
 
 
+def test_a_device_requested_around_the_call_of_a_function_is_that_of_its_nodes(tmp_path: Path) -> None:
+    text = (
+        DEVICES
+        + """
+@tf.function
+def square(x):
+    return tf.matmul(x, x)  # inner
+
+with tf.device("CPU:0"):
+    square(tf.ones((4, 4)))
+square(tf.ones((8, 8)))
+"""
+    )
+    _, capture = probed(tmp_path, text)
+    inner = where(tmp_path, text, "# inner")
+    nodes = {(one.requested, one.assigned) for one in capture.nodes if one.where == inner}
+    assert nodes == {("CPU:0", "CPU:0"), ("", "CPU:0")}
+
+
+def test_a_function_that_runs_later_on_another_device_works_there(tmp_path: Path) -> None:
+    """Without another trace: TensorFlow instantiates it for the device."""
+    text = (
+        DEVICES
+        + """
+import time
+
+w = tf.Variable(tf.ones((4, 4)))
+
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.matmul(x, w))  # inner
+    return tape.gradient(loss, w)
+
+for device in ("CPU:1", "CPU:2"):
+    with tf.device(device):
+        for _ in range(3):
+            step(tf.ones((2, 4)))
+    time.sleep(2.5)
+"""
+    )
+    _, capture = probed(tmp_path, text)
+    inner = where(tmp_path, text, "# inner")
+    assert {one.assigned for one in capture.nodes if one.where == inner and one.op == "MatMul"} == {"CPU:1", "CPU:2"}
+    assert sum(one.taken for one in capture.steps.values()) == 6
+
+
 def test_compiled_functions_and_the_devices_asked_for_inside_are_named(tmp_path: Path) -> None:
     text = (
         DEVICES

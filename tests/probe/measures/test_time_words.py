@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.probe.measures.time_words import duration, part_name, percent
+from gpulint.probe.measures.time_words import between_steps, duration, part_name, percent
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,9 @@ def test_a_share_is_a_percentage(share: float, words: str) -> None:
 def test_on_a_cpu_a_function_computes_where_it_launches() -> None:
     assert part_name("launch", on_gpu=True) == "Launching operations"
     assert part_name("launch", on_gpu=False) == "Running operations"
+
+
+def test_time_between_steps_is_told_where_the_mean_step_would_surprise() -> None:
+    assert between_steps(90.0, 100.0, 27) == "between steps 3.3 s on average"
+    assert between_steps(5.0, 100.0, 27) == ""
+    assert between_steps(0.0, 0.0, 0) == ""

@@ -46,6 +46,7 @@ from gpulint.probe.report import RunReport, page
 from gpulint.probe.report.json import content
 from gpulint.probe.report.page import devices, steps
 from gpulint.probe.report.page.markup import tag
+from gpulint.probe.report.page.memory import treemap
 from gpulint.probe.report.page.places import Places
 from tests import warm
 from tests.notebooks import notebook
@@ -504,6 +505,33 @@ def test_devices_that_hold_the_same_share_a_drawing(browser: Any, tmp_path: Path
         names = seen.page.locator("#memory figcaption b").all_text_contents()
         assert names == ["GPU:0–2 memory", "GPU:3 memory"]
         assert seen.page.locator("#devices .cards dd").all_text_contents()[0] == "62.0 %"
+
+
+def test_a_box_has_the_line_of_its_holder_if_not_the_name_of_the_file() -> None:
+    where = Where("/p/a_long_name_of_a_program.py", 96)
+    holders = tuple(Holder("GPU:0", "weights", where, size) for size in (4000, 1000, 1000, 1000))
+    drawn = treemap(Held("/job:worker/task:1/GPU:0", 7000, None, None, None, holders), lambda one: one.in_short)
+    texts = [text for text in drawn.itertext() if "·" in text]
+    assert "3.9 KiB · a_long_name_of_a_program.py:96" in texts
+    assert "1 KiB · line 96" in texts
+    assert "worker 1 GPU:0 memory" in [*drawn.itertext()]
+
+
+def test_holders_of_next_to_nothing_come_last(browser: Any, tmp_path: Path) -> None:
+    held = [
+        Held(
+            gpu, GIB, None, None, None, (Holder(gpu, "weights", None, GIB - 8), Holder(gpu, "activations", None, size))
+        )
+        for gpu, size in (("GPU:0", 8), ("GPU:1", GIB // 2))
+    ]
+    file = tmp_path / "report.html"
+    file.write_text(
+        page.render(RunReport(Capture(logical=("GPU:0", "GPU:1")), [], 0, None, (), held)), encoding="utf-8"
+    )
+    with opened(browser, file) as seen:
+        rows = seen.page.locator("#memory table tbody tr td:nth-child(2)").all_text_contents()
+        assert rows == ["weights", "weights", "activations", "activations"]
+        assert seen.page.locator("#memory table tbody tr td:nth-child(3)").all_text_contents()[-1] == "8 B"
 
 
 def test_a_placement_log_and_a_run_without_tensorflow_have_a_page(browser: Any, tmp_path: Path) -> None:

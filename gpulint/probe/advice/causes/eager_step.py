@@ -9,12 +9,16 @@ from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.matching import finding_at, place_of
 from gpulint.probe.agent.eager_costs import EAGER
 from gpulint.probe.agent.gradients import EAGER_STEP
+from gpulint.probe.agent.replicas import RUN
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.eager_operations import eager_per_step, eager_steps
 from gpulint.probe.measures.time_words import duration
 
 EAGER_OPERATIONS, CODE = "eager operations", "code"
 """Details of the time that lines spend in eager operations, and in Python's own code."""
+
+TRACED = 2e-6
+"""Seconds that an operation of a traced step takes at least (58 to 210 small ones took 2 to 4 µs each)."""
 
 RULES = ("GPU506", "GPU207", "GPU508")
 
@@ -24,11 +28,11 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     run as they are launched, all that is not known to be computing."""
     capture, time = observed.capture, observed.time
     steps = eager_steps(capture)
-    if steps is None:
+    if steps is None or not time.steps:
         return
     operations = eager_per_step(capture)
-    eager = [one for one in time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)]
-    launching = min(time.seconds_of("launch"), sum(one.seconds for one in eager) or float("inf"))
+    eager = [one for one in time.by_line if one.name == "launch" and one.detail in (EAGER_OPERATIONS, RUN)]
+    launching = whole = min(time.seconds_of("launch"), sum(one.seconds for one in eager) or float("inf"))
     if not any(one.busy_share is not None for one in time.devices):
         ran = operations * time.steps
         launching = min(launching, max(launching - ran * _computing(observed), ran * EAGER))
@@ -42,6 +46,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     finding = finding_at(observed, RULES, steps.where)
     where = place_of(finding) if finding is not None else steps.where if is_step else _slowest(observed, eager_lines)
     text = f"Python runs {operations:,.0f} operations {'of' if is_step else 'around'} each step one at a time"
+    launching = max(min(launching, whole + between - operations * time.steps * TRACED), 0.0)
     each = (launching + between) / max(time.steps, 1)
     evidence = f"Launching them takes up to {duration(each)} of a {duration(time.seconds / time.steps)} step."
     fix = "Put the whole step into a function decorated with `@tf.function`."
@@ -70,9 +75,10 @@ def _computing(observed: Observed) -> float:
 
 
 def _slowest(observed: Observed, lines: Collection[Where | None]) -> Where | None:
-    """The line that takes longest of those that run eager operations."""
+    """The line of those that run eager operations whose operations and Python take longest."""
     seconds: dict[Where | None, float] = defaultdict(float)
     for one in observed.time.by_line:
-        if one.where in lines and one.name in ("launch", "python"):
+        is_eager = one.name == "python" or (one.name == "launch" and one.detail in (EAGER_OPERATIONS, RUN))
+        if one.where in lines and is_eager:
             seconds[one.where] += one.seconds
     return max(seconds, key=lambda where: seconds[where], default=None)

@@ -12,6 +12,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.eager_operations import READ as OF_VARIABLE
 from gpulint.probe.measures.reasons import is_bookkeeping
+from gpulint.probe.measures.time_spent import PartAt
 from gpulint.probe.measures.time_words import duration
 
 READ = "read"
@@ -24,26 +25,38 @@ RULES = ("GPU502", "GPU501")
 
 def candidates(observed: Observed) -> Iterator[Candidate]:
     """Each line that reads tensors, with what Python does there with the values, and the reads of variables that it
-    launches. What Keras reads within `fit` is not the program's doing."""
-    asked = {read.where for read in observed.capture.step_reads}
-    of_keras = {data.where for data in observed.capture.data} - asked
+    launches. What Keras reads within `fit`, and TensorFlow where it converts arguments, is not the program's doing."""
+    by_line: dict[Where | None, list[PartAt]] = defaultdict(list)
     for one in observed.time.by_line:
-        if one.detail == READ and one.count and one.where not in of_keras:
-            cures = defaultdict(float, {one.name: one.seconds})
-            for part in observed.time.by_line:
-                if part.where == one.where is not None and (part.name, part.detail) in _WITH_READS:
-                    cures[part.name] += part.seconds * _share_of_reads(observed.capture, one.where)
-            finding = finding_at(observed, RULES, one.where)
-            fix = "Read it every hundred steps, or keep a metric on the device and read it once per epoch."
-            yield Candidate(
-                "host-reads",
-                one.where,
-                finding.message if finding is not None else "Python reads a tensor and waits for it",
-                f"{one.count:,} reads in {observed.time.steps:,} steps, {duration(one.seconds / one.count)} each.",
-                sentence(finding.instead) if finding is not None else fix,
-                cures,
-                finding.code if finding is not None else None,
-            )
+        if one.detail == READ and one.count and _is_asked_for(observed.capture, one.where):
+            by_line[one.where].append(one)
+    for where, reads in by_line.items():
+        cures: dict[str, float] = defaultdict(float)
+        for one in reads:
+            cures[one.name] += one.seconds
+        count, seconds = sum(one.count for one in reads), sum(one.seconds for one in reads)
+        for part in observed.time.by_line:
+            if part.where == where is not None and (part.name, part.detail) in _WITH_READS:
+                cures[part.name] += part.seconds * _share_of_reads(observed.capture, where)
+        finding = finding_at(observed, RULES, where)
+        fix = "Read it every hundred steps, or keep a metric on the device and read it once per epoch."
+        yield Candidate(
+            "host-reads",
+            where,
+            finding.message if finding is not None else "Python reads a tensor and waits for it",
+            f"{count:,} reads in {observed.time.steps:,} steps, {duration(seconds / count)} each.",
+            sentence(finding.instead) if finding is not None else fix,
+            cures,
+            finding.code if finding is not None else None,
+        )
+
+
+def _is_asked_for(capture: Capture, where: Where | None) -> bool:
+    """Whether the program itself reads on a line. Early captures tell only who reads in steps."""
+    asked = {read.where for read in capture.step_reads}
+    if capture.reads:
+        return where in asked | {read.where for read in capture.reads}
+    return where in asked or where not in {data.where for data in capture.data}
 
 
 def _share_of_reads(capture: Capture, where: Where) -> float:

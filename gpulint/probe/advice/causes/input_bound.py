@@ -121,16 +121,20 @@ def _reopened(observed: Observed, where: Where | None, opened: int, between: lis
         text, fix = f"each {names[0]} opens its own pipeline", "Evaluate less often."
         if set(names) == {"prediction"}:
             fix = "Predict less often, or call the model itself: `model(x, training=False)` opens no pipeline."
-    times = f" each time, {again:,} times" if again > 1 else ""
     seconds = sum(one.seconds for one in between)
+    saved = seconds * again / opened
     what = "Closing one and opening the next" if any(one.detail == CLOSE for one in between) else "Opening one"
+    took = f"{what} took {duration(seconds / opened)}" + (f" each time, {again:,} times" if again > 1 else "")
+    epochs = sum(one.where == where and one.name.startswith("epoch ") for one in phases)
+    if fits and again > epochs > fits:  # Keras opens several in each epoch
+        took = f"Closing and opening pipelines took {duration(saved / (epochs - fits))} per epoch"
     yield Candidate(
         "input-bound",
         where,
         text,
-        f"{what} took {duration(seconds / opened)}{times}.{_waits_for_tuning(between)}",
+        f"{took}.{_waits_for_tuning(between)}",
         fix,
-        {"input": seconds * again / opened},
+        {"input": saved},
     )
 
 
@@ -215,14 +219,15 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
             finding = finding_at(observed, (rule,), stage.where, (rows,))
             if finding is not None:
                 return place_of(finding), finding.message, _fix(finding), finding.code
-    runs_python = sum(one.threads for one in observed.time.input_stages) >= FED
+    threads = sum(one.threads for one in observed.time.input_stages)
+    python = threads if threads >= FED else 0.0
     slowest = next((one.name for one in observed.time.pipeline if one.where == where), "")
     for pipeline in pipelines:
         by_kind = {one.kind: one.where for one in reversed(pipeline)}
-        if slowest.startswith("ParallelMap") and PARALLEL_MAP in by_kind:
+        if slowest.startswith(("ParallelMap", "MapAndBatch")) and PARALLEL_MAP in by_kind:
             by_kind.pop(MAP, None)  # the sequential map is another, cheap one
-            if runs_python:
-                text = "`map` runs Python for each element, one thread at a time"
+            if python:
+                text = "`map` runs Python for each element" + (", one thread at a time" if python <= 1 else "")
                 other = "prepare the data beforehand" if CACHE in by_kind else "keep the elements with `cache()`"
                 fix = f"Use TensorFlow operations, or {other}."
                 return by_kind[PARALLEL_MAP], text, fix, None
@@ -231,9 +236,7 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
             return by_kind[GENERATOR], text, "Yield whole batches, or prepare the data beforehand (TFRecord).", None
         for kind, method in ((MAP, "map"), (INTERLEAVE, "interleave")):
             if kind in by_kind:
-                fix = f"Pass `{PARALLEL}`" + (
-                    ", or use TensorFlow operations instead of Python." if runs_python else "."
-                )
+                fix = f"Pass `{PARALLEL}`" + (", or use TensorFlow operations instead of Python." if python else ".")
                 return by_kind[kind], f"`{method}` processes one element at a time", fix, None
     is_fit = any(one.where == where and one.kind == DATASET for one in observed.capture.data)
     if not is_fit and any(len(one.sizes) > 1 for one in observed.capture.splits if one.where == where):

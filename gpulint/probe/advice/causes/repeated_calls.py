@@ -12,7 +12,7 @@ from gpulint.probe.advice.matching import sentence
 from gpulint.probe.agent.models import STAGES
 from gpulint.probe.agent.reads import READ
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import Where
+from gpulint.probe.capture.records import ModelCall, Where
 from gpulint.probe.measures.time_words import duration
 from gpulint.probe.measures.training_time import LAUNCH, PYTHON
 from gpulint.probe.verdicts.evidence import is_in
@@ -20,17 +20,21 @@ from gpulint.probe.verdicts.steps import ROUNDS
 
 RULE = "GPU503"
 
+_FIX = "Call `model.predict_on_batch(x)` or `model(x, training=False)`, which open no pipeline, or predict less often."
+
+
+SINGLE = 1.5
+"""Functions that a call runs, on average, up to which it is one for a single batch."""
+
 
 def candidates(observed: Observed) -> Iterator[Candidate]:
-    """Each line that the rule reports, if the run called the model there again and again. One call remains, and what
-    all of them compute."""
+    """Each line that the rule reports, and each line within training that predicts single batches, if the run called
+    the model there again and again. One call remains, and what all of them compute."""
     capture = observed.capture
-    for finding in observed.findings:
-        if finding.code != RULE:
-            continue
-        for call, (count, seconds) in capture.model_calls.items():
-            if count < ROUNDS or not is_in(call.where, finding.span):
-                continue
+    found = [one for one in observed.findings if one.code == RULE]
+    for call, (count, seconds) in capture.model_calls.items():
+        finding = next((one for one in found if is_in(call.where, one.span)), None)
+        if count >= ROUNDS and (finding is not None or _predicts_a_batch(observed, call, count)):
             computing = min(_computing(capture, call.where), seconds)
             saved = (seconds - computing) * (count - 1) / count
             share = _share_in_training(observed, call.where)
@@ -41,11 +45,19 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
                 call.where,
                 f"`{call.method}` is called {count:,} times, {duration(seconds / count)} each",
                 f"The calls took {duration(seconds)}{computed}.",
-                sentence(finding.instead),
+                sentence(finding.instead) if finding is not None else _FIX,
                 _by_part(observed, call.where, saved * share),
-                finding.code,
+                finding.code if finding is not None else None,
                 outside=Outside(what, seconds * (1 - share), saved * (1 - share)) if share < 1 else None,
             )
+
+
+def _predicts_a_batch(observed: Observed, call: ModelCall, count: int) -> bool:
+    """Whether the calls on a line within training, as in a callback, predict one batch each."""
+    if call.method != "predict" or not _share_in_training(observed, call.where):
+        return False
+    works = (work for one in observed.capture.segments for work in one.work)
+    return sum(one.times for one in works if (one.where, one.state) == (call.where, LAUNCH)) <= SINGLE * count
 
 
 def _computing(capture: Capture, where: Where | None) -> float:

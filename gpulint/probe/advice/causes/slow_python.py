@@ -2,14 +2,57 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.causes.eager_step import CODE, EAGER_OPERATIONS
-from gpulint.probe.measures.time_words import duration
+from gpulint.probe.agent.graphs import PIPELINE, STEP
+from gpulint.probe.capture.records import Where
+from gpulint.probe.measures.time_words import duration, percent
+
+CALLS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+"""The operations of `numpy_function` and `py_function`."""
 
 
 def candidates(observed: Observed) -> Iterator[Candidate]:
+    """Lines between steps, and within them."""
+    yield from _between(observed)
+    yield from _within(observed)
+
+
+def _within(observed: Observed) -> Iterator[Candidate]:
+    """The `numpy_function` of a step: other threads run Python while the step's function runs. What pipelines run there
+    cannot be told from it."""
+    calls = Counter({one: count for one, count in observed.capture.nodes.items() if one.op in CALLS})
+    in_step = Counter[Where | None]()
+    for one, count in calls.items():
+        in_step[one.where] += count if one.part == STEP else 0
+    functions = (one for one in observed.time.by_line if one.name == "launch" and one.detail != EAGER_OPERATIONS)
+    launching = sum(one.seconds for one in functions)
+    if not any(in_step.values()) or any(one.part == PIPELINE for one in calls):
+        return
+    looked, lines = 0, Counter[Where | None]()
+    for sample, count in observed.capture.samples.items():
+        if sample.state == "launch":
+            looked += count if sample.thread == "looked" else 0
+            lines[sample.where] += count if sample.thread == "outside" else 0
+    if not looked or not lines.total():
+        return
+    share = min(1.0, lines.total() / looked)
+    (ran, _), *_ = lines.most_common()
+    line = f" {ran.in_short}" if ran is not None else ""
+    yield Candidate(
+        "slow-python",
+        in_step.most_common(1)[0][0],
+        "each step waits for a function that Python runs",
+        f"Python ran{line} in {percent(share)} of the time of the step's function.",
+        "Use TensorFlow operations, or compute it in the input pipeline.",
+        {"launch": launching * share},
+    )
+
+
+def _between(observed: Observed) -> Iterator[Candidate]:
     """Each line, unless it is that of a `fit`, whose Python is Keras's, or launches eager operations."""
     time = observed.time
     others = {one.where for one in observed.capture.data}

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 
 from gpulint.probe.advice.words import holders
 from gpulint.probe.capture.records import Where
+from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.measures.curves import Curve, Points, Span, curves, phases
 from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.holders import GROUP_NAMES, Held, Holder
@@ -30,6 +31,9 @@ MAP_WIDTH, MAP_HEIGHT = 560, 200
 
 CURVES = 8
 """Curves that are shown; more are folded."""
+
+TINY = 0.001
+"""Share of a device's peak below which its holders come last."""
 
 BOXES = 12
 """Holders with a box of their own; the others share one."""
@@ -55,8 +59,10 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
                     sortable(percent(holder.bytes / one.peak), holder.bytes),
                     link(places, holder.where),
                 ]
-                for one in known
-                for holder in one.holders
+                for one, holder in sorted(
+                    ((one, holder) for one in known for holder in one.holders),
+                    key=lambda row: row[1].bytes < TINY * row[0].peak,
+                )
             ),
             numbers={2, 3},
         )
@@ -111,14 +117,14 @@ def treemap(held: Held, located: Callable[[Where], str], limit: int | None = Non
     largest = ", ".join(f"{GROUP_NAMES[one.group]} {in_words(one.bytes)}" for one in shown[:3])
     return tag(
         "figure",
-        tag("figcaption", tag("b", f"{held.device} memory"), " ", tag("span", said, class_="aside")),
+        tag("figcaption", tag("b", f"{device_name(held.device)} memory"), " ", tag("span", said, class_="aside")),
         tag(
             "svg",
             (_box(one, box, located) for one, box in zip(shown, boxes, strict=True)),
             viewBox=f"0 0 {MAP_WIDTH} {MAP_HEIGHT}",
             class_="treemap",
             role="img",
-            aria_label=f"{held.device} memory, {said}: {largest}",
+            aria_label=f"{device_name(held.device)} memory, {said}: {largest}",
         ),
     )
 
@@ -136,10 +142,13 @@ def _amounts(held: Held, limit: int | None) -> Iterator[str]:
 
 
 def _box(one: Holder, box: Box, located: Callable[[Where], str]) -> Element:
-    lines = [GROUP_NAMES[one.group], in_words(one.bytes)]
+    size = in_words(one.bytes)
+    forms = [size]
     if one.where is not None:
-        lines[1] += f" · {located(one.where)}"
-    fitting = [text for number, text in enumerate(lines, 1) if box.height >= 8 + 17 * number]
+        forms = [f"{size} · {located(one.where)}", f"{size} · line {one.where.row}", size]
+    lines = [GROUP_NAMES[one.group], forms[0]]
+    labels = [[lines[0], lines[0].removeprefix("tensors ")], forms]
+    fitting = [label for number, label in enumerate(labels, 1) if box.height >= 8 + 17 * number]
     return tag(
         "g",
         tag("title", ", ".join(lines)),
@@ -153,16 +162,18 @@ def _box(one: Holder, box: Box, located: Callable[[Where], str]) -> Element:
         ),
         (
             tag("text", shown, x=f"{box.x + 8:.1f}", y=f"{box.y + 4 + 17 * number:.1f}")
-            for number, text in enumerate(fitting, 1)
-            if (shown := _cut(text, box.width - 14))
+            for number, label in enumerate(fitting, 1)
+            if (shown := _fitting(label, box.width - 14))
         ),
     )
 
 
-def _cut(text: str, width: float) -> str:
-    """Beginning of a text that fits, "" if next to nothing does. Letters are about 6.6 units wide."""
+def _fitting(forms: Sequence[str], width: float) -> str:
+    """The first form of a label that fits, else the beginning of the last, "" if next to nothing does. Letters are
+    about 6.6 units wide."""
     fits = int(width / 6.6)
-    return text if len(text) <= fits else f"{text[: fits - 1]}…" if fits >= 6 else ""
+    whole = next((text for text in forms if len(text) <= fits), "")
+    return whole or (f"{forms[-1][: fits - 1]}…" if fits >= 6 else "")
 
 
 def _figure(curve: Curve, spans: Sequence[Span], end: float, who: str) -> Element:
@@ -177,7 +188,12 @@ def _figure(curve: Curve, spans: Sequence[Span], end: float, who: str) -> Elemen
         if len(lines) > 1
     ]
     return plot(
-        [tag("b", curve.subject), " ", tag("span", said, class_="aside"), tag("span", names, class_="strokes")],
+        [
+            tag("b", device_name(curve.subject)),
+            " ",
+            tag("span", said, class_="aside"),
+            tag("span", names, class_="strokes"),
+        ],
         [
             *(_area(span, end) for span in spans),
             *(_line(points, end, top, number) for number, (_, points) in enumerate(lines)),
@@ -186,7 +202,7 @@ def _figure(curve: Curve, spans: Sequence[Span], end: float, who: str) -> Elemen
         _reads(curve, lines, end, who),
         [f"{end * part / TICKS:.3g} s" for part in range(TICKS + 1)],
         [_value(curve, top * part / TICKS) for part in range(TICKS, -1, -1)],
-        f"{curve.subject}: {said}",
+        f"{device_name(curve.subject)}: {said}",
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence, Set
 from xml.etree.ElementTree import Element
 
 from gpulint.probe.capture.records import Where
+from gpulint.probe.cluster.worker_text import device_name
 from gpulint.probe.expectations.expectation import Status
 from gpulint.probe.report.matrices import Matrix
 from gpulint.probe.report.page.markup import Child, tag
@@ -49,7 +50,7 @@ def badge(status: Status) -> Element:
 
 def chip(device: str, note: str = "") -> Element:
     """A device with its colour, the same across the page."""
-    return tag("span", device, tag("small", f" {note}") if note else None, class_=f"chip hue{hue(device)}")
+    return tag("span", device_name(device), tag("small", f" {note}") if note else None, class_=f"chip hue{hue(device)}")
 
 
 def hue(device: str) -> int:

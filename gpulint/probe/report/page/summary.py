@@ -10,7 +10,7 @@ from gpulint.probe.advice.advice import Advice
 from gpulint.probe.advice.words import gain
 from gpulint.probe.measures.holders import Held
 from gpulint.probe.measures.time_spent import TimeSpent
-from gpulint.probe.measures.time_words import duration, percent
+from gpulint.probe.measures.time_words import between_steps, duration, percent
 from gpulint.probe.report import RunReport
 from gpulint.probe.report.failure import failure
 from gpulint.probe.report.header import ending
@@ -64,7 +64,8 @@ def step_bar(spent: TimeSpent, on_gpu: bool) -> Iterator[Child]:
     whose = f"{spent.worker}, " if spent.worker else ""
     aside = f"a step of {whose}{duration(each)}, mean of {spent.steps:,}; median {duration(spent.step_median)}, "
     yield bar([(part.name, part.share) for part in parts], f"Where the time of a step goes: {said}")
-    yield legend(texts, on_gpu, f"{aside}95th percentile {duration(spent.step_p95)}")
+    between = f"; {words}" if (words := between_steps(spent.between, spent.seconds, spent.steps)) else ""
+    yield legend(texts, on_gpu, f"{aside}95th percentile {duration(spent.step_p95)}{between}")
 
 
 def _ended(report: RunReport) -> Element | None:
