@@ -213,3 +213,13 @@ class Images:
 def test_a_method_is_run_for_what_another_one_assigns(tmp_path: Path) -> None:
     pack = [rule for rule in PACK if rule.code == "GPU510"]
     assert codes_in(IMAGES, tmp_path, pack) == {"GPU510"}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [f"[{', '.join(map(str, range(12_000)))}]", f"{{{', '.join(f'{key}: 0.5' for key in range(6_000))}}}"],
+    ids=["list", "dict"],
+)
+def test_code_behind_a_table_of_numbers_is_analysed(tmp_path: Path, table: str) -> None:
+    text = f"import tensorflow as tf\n\nTABLE = {table}\n\nwith tf.device('/gpu:0'):\n    print(tf.zeros(4))\n"
+    assert codes_in(text, tmp_path) == {"GPU101"}

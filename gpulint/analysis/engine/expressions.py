@@ -328,7 +328,7 @@ def eval_sequence(machine: Machine, node: ir.Sequence_) -> Value:
                 complete = False
                 items += [part] if part is not None else known[:1] if known else []
         else:
-            items.append(machine.choose(machine.evaluate(element)))
+            items.append(_part(machine, element))
     symbol = (
         (node.kind, tuple(symbol_of(item) for item in items))
         if complete and len(items) < 9
@@ -347,7 +347,7 @@ def eval_mapping(machine: Machine, node: ir.Mapping_) -> Value:
     entries: dict[object, Value] = {}
     complete = True
     for key_node, value_node in node.items:
-        value = machine.choose(machine.evaluate(value_node))
+        value = _part(machine, value_node)
         if key_node is None:
             if isinstance(value, Mapping):
                 entries |= value.entries
@@ -355,7 +355,7 @@ def eval_mapping(machine: Machine, node: ir.Mapping_) -> Value:
             else:
                 complete = False
             continue
-        key = machine.choose(machine.evaluate(key_node))
+        key = _part(machine, key_node)
         machine.library.value_used(key, machine.site(key_node))
         if isinstance(key, Constant):
             entries[key.value] = value.renamed(key.value) if isinstance(key.value, str) else value
@@ -364,6 +364,14 @@ def eval_mapping(machine: Machine, node: ir.Mapping_) -> Value:
     made = Mapping(entries, complete, ("dict", machine.site(node)))
     made.around = machine.context.loops
     return made
+
+
+def _part(machine: Machine, node: ir.Expr) -> Value:
+    """Value of an element of a list, tuple, set or dict. Literals take no steps: a table may have more of them than the
+    program has steps."""
+    if type(node) is ir.Constant:
+        return eval_constant(machine, node)
+    return machine.choose(machine.evaluate(node))
 
 
 def eval_starred(machine: Machine, node: ir.Starred) -> Value:
