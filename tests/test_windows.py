@@ -8,6 +8,7 @@ import ntpath
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,19 @@ import pytest
 
 from gpulint.server.buffers import path_of, with_usual_drive
 from gpulint.syntax import stack
+from tests import warm, windows
+from tests.cli.test_doctor import LISTS_NONE
+from tests.doctor.standin import environment, tensorflow
 from tests.server.programs import PINNED
 
 ROOT = Path(__file__).parents[1]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def run(*words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "tests.windows", *words]
-    return subprocess.run(command, cwd=ROOT, input=given, capture_output=True, timeout=300)
+@pytest.fixture(scope="module")
+def run() -> Run:
+    python = warm.Python(*windows.LIBRARIES) if sys.platform == "linux" else warm.Fresh()
+    return lambda *words, **more: python.run([sys.executable, "-m", "tests.windows", *words], cwd=ROOT, **more)
 
 
 @pytest.fixture
@@ -32,46 +38,46 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def test_check_finds_what_it_finds_elsewhere(program: Path) -> None:
+def test_check_finds_what_it_finds_elsewhere(run: Run, program: Path) -> None:
     done = run("check", "--isolated", "--no-cache", "--output-format", "json", str(program))
     assert done.returncode == 1, done.stderr
     (found,) = json.loads(done.stdout)
     assert (found["code"], found["location"]["row"]) == ("GPU101", 3)
 
 
-def test_a_fix_keeps_the_line_ends(program: Path) -> None:
+def test_a_fix_keeps_the_line_ends(run: Run, program: Path) -> None:
     program.write_bytes(b'import os\r\n\r\nos.environ["TF_GPU_THREAD_COUNT"] = 2\r\nimport tensorflow as tf\r\n')
     done = run("check", "--isolated", "--no-cache", "--fix", str(program))
     assert done.returncode == 0, done.stderr
     assert program.read_bytes().splitlines(keepends=True)[2] == b'os.environ["TF_GPU_THREAD_COUNT"] = "2"\r\n'
 
 
-def test_plan_shows_devices(program: Path) -> None:
+def test_plan_shows_devices(run: Run, program: Path) -> None:
     done = run("plan", str(program))
-    assert done.returncode == 0 and b"operations go to /GPU:0" in done.stdout, done.stderr
+    assert done.returncode == 0 and "operations go to /GPU:0" in done.stdout, done.stderr
 
 
-def test_doctor_reports(tmp_path: Path) -> None:
-    done = run("doctor", "--output-format", "json")
+def test_doctor_reports(run: Run, tmp_path: Path) -> None:
+    done = run("doctor", "--output-format", "json", env=environment(tensorflow(tmp_path, LISTS_NONE)))
     assert done.returncode in (0, 1), done.stderr
     assert json.loads(done.stdout)["version"]
 
 
-def test_probe_says_in_one_line_what_it_needs(program: Path) -> None:
+def test_probe_says_in_one_line_what_it_needs(run: Run, program: Path) -> None:
     done = run("probe", str(program))
-    assert done.returncode == 2 and done.stdout == b""
+    assert done.returncode == 2 and done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert b"probe needs Linux or macOS" in line
+    assert "probe needs Linux or macOS" in line
 
 
-def test_estimate_says_in_one_line_what_it_needs(program: Path) -> None:
+def test_estimate_says_in_one_line_what_it_needs(run: Run, program: Path) -> None:
     done = run("estimate", "--gpu", "T4", str(program))
-    assert done.returncode == 2 and done.stdout == b""
+    assert done.returncode == 2 and done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert b"an estimate needs Linux or macOS" in line
+    assert "an estimate needs Linux or macOS" in line
 
 
-def test_a_program_nested_too_deeply_for_the_stack_is_reported(tmp_path: Path) -> None:
+def test_a_program_nested_too_deeply_for_the_stack_is_reported(run: Run, tmp_path: Path) -> None:
     deep = "import tensorflow as tf\n\n\ndef f(n):\n    return f(n + 1)\n\n\nf(0)\nx = " + "-" * 900 + "1\n"
     (tmp_path / "deep.py").write_text(deep)
     done = run("check", "--isolated", "--no-cache", str(tmp_path))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -169,28 +172,27 @@ def test_a_command(repository: Path, hostile: Hostile, command: str) -> None:
 def test_watching(repository: Path, hostile: Hostile) -> None:
     marked = arm(hostile, repository)
     before = contents(repository.parent / "home")
-    line = [sys.executable, "-I", "-m", "gpulint", "check", "--watch"]
-    with subprocess.Popen(
-        line, cwd=repository, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        try:
-            _wait_until_watching(process)
-            _, errors = process.communicate(timeout=SECONDS)
-        finally:
-            process.kill()
-    assert "Traceback" not in errors, errors
+    python: warm.Runner = warm.gpulint()
+    line = [sys.executable, "-m", "gpulint", "check", "--watch"]
+    if hostile is modules:  # only a new process imports
+        python = warm.Fresh()
+        line.insert(1, "-I")
+    reading, writing = os.pipe()
+    with open(os.devnull, "r+") as nothing, open(reading) as errors:
+        watching = python.start(warm.Program(line, repository), [nothing.fileno(), nothing.fileno(), writing])
+        os.close(writing)
+        killing = threading.Timer(SECONDS, watching.kill)
+        killing.start()
+        for row in errors:
+            assert "Traceback" not in row, row + errors.read()
+            if "watching" in row:
+                time.sleep(0.1)
+                with contextlib.suppress(ProcessLookupError):  # the second row that says so
+                    os.kill(watching.pid, signal.SIGTERM)
+        assert watching.wait() != -signal.SIGKILL
+        killing.cancel()
     assert not marked.exists(), "code of the repository ran"
     assert contents(repository.parent / "home") == before
-
-
-def _wait_until_watching(process: subprocess.Popen[str]) -> None:
-    assert process.stderr is not None
-    for row in process.stderr:
-        assert "Traceback" not in row
-        if "watching" in row:
-            time.sleep(0.1)
-            process.terminate()
-            return
 
 
 @pytest.mark.parametrize("hostile", REPOSITORIES, ids=lambda one: one.__name__)
