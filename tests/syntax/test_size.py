@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.syntax.walk import below, size_of
 from gpulint.syntax.parse import parse
+from gpulint.syntax.walk import below, size_of
 from tests.syntax.texts import source
 
 
