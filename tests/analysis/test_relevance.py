@@ -15,6 +15,8 @@ from gpulint.sources.source import Source
 
 STRATEGY = Subject(frozenset({"MirroredStrategy"}))
 DEVICE = Subject(frozenset({"device("}), r"gpu")
+FIT = Subject(frozenset({"fit("}))
+ENVIRONMENT = Subject(frozenset({"environ"}))
 
 MODULES = {
     "main.py": "import parts\nparts.train(3)\n",
@@ -54,6 +56,13 @@ MODULES = {
     "def go():\n    return marked.make()\n",
     "marked.py": "import marks\n@marks.mark('a')\ndef make():\n    return MirroredStrategy()\n",
     "asks.py": "from parts import is_torch_available\nif is_torch_available(): x = 1\n",
+    "fits.py": "import math\ndef go(model):\n    model.fit(1)\n",
+    "fits_with.py": "import math\ndef go(model):\n    model.fit(1, use_multiprocessing=True)\n",
+    "fits_its_own.py": "def fit(x): pass\nfit(1)\nclass Model: pass\n",
+    "speaks_of_fit.py": "import re\nx = 'model.fit(1)'\ndef fit(x): pass\n",
+    "devices.py": "import torch\ndef go(x):\n    return x.device('gpu'), torch.device('gpu')\n",
+    "sets_variable.py": "from os import environ\nenviron['A'] = 1\n",
+    "speaks_of_variable.py": "x = 'os.environ'\nx.upper()\n",
     "names.py": "import tables\ndef go():\n    return tables.kind('x')\n",
     "tables.py": "import os, numpy as np\ndef kind(x):\n    return {'x': 'MirroredStrategy'}[x]\n",
     "inside.py": "def go():\n    from tables import kind\n    import keras\n    return kind('x')\n",
@@ -75,9 +84,9 @@ MODULES = {
     "outside_call.py": "import tensorflow as tf\nx = tf.zeros(3)\n",
     "on_condition.py": "import sys\nif sys.platform == 'linux':\n    import sets\n",
     "for_types.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import sets\n",
-    "draws.py": "import numpy as np, random\ndef a(): np.random.normal()\ndef b(): random.random()\n"
+    "draws.py": "import keras, numpy as np, random\ndef a(): np.random.normal()\ndef b(): random.random()\n"
     "def c(tf): tf.random.normal(())\n",
-    "draws_too.py": "from random import choice\ndef go(x): return choice(x)\n",
+    "draws_too.py": "import keras\nfrom random import choice\ndef go(x): return choice(x)\n",
     "asks_for_gpu.py": "import tensorflow as tf\nx = tf.test.is_gpu_available()\n",
 }
 
@@ -119,7 +128,14 @@ def project(tmp_path: Path) -> Project:
         ("makes.py", STRATEGY, True),
         ("registers.py", STRATEGY, True),
         ("names.py", STRATEGY, False),
-        ("tables.py", STRATEGY, True),
+        ("tables.py", STRATEGY, False),
+        ("fits.py", FIT, True),
+        ("fits_with.py", Subject(frozenset({"use_multiprocessing"})), True),
+        ("fits_its_own.py", FIT, False),
+        ("speaks_of_fit.py", FIT, False),
+        ("devices.py", DEVICE, False),
+        ("sets_variable.py", ENVIRONMENT, True),
+        ("speaks_of_variable.py", ENVIRONMENT, False),
         ("outside.py", STRATEGY, True),
     ],
 )

@@ -20,6 +20,7 @@ from gpulint.analysis.project.module_names import (
     module_of,
 )
 from gpulint.analysis.project.modules import Project
+from gpulint.analysis.project.tensorflow_imports import words_without_imports
 from gpulint.syntax.outline import Definition
 
 MAX_IMPORT_DEPTH = 4
@@ -53,7 +54,8 @@ _IMPORTS_BY_NAME = frozenset({"import_module(", ".import_module(", "__import__("
 class Reach:
     """The parts of a project that the program in a file reaches. `project` records the files that this depends on.
 
-    With `alone`, only the words of the file itself count.
+    With `alone`, the program has no TensorFlow: only those words of the file itself count that it can have all the same
+    (`words_without_imports`).
     """
 
     def __init__(self, project: Project, path: str, alone: bool = False) -> None:
@@ -80,23 +82,26 @@ class Reach:
 
     def words(self, in_own_file: bool = False) -> Iterator[frozenset[str]]:
         """Words of each reached part; only of those in the file itself if `in_own_file`."""
-        for node, part in self._counting():
+        for node, words in self._counting():
             if not in_own_file or node[0] == self._path:
-                yield part.words
+                yield words
 
-    def _counting(self) -> Iterator[tuple[Node, Part]]:
-        """The reached parts whose words count."""
+    def _counting(self) -> Iterator[tuple[Node, frozenset[str]]]:
+        """The reached parts whose words count, with these words."""
+        meant = words_without_imports(self._project, self._path) if self._alone else None
         for node, part in self._reached.items():
-            if not self._alone or node[0] == self._path:
-                yield node, part
+            if meant is None:
+                yield node, part.words
+            elif node[0] == self._path:
+                yield node, part.words & meant
 
     def leading_to(self, words: frozenset[str], own_words: frozenset[str]) -> frozenset[Node]:
         """Parts that contain one of the words, those of the file itself that contain one of its `own_words`, and those
         that lead to them."""
         return self._with_ancestors(
             node
-            for node, part in self._counting()
-            if not part.words.isdisjoint(own_words if node[0] == self._path else words)
+            for node, spoken in self._counting()
+            if not spoken.isdisjoint(own_words if node[0] == self._path else words)
         )
 
     def leading_home(self, leading: frozenset[Node], words: frozenset[str]) -> frozenset[Node]:

@@ -304,6 +304,9 @@ class Project:
         """File of an absolute module name: searched beside the importer, then under the roots, then in the folders that
         the importer, or a module that it imports, adds to `sys.path`, relative to its own or to one above it, from
         which the program is started."""
+        return self.remembered(("found", dotted, importer), partial(self._find, dotted, importer))
+
+    def _find(self, dotted: str, importer: str) -> str | None:
         outline = self.outline_of(importer)
         depth = outline.depth if outline is not None else 0
         found = self.finder.find(dotted, importer, depth)

@@ -72,8 +72,8 @@ class Relevance:
         self._text = source.text
         self._outline = outline = project.outline_of(source.path)
         is_list = outline is None or (os.path.basename(source.path) == "__init__.py" and outline.only_imports)
-        alone = not is_list and not may_have_tensorflow(project, source.path)
-        self._reach = Reach(project, source.path, alone) if not is_list else None
+        self._alone = not is_list and not may_have_tensorflow(project, source.path)
+        self._reach = Reach(project, source.path, self._alone) if not is_list else None
         self._spoken = frozenset().union(*self._reach.words()) if self._reach is not None else frozenset()
         self._own = frozenset().union(*self._reach.words(in_own_file=True)) if self._reach is not None else frozenset()
 
@@ -85,7 +85,7 @@ class Relevance:
             return Relevant(frozenset().union(*(identifiers(subject.words) for subject in subjects)))
         anywhere: set[str] = set()
         here: set[str] = set()
-        own = identifiers(self._outline.words)
+        own = identifiers(self._own if self._alone else self._outline.words)
         for subject in subjects:
             found = here if subject.in_own_file else anywhere
             if self._has(subject):

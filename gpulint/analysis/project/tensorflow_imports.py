@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from typing import NamedTuple
 
 from gpulint.analysis.project.module_names import paths_of
 from gpulint.analysis.project.modules import Project
 from gpulint.knowledge.packages import WITHOUT_TENSORFLOW
-from gpulint.syntax.outline import Outline
+from gpulint.knowledge.words import ENVIRONMENT_WORDS, OF_TENSORFLOW_ALONE
+from gpulint.syntax.outline import Outline, in_any_form
+from gpulint.syntax.python_tree import python_tree
 
 
 class _Imports(NamedTuple):
@@ -27,6 +30,29 @@ def imports_tensorflow(outline: Outline) -> bool:
         or (one.module == "transformers" and any(name.startswith("TF") for name in one.names))
         for one in (*outline.imports, *outline.inner_imports)
     )
+
+
+def words_without_imports(project: Project, path: str) -> frozenset[str]:
+    """Words by which the program in a file can be about TensorFlow although it cannot import it: those of the
+    environment, and methods, with their keywords, of objects that its callers may have from TensorFlow. All other names
+    are those of its own functions and classes, and what its strings name is nothing that it can use."""
+
+    def find() -> frozenset[str]:
+        names: set[str] = set()
+        attributes: set[str] = set()
+        keywords: set[str] = set()
+        for node in ast.walk(python_tree(project.text_of(path)) or ast.Module([], [])):
+            if isinstance(node, ast.Attribute):
+                attributes.add(node.attr)
+            elif isinstance(node, ast.keyword):
+                keywords.add(node.arg or "")
+            elif isinstance(node, (ast.Name, ast.alias)):
+                names.add(node.id if isinstance(node, ast.Name) else node.name)
+        methods = {f".{name}" for name in attributes - OF_TENSORFLOW_ALONE if not name[0].isupper()}
+        environment = ENVIRONMENT_WORDS & (names | attributes)
+        return in_any_form(frozenset(environment)) | methods | {f"{name}(" for name in methods} | keywords
+
+    return project.remembered(("words without imports", path), find)
 
 
 def _is_library(name: str) -> bool:

@@ -12,7 +12,7 @@ from gpulint.syntax import ir, walk
 _Name = tuple[object, ...]
 """Scope of a name, and the parts of `self.model`."""
 
-OF_KERAS_ALONE = frozenset({"predict_on_batch", "test_on_batch", "train_on_batch"})
+OF_KERAS_ALONE: frozenset[str] = frozenset({"predict_on_batch", "test_on_batch", "train_on_batch"})
 """Methods that Keras models have, and those of other libraries do not."""
 
 
