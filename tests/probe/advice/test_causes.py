@@ -613,7 +613,11 @@ def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:
     assert callback.text == "steps wait for `Plot.on_train_batch_end`"
     assert callback.evidence == "It takes 40.0 ms of a 200 ms step."
     assert (line.cause, line.where, line.seconds) == ("slow-python", HERE, 3.0)
+    board = replace(time, by_line=(*lines, PartAt("python", HERE, 3.0, 9, "TensorBoard.on_epoch_end")))
     of_fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
+    _, of_library = advise(of_fit, (), board)
+    assert (of_library.where, of_library.text) == (HERE, "steps wait for `TensorBoard.on_epoch_end`")
+    assert of_library.fix == "Let this callback do less, or less often."
     assert [one.where for one in advise(of_fit, (), time)] == [THERE], "the Python of `fit` is Keras's"
 
 
