@@ -394,6 +394,13 @@ def test_a_program_that_failed_in_its_first_step_gets_no_advice_on_its_steps() -
     assert not advise(replace(eager(1000), end={"status": 1}), (), None)
 
 
+def test_a_program_that_failed_in_its_first_steps_shows_little_of_others() -> None:
+    few = spent({"input": 9.0, "launch": 1.0}, 2, by_line=[input_at(HERE)])
+    assert advise(capture(), (), few)
+    assert not advise(capture(end={"status": 1}), (), few)
+    assert advise(capture(end={"status": 1}), (), WAITING)
+
+
 def test_eager_operations_of_replicas_are_those_of_the_step() -> None:
     """The training thread waits for them in `strategy.run`; the line with most of them is named, not that of a
     function that it calls."""
