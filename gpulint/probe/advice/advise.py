@@ -12,6 +12,9 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.measures.holders import Held
 from gpulint.probe.measures.time_spent import TimeSpent
 
+FEW = 5
+"""Steps of a failed program up to which its times are those of its start."""
+
 
 def advise(
     capture: Capture,
@@ -21,9 +24,12 @@ def advise(
     ignored: Collection[str] = (),
 ) -> tuple[Advice, ...]:
     """The changes to make first, at most five. `time` is None without training steps: then only what kept the program
-    from running is known. `ignored`: causes to leave out."""
+    from running is known, as of a program that failed in its first steps, which show little of what others would take.
+    `ignored`: causes to leave out."""
     observed = Observed(capture, time or NO_TRAINING, findings, held)
     candidates = (one for find in FIND_CANDIDATES for one in find(observed) if one.cause not in ignored)
+    if (capture.error or capture.end.get("status")) and observed.time.steps < FEW:
+        candidates = (one for one in candidates if one.is_urgent)
     return ranked(candidates, observed.time, capture.seconds, is_timed=not capture.simulated)
 
 

@@ -19,18 +19,24 @@ EVENTS = (
 """Methods of callbacks."""
 
 BEGINS = ("on_train_begin", "on_test_begin", "on_predict_begin")
+ENDS = ("on_train_end", "on_test_end", "on_predict_end")
 
 CALLBACK = "callback"
-"""The detail of callbacks of Keras's own."""
+"""The detail of what Keras does to call callbacks."""
+
+BASES = frozenset({"Callback", "object"})
+"""Classes whose methods do nothing."""
 
 
 class Callbacks:
-    """Times the methods of callbacks, those of the program by their lines."""
+    """Times the methods of callbacks: those of the program by their lines, others on the line of `fit`."""
 
     def __init__(self, places: Places, hooks: Hooks, fault: Guard, states: States) -> None:
         self._places, self._hooks, self._states = places, hooks, states
-        self._wrap = guarded("callbacks", fault, self._wrap_own)
+        self._wrap = guarded("callbacks", fault, self._wrap_all)
         self._wrapped: set[type] = set()
+        self._calls: list[Place | None] = []
+        """The lines of the current `fit`, `evaluate` or `predict` and of those around it."""
         self.depth = 0
         """Stages around the epochs of the current `fit`."""
 
@@ -47,6 +53,7 @@ class Callbacks:
         @functools.wraps(method)
         def listed(callbacks: Any, *arguments: Any, **keywords: Any) -> Any:
             if event in BEGINS:
+                self._calls.append(self._places.here(2))
                 self._wrap(callbacks)
             elif event == "on_epoch_begin" and arguments:
                 states.end_stages(self.depth)
@@ -57,26 +64,29 @@ class Callbacks:
             finally:
                 if entered:
                     states.leave()
+                if event in ENDS and self._calls:
+                    self._calls.pop()
 
         return listed
 
-    def _wrap_own(self, callbacks: Any) -> None:
-        """Times the methods of the program's own callbacks."""
+    def _wrap_all(self, callbacks: Any) -> None:
+        """Times the methods of callbacks, but those of Keras's base class, which do nothing."""
         for callback in getattr(callbacks, "callbacks", ()):
             for cls in type(callback).__mro__:
-                if cls not in self._wrapped:
+                if cls not in self._wrapped and cls.__name__ not in BASES:
                     self._wrapped.add(cls)
                     for event in (*EVENTS, "on_batch_begin", "on_batch_end"):
-                        method = vars(cls).get(event)
-                        if callable(method) and (place := self._places.of_function(method)) is not None:
+                        if callable(method := vars(cls).get(event)):
+                            place = self._places.of_function(method)
                             self._hooks.replace(cls, event, self._timed(place, f"{cls.__name__}.{event}", method))
 
-    def _timed(self, place: Place, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _timed(self, place: Place | None, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """`place`: the line of a method of the program; what a library's takes counts on the line of `fit`."""
         states = self._states
 
         @functools.wraps(method)
         def timed(*arguments: Any, **keywords: Any) -> Any:
-            entered = states.enter(PYTHON, place, name)
+            entered = states.enter(PYTHON, place or (self._calls[-1] if self._calls else None), name)
             try:
                 return method(*arguments, **keywords)
             finally:

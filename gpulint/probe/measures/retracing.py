@@ -66,7 +66,9 @@ def fixes(causes: Counter[Retrace]) -> str:
     """Fixes for the most frequent causes, "" if none is known."""
     found: dict[str, list[Retrace]] = {}
     for one, _ in causes.most_common():
-        fix = _OF_LIBRARY if not one.own and one.cause in ("shape", "dtype") else _FIXES.get(one.cause, "")
+        fix = _FIXES.get(one.cause, "")
+        if not one.own:
+            fix = _OF_LIBRARY if one.cause in ("shape", "dtype") else ""
         found.setdefault(fix, []).append(one)
     return "; ".join(_fix(fix, ones) for fix, ones in [*found.items()][:MOST_FIXES] if fix)
 

@@ -394,6 +394,13 @@ def test_a_program_that_failed_in_its_first_step_gets_no_advice_on_its_steps() -
     assert not advise(replace(eager(1000), end={"status": 1}), (), None)
 
 
+def test_a_program_that_failed_in_its_first_steps_shows_little_of_others() -> None:
+    few = spent({"input": 9.0, "launch": 1.0}, 2, by_line=[input_at(HERE)])
+    assert advise(capture(), (), few)
+    assert not advise(capture(end={"status": 1}), (), few)
+    assert advise(capture(end={"status": 1}), (), WAITING)
+
+
 def test_eager_operations_of_replicas_are_those_of_the_step() -> None:
     """The training thread waits for them in `strategy.run`; the line with most of them is named, not that of a
     function that it calls."""
@@ -613,7 +620,11 @@ def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:
     assert callback.text == "steps wait for `Plot.on_train_batch_end`"
     assert callback.evidence == "It takes 40.0 ms of a 200 ms step."
     assert (line.cause, line.where, line.seconds) == ("slow-python", HERE, 3.0)
+    board = replace(time, by_line=(*lines, PartAt("python", HERE, 3.0, 9, "TensorBoard.on_epoch_end")))
     of_fit = capture(data=Counter({Data(HERE, "dataset", 0, 0): 1}))
+    _, of_library = advise(of_fit, (), board)
+    assert (of_library.where, of_library.text) == (HERE, "steps wait for `TensorBoard.on_epoch_end`")
+    assert of_library.fix == "Let this callback do less, or less often."
     assert [one.where for one in advise(of_fit, (), time)] == [THERE], "the Python of `fit` is Keras's"
 
 

@@ -122,6 +122,12 @@ PLANTED = {
         + "        time.sleep(0.05)  # here\n\n\n"
         + "model.fit(np.ones((240, 4)), np.ones((240, 1)), batch_size=4, verbose=0, callbacks=[Plot()])\n"
     ),
+    "slow-python, library": (
+        MODEL
+        + "board = tf.keras.callbacks.TensorBoard('logs', histogram_freq=1, profile_batch=(2, 40))\n"
+        + "x = np.ones((240, 4), 'float32')\n"
+        + "model.fit(x, x[:, :1], batch_size=4, epochs=2, verbose=0, callbacks=[board])  # here\n"
+    ),
     "slow-python, step": (
         MODEL.replace('"mse")', "lambda y, p: tf.reduce_mean((measured(p) - p) ** 2))").replace(
             "model =",

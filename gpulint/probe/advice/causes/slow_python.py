@@ -53,22 +53,26 @@ def _within(observed: Observed) -> Iterator[Candidate]:
 
 
 def _between(observed: Observed) -> Iterator[Candidate]:
-    """Each line, unless it is that of a `fit`, whose Python is Keras's, or launches eager operations."""
-    time = observed.time
-    others = {one.where for one in observed.capture.data}
-    others |= {one.where for one in time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)}
+    """Each callback; and each line, unless it is that of a `fit`, whose Python is Keras's, or launches eager
+    operations."""
+    time, steps = observed.time, max(observed.time.steps, 1)
+    fits = {one.where for one in observed.capture.data}
+    eager = {one.where for one in time.by_line if (one.name, one.detail) == ("launch", EAGER_OPERATIONS)}
     for one in time.by_line:
         is_callback = "." in one.detail
-        if one.name != "python" or one.where is None or one.where in others or not (is_callback or one.detail == CODE):
+        is_line = one.detail == CODE and one.where not in fits | eager
+        if one.name != "python" or one.where is None or not (is_callback or is_line):
             continue
-        each = duration(one.seconds / max(time.steps, 1))
+        fix = "Do it in the input pipeline, less often, or in a separate thread."
+        if is_callback:
+            fix = "Do it once per epoch, or in a separate thread."
+        if is_callback and one.where in fits:
+            fix = "Let this callback do less, or less often."
         yield Candidate(
             "slow-python",
             one.where,
             f"steps wait for `{one.detail}`" if is_callback else "steps wait for Python on this line",
-            f"It takes {each} of a {duration(time.seconds / max(time.steps, 1))} step.",
-            "Do it once per epoch, or in a separate thread."
-            if is_callback
-            else "Do it in the input pipeline, less often, or in a separate thread.",
+            f"It takes {duration(one.seconds / steps)} of a {duration(time.seconds / steps)} step.",
+            fix,
             {"python": one.seconds},
         )
