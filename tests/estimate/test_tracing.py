@@ -253,6 +253,26 @@ model.fit(data, verbose=0)
     assert result.message.endswith("--shape names 0, but its tensors are words, 1")
 
 
+def test_the_values_of_a_ragged_argument_are_no_batch(tmp_path: Path) -> None:
+    program = """
+import tensorflow as tf
+table = tf.Variable(tf.zeros((50, 4)))
+@tf.function
+def step(words, labels):
+    with tf.GradientTape() as tape:
+        rows = tf.gather(table, words.flat_values)
+        loss = tf.reduce_sum(tf.math.segment_sum(rows, words.value_rowids())) + tf.reduce_sum(labels)
+    table.assign_sub(tape.gradient(loss, table))
+step(tf.ragged.constant([[1, 2, 3], [4], [5, 6]]), tf.zeros(3))
+"""
+    result = run(tmp_path, program)
+    assert isinstance(result, Traced)
+    assert result.step.batch == 3
+    assert [one.tensor.shape for one in result.step.arguments] == [(None,), (4,), (3,)]
+    assert result.step.unknown == ()
+    assert play(result.step).unknown
+
+
 def test_nothing_of_an_estimate_is_left_behind(tmp_path: Path) -> None:
     run(tmp_path, FIT)
     assert os.listdir(tmp_path) == ["train.py"]

@@ -13,6 +13,9 @@ Shapes = Mapping[str, "tuple[int | None, ...]"]
 """Name of an argument, or of an element of a dataset by its position such as `0`, → the shape that the user gave."""
 
 
+_COMPOSITES = ("RaggedTensorSpec", "SparseTensorSpec", "IndexedSlicesSpec")
+
+
 class Unknown(Exception):
     """The batch size cannot be found. The message says why."""
 
@@ -100,6 +103,24 @@ def opened(
         return value
 
     return _mapped(arguments, change, name)
+
+
+def parts(pieces: Pieces, concrete: Any) -> set[str]:
+    """Placeholders of the parts of ragged and sparse arguments, such as the values of all rows and where rows end.
+    Their leading dimension is no batch, and differs from one step to the next."""
+    nest = pieces.tensorflow.nest
+    captured = {id(placeholder) for _, placeholder in concrete.graph.captures}
+    names = [tensor.op.name for tensor in concrete.graph.inputs if id(tensor) not in captured]
+    types = [one for one in nest.flatten(concrete.structured_input_signature) if hasattr(one, "value_type")]
+    components = [nest.flatten(one, expand_composites=True) for one in types]
+    if sum(map(len, components)) != len(names):
+        return set()
+    rest, found = iter(names), set()
+    for one, component in zip(types, components, strict=True):
+        own = [next(rest) for _ in component]
+        if type(one).__name__ in _COMPOSITES:
+            found |= set(own)
+    return found
 
 
 def is_iterator(value: Any) -> bool:

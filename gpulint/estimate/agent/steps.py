@@ -25,6 +25,7 @@ from gpulint.estimate.agent.opened import (
     is_iterator,
     opened,
     parameters,
+    parts,
     tensors_in,
 )
 from gpulint.estimate.agent.pieces import Pieces
@@ -358,6 +359,7 @@ class _Reading:
             watch.settings.gpus,
         )
         self._inputs = [tensor for tensor in concrete.graph.inputs if tensor.op.name not in captured]
+        self._parts = parts(watch.pieces, concrete)
         self._kept = [inner for outer, inner in concrete.graph.captures if inner.op.name not in self._captured]
         self.is_open = (
             any(_open(tensor) for tensor in self._inputs)
@@ -371,7 +373,8 @@ class _Reading:
         shapes: dict[str, Shape] = {}
         for tensor in self._inputs:
             if tensor.dtype.base_dtype.name not in ("resource", "variant") and tensor.shape.rank:
-                shapes[tensor.op.name] = _sized(tuple(tensor.shape.as_list()), batch)
+                shape = tuple(tensor.shape.as_list())
+                shapes[tensor.op.name] = _sized(shape, None if tensor.op.name in self._parts else batch)
         with self._context():
             read = self._reader.read(shapes, lambda shape: _sized(shape, batch))
         parameters = {operation: index for index, operation in enumerate(read.body.parameters)}
@@ -394,7 +397,7 @@ class _Reading:
             is_compiled=self._is_compiled or read.is_compiled,
             is_optimized=read.is_optimized,
             precision=_policy(),
-            unknown=tuple(dict.fromkeys(_unknown(read, self._elements))),
+            unknown=tuple(dict.fromkeys(_unknown(read, self._elements, self._parts))),
         )
 
     def _updates(self, read: Read) -> bool:
@@ -544,10 +547,11 @@ def _arguments(read: Read, parameters: Mapping[int, int], shapes: Mapping[str, S
                     yield Argument(f"{one.name}:{index}", tensor)
 
 
-def _unknown(read: Read, elements: Sequence[str]) -> Iterator[str]:
-    """Names of what enters the step with a dimension that is still open, as `--shape` takes them."""
+def _unknown(read: Read, elements: Sequence[str], parts: Collection[str]) -> Iterator[str]:
+    """Names of what enters the step with a dimension that is still open, as `--shape` takes them: no `parts` of ragged
+    and sparse tensors."""
     for one in read.body.operations:
-        if one.type == "_Arg" or one.type in INPUTS:
+        if (one.type == "_Arg" and one.name not in parts) or one.type in INPUTS:
             for index, tensor in enumerate(one.outputs):
                 if tensor.bytes is None:
                     for position, size in enumerate(tensor.shape or ()):
