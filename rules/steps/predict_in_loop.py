@@ -9,6 +9,7 @@ from gpulint.plugin import Loop, Plan, Report, Rule, Severity, Site, confidence,
 from gpulint.plugin.queries import (
     are_few,
     batch_fits,
+    callers,
     fitted_data,
     goes_over_data,
     in_every_iteration,
@@ -16,6 +17,7 @@ from gpulint.plugin.queries import (
     is_one_sample,
     is_over_models,
     is_rare,
+    iterated_sources,
     iteration_count,
     leaves,
     loop_of_call,
@@ -122,9 +124,11 @@ class PredictInLoop(Rule):
         """How calls that are reported are made, by call and loop: those on their results are made alike."""
         for event in made:
             loop = loop_of_call(event, steps)
-            if is_over_models(event, loop) or are_few(event.where.context.loops) or self._waits(event, loop):
+            of_samples = [one for one in event.where.context.loops if not is_over_models(event, one)]
+            if not of_samples or are_few(of_samples) or self._waits(event, loop):
                 continue
-            if event.how == "predict" and _is_assembled(event, emptied.get(loop.site, frozenset())):
+            lists = frozenset().union(*(emptied.get(site, ()) for site in (loop.site, *_generators(loop))))
+            if event.how == "predict" and _is_assembled(event, lists):
                 yield Report(
                     event.site,
                     "`predict` is called on one batch at a time, assembled in a loop",
@@ -215,12 +219,17 @@ class PredictInLoop(Rule):
         )
 
     def _emptied(self) -> dict[Site, frozenset[Symbol]]:
-        """Lists, by symbol, that the iterations of a loop fill and empty."""
+        """Lists, by symbol, that the iterations of a loop fill and empty; also, keyed by the call of a function, those
+        that its loops empty under a condition, as a generator of batches does."""
         found: dict[Site, set[Symbol]] = defaultdict(set)
         for event in self.all(events.ContainerCleared):
-            for loop in event.where.context.loops:
+            around = event.where.context.loops
+            for loop in around:
                 found[loop.site].add(symbol_of(event.container))
-        return {loop: frozenset(names) for loop, names in found.items()}
+            for caller in callers(event.where.caller):
+                if caller.site is not None and around[caller.loops :] and event.where.path - around[-1].start:
+                    found[caller.site].add(symbol_of(event.container))
+        return {site: frozenset(names) for site, names in found.items()}
 
     def _results_of_data(self) -> set[int]:
         """Tensors, by id, that operations in loops compute from the batches of a dataset."""
@@ -239,12 +248,34 @@ def _is_of_data(value: values.Value, results: Container[int]) -> bool:
 
 def _is_assembled(event: events.ModelCalled, emptied: frozenset[Symbol]) -> bool:
     """Whether a model predicts for an array of the list that the loop fills and empties."""
-    return any(
-        value.symbol.parts[0] == "call"
-        and not emptied.isdisjoint(value.symbol.parts[2] if len(value.symbol.parts) > 2 else ())
-        for value in _inputs(event)
-        if type(value) is values.Unknown
+    return bool(emptied) and any(
+        _is_made_of(value.symbol, emptied) for value in _inputs(event) if type(value) is values.Unknown
     )
+
+
+def _is_made_of(name: Symbol, lists: frozenset[Symbol]) -> bool:
+    """Whether a symbol is an array of one of these lists, possibly reshaped, also as the element of a loop."""
+    while True:
+        head, *rest = name.parts
+        if head == "in_iteration":
+            name = rest[1]
+        elif head == "call" and len(rest) > 1 and not lists.isdisjoint(rest[1]):
+            return True
+        elif head == "call" and isinstance(rest[0], Symbol) and rest[0].parts[0] == "attribute":
+            name = rest[0].parts[1]
+        else:
+            return False
+        if not isinstance(name, Symbol):
+            return False
+
+
+def _generators(loop: Loop) -> Iterator[Site]:
+    """Calls of the generators that a loop iterates over."""
+    for source in iterated_sources(loop.iterable):
+        if isinstance(source, values.Items) and source.kind == "generator":
+            site = source.symbol.parts[1]
+            if isinstance(site, Site):
+                yield site
 
 
 def _is_of_another_model(event: events.ModelCalled, loop: Loop, made: Iterable[events.ModelCalled]) -> bool:

@@ -391,19 +391,27 @@ def _is_constant(name: Any) -> bool:
 
 
 def count_of(name: Symbol) -> int | None:
-    """Number of elements of `np.arange` with constant arguments, and of the folds of a validation; None for anything
-    else."""
+    """Number of elements of `np.arange` with constant arguments, of a sample of constant size, and of the folds of a
+    validation; None for anything else."""
     if name.parts[0] != "call":
         return None
     if (folds := _folds(name)) is not None:
         return folds
-    if library_callee(name) != "numpy.arange":
+    callee = library_callee(name)
+    if callee != "numpy.arange" and callee not in _SAMPLES:
         return None
     given = [symbol(part).parts for part in called_with(name)[1]]
+    if callee in _SAMPLES:
+        size = given[_SAMPLES[callee]] if len(given) > _SAMPLES[callee] else ()
+        return int(size[2]) if size[:2] == ("constant", "int") else None
     if not 0 < len(given) < 4 or any(parts[:2] != ("constant", "int") for parts in given):
         return None
     bounds = [parts[2] for parts in given]
     return len(range(*bounds)) if all(bounds[2:]) else None
+
+
+_SAMPLES = {"numpy.random.choice": 1, "numpy.random.randint": 2, "random.sample": 1}
+"""Functions that draw elements → index of the argument that is their number."""
 
 
 def _folds(name: Symbol) -> int | None:

@@ -237,6 +237,8 @@ def run_frame(machine: Machine, frame: Frame, definition: ir.FunctionDef | ir.La
     machine.state.take_back(frame.mark)
     machine.path, machine.context = base, context
     if not frame.exits:
+        if frame.yielded:  # a generator that raises after its last value
+            return _result(frame, definition, NONE)
         raise PathEnds
     outcomes = make_exclusive([outcome for outcome, _, _ in frame.exits], base)
     machine.path = common_path(outcomes)

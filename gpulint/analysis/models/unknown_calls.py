@@ -18,8 +18,10 @@ from gpulint.analysis.models.tensorflow import (
     api_removals,
     escape,
     foreign_objects,
+    generator_sources,
     gradients,
     host_sync,
+    keras_loaders,
     keras_names,
     keras_training,
     model_parts,
@@ -40,6 +42,10 @@ _OTHER_LEARNERS = frozenset(
 """Packages whose `fit` does not train a Keras model."""
 
 
+_AUGMENTERS = frozenset({"albumentations", "imgaug"})
+"""Packages whose objects transform images when they are called."""
+
+
 def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: Site) -> Value:
     """Result of calling a value of which only the symbol is known."""
     for value in arguments.all():
@@ -48,6 +54,9 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
             machine.emit(FunctionHandedOver(site, machine.where(), given))
     called = symbol_of(function)
     method = called.parts[-1] if called.parts[0] == "attribute" else ""
+    if called.package in _AUGMENTERS:
+        generator_sources.record_call(machine, called.origin, site)
+        keras_loaders.record_call(machine, called.origin, site)
     host_sync.pass_host_values(machine, method, arguments, site, _last_name(called.parts[1]) if method else "")
     if method == "step" and len(arguments.positional) == 1:
         host_sync.step_environment(machine, arguments, site)
