@@ -13,18 +13,22 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import hashlib
 import importlib
 import io
 import json
 import os
 import pkgutil
 import runpy
+import secrets
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import types
 import weakref
 from abc import ABC, abstractmethod
@@ -107,19 +111,15 @@ class Runner(ABC):
 
 class Python(Runner):
     """A process that has imported some modules. It runs one program at a time: `sys.executable`, perhaps `-u`, then a
-    script, `-m` and a module or `-c` and code, then arguments."""
+    script, `-m` and a module or `-c` and code, then arguments.
+
+    It is a fork of a server that all processes of a test run share: the first to need it starts it, and it ends after
+    the last. Its address is in Linux's abstract namespace, which has no files.
+    """
 
     def __init__(self, *modules: str, **variables: str) -> None:
-        self._jobs, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, __file__, str(theirs.fileno()), *modules],
-                env={**os.environ, **QUIET, **variables},
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
+        kind = hashlib.sha256(repr((SESSION, modules, variables)).encode()).hexdigest()
+        self._jobs = _connected(f"\0gpulint-tests-{kind}", modules, variables)
         self._answers = self._jobs.makefile("r", encoding="utf-8")
         atexit.register(self._end)
         assert self._answers.readline() == "ready\n", f"cannot be imported: {modules}"
@@ -127,8 +127,6 @@ class Python(Runner):
     def _end(self) -> None:
         self._answers.close()
         self._jobs.close()
-        self._process.kill()
-        self._process.wait()
 
     def start(self, program: Program, files: Sequence[int]) -> Running:
         assert program.command[0] == sys.executable
@@ -141,6 +139,35 @@ class Python(Runner):
         socket.send_fds(self._jobs, [b"\n"], files)
         self._jobs.sendall(json.dumps(job).encode() + b"\n")
         return Running(int(self._answers.readline()), self._answers)
+
+
+SESSION = os.environ.get("PYTEST_XDIST_TESTRUNUID") or secrets.token_hex(16)
+"""Names the test run of this process."""
+
+
+def _connected(address: str, modules: Sequence[str], variables: Mapping[str, str]) -> socket.socket:
+    """A connection to the server at an address, which is started if there is none."""
+    while True:
+        jobs = socket.socket(socket.AF_UNIX)
+        with contextlib.suppress(ConnectionRefusedError):
+            jobs.connect(address)
+            return jobs
+        jobs.close()
+        with socket.socket(socket.AF_UNIX) as listening:
+            try:
+                listening.bind(address)
+            except OSError:  # another process was quicker
+                time.sleep(0.01)
+                continue
+            listening.listen()
+            subprocess.Popen(
+                [sys.executable, __file__, str(listening.fileno()), *modules],
+                env={**os.environ, **QUIET, **variables},
+                pass_fds=[listening.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
 
 
 class Fresh(Runner):
@@ -167,27 +194,39 @@ def with_tensorflow(**variables: str) -> Python | Fresh:
     return Python("tensorflow", "gpulint.cli.main", "gpulint.cli.estimate", *_AGENT, *_of_a_check(), **variables)
 
 
-_AGENT = ("gpulint.cli.probe", "gpulint.probe.agent.running")
+_AGENT = (
+    *("gpulint.cli.probe", "gpulint.probe.launch.program", "gpulint.probe.cluster.local", "gpulint.probe.report.text"),
+    *("gpulint.probe.agent.running", "pynvml"),
+)
 
 
 def _of_a_check() -> list[str]:
-    """What a check imports: the shipped rules, the form of the report and, where there are findings, LibCST."""
-    rules = find_spec("gpulint.rules")
-    assert rules is not None
-    found = pkgutil.walk_packages(rules.submodule_search_locations, "gpulint.rules.")
-    return [
+    """What a check imports: the shipped rules, both parsers, the cache and the form of the report."""
+    found = [
         "gpulint.cli.check",
-        "gpulint.linting.engine",
-        "gpulint.linting.workers",
+        "gpulint.caching.cache",
         "gpulint.output.formats.text",
-        "libcst.matchers",
-    ] + [module.name for module in found]
+        "libcst.native",
+        "platformdirs",
+    ]
+    for name in ("gpulint.linting", "gpulint.rules", "gpulint.syntax"):
+        package = find_spec(name)
+        assert package is not None
+        found += [one.name for one in pkgutil.walk_packages(package.submodule_search_locations, f"{name}.")]
+    return [*found, "libcst.matchers"]
 
 
 @cache
 def python() -> Python | Fresh:
     """The process of this test session that has imported TensorFlow; it ends with the session."""
     return with_tensorflow()
+
+
+@cache
+def simulating() -> Python | Fresh:
+    """The process that has imported TensorFlow as a simulation does, without oneDNN, which compiles kernels for each
+    shape: a fifth of a small program's time."""
+    return with_tensorflow(TF_ENABLE_ONEDNN_OPTS="0")
 
 
 @cache
@@ -235,6 +274,7 @@ def _run(job: dict[str, Any], files: Sequence[int]) -> NoReturn:
     os.chdir(job["cwd"])
     os.environ.clear()
     os.environ.update(job["env"])
+    tempfile.tempdir = None
     for stream, file in enumerate(files):
         os.dup2(file, stream)
         os.close(file)
@@ -338,6 +378,7 @@ class _Forked:
             if env is not None:
                 os.environ.clear()
                 os.environ.update(env)
+                tempfile.tempdir = None
             for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
                 finalizer.atexit = False  # temporary directories of the launcher
             _execute(command[1:])
@@ -351,7 +392,9 @@ class _Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        os.kill(self.pid, number)
+        with contextlib.suppress(ProcessLookupError):  # as Popen does
+            if self.returncode is None:
+                os.kill(self.pid, number)
 
 
 def _of_program(error: BaseException) -> types.TracebackType | None:
@@ -360,6 +403,23 @@ def _of_program(error: BaseException) -> types.TracebackType | None:
     while frame is not None and frame.tb_frame.f_code.co_filename == __file__:
         frame = frame.tb_next
     return frame
+
+
+def serve(listening: socket.socket) -> None:
+    """Fork a process for each connection; return after the last of them has ended."""
+    processes: set[int] = set()
+    while True:
+        if select.select([listening], [], [], 0.2 if processes else SECONDS)[0]:
+            jobs = listening.accept()[0]
+            if not (process := os.fork()):
+                listening.close()
+                main(jobs)
+                os._exit(0)
+            jobs.close()
+            processes.add(process)
+        processes = {process for process in processes if not os.waitpid(process, os.WNOHANG)[0]}
+        if not processes:
+            return
 
 
 def main(jobs: socket.socket) -> None:
@@ -385,4 +445,4 @@ if __name__ == "__main__":
         importlib.import_module(name)
     PATH = sys.path[1:]
     gc.freeze()  # a collection in a fork would copy the memory of all that has been imported
-    main(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])))

@@ -61,6 +61,9 @@ pytestmark = [
 BY_COMMAND = ("placement/abbreviated_device.py", "runtime/numeric_mask.py", "runtime/official_growth.py")
 """Programs that the command runs in a separate process: two that end with an error, and a correct one."""
 
+SLOW = {"memory/evolve_mlp"}
+"""Programs that take longer than all others together."""
+
 
 @pytest.fixture(scope="module")
 def stage() -> Stage:
@@ -87,7 +90,14 @@ def judged(name: str, verdict: str, expectations: list[Expectation]) -> set[Plac
     }
 
 
-@pytest.mark.parametrize("name", [name for name in CONFIRMED if name not in BY_COMMAND])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in SLOW else ())
+        for name in CONFIRMED
+        if name not in BY_COMMAND
+    ],
+)
 def test_what_the_program_is_expected_to_show_is_confirmed_on_its_line(name: str, stage: Stage) -> None:
     done, expectations = rehearsed(stage, name)
     expected = {place for place in PROGRAMS[name].expectations if place.code in CONFIRMED[name]}

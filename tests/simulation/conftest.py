@@ -16,7 +16,7 @@ Rehearse = Callable[..., Rehearsed]
 @pytest.fixture(scope="session")
 def stages() -> Stage:
     """Runs programs on simulated GPUs."""
-    return Stage(warm.python())
+    return Stage(warm.simulating())
 
 
 @pytest.fixture

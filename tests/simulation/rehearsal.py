@@ -35,8 +35,10 @@ class Rehearsed:
     errors: str
 
     def expectations(self, select: Sequence[str] = ()) -> list[Expectation]:
-        """The probe's expectations, with the rules `select` or the default ones."""
-        settings = Settings(root=os.getcwd(), lint=LintSettings(select=tuple(select)))
+        """The probe's expectations, with the rules `select` or the default ones. The project is the program's folder:
+        in this repository, an `import gpulint` would lead the analysis through all of gpulint."""
+        root = os.path.dirname(self.capture.process["main"])
+        settings = Settings(root=root, lint=LintSettings(select=tuple(select)))
         finder = SettingsFinder(fixed=settings)
         catalogue = Catalogue(pack.load([], installed=False))
         return verify(Run(self.capture, findings_of(self.capture, finder, catalogue)))

@@ -17,16 +17,13 @@ from gpulint.probe.launch.command import Simulated
 from tests import warm
 
 
-def probe(
-    directory: Path, *arguments: str, paths: tuple[str, ...] = (), is_warm: bool = True
-) -> subprocess.CompletedProcess[str]:
-    """Run the command in a directory, with `paths` first on the module path. `is_warm`: TensorFlow has been imported
-    beforehand."""
+def probe(directory: Path, *arguments: str, paths: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    """Run the command in a directory, with `paths` first on the module path."""
     command = [sys.executable, "-m", "gpulint", "probe", "--isolated", *arguments]
-    if paths or not is_warm:
+    if paths:
         path = os.pathsep.join([*paths, *filter(None, sys.path)])
         return warm.Fresh().run(command, cwd=directory, env={"PYTHONPATH": path})
-    return warm.python().run(command, cwd=directory)
+    return warm.simulating().run(command, cwd=directory)
 
 
 @pytest.mark.parametrize("size", ["16gigs", "16", "GiB", "-1GiB", "1e3MB", "10B", ""])
@@ -242,7 +239,7 @@ print(gradient(tf.zeros((0, 16, 16, 8))).shape)
 @pytest.mark.tensorflow
 def test_max_pooling_of_an_empty_batch_does_not_end_the_process(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(POOL)
-    done = probe(tmp_path, "--simulate-gpus", "2", "train.py", is_warm=False)
+    done = probe(tmp_path, "--simulate-gpus", "2", "train.py")
     assert done.returncode == 0
     assert done.stdout.startswith("(0, 16, 16, 8)\n")
 

@@ -19,6 +19,7 @@ from gpulint.probe.measures.leaks import Growth, leaks
 from gpulint.probe.measures.memory_limits import cpu_limit
 from gpulint.probe.placement_log.counts import short_device
 from gpulint.probe.placement_log.records import Hint, OutOfMemory
+from tests import warm
 from tests.probe.placement_log.logs import parse
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -168,23 +169,20 @@ def environment(**variables: str) -> dict[str, str]:
 BFC = {"TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": "64"}
 
 
-def run(program: str, *arguments: str, **variables: str) -> Any:
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        capture_output=True,
-        env=environment(**variables),
-        timeout=300,
-        check=True,
-    )
+def run(program: str, *arguments: str, onednn: bool = True, **variables: str) -> Any:
+    python = warm.python() if onednn else warm.simulating()
+    environment = {**warm.QUIET, "TF_ENABLE_ONEDNN_OPTS": str(int(onednn)), **variables}
+    done = python.run([sys.executable, "-c", program, *arguments], cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.tensorflow
 @pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="TensorFlow is not installed")
 class TestLive:
-    @pytest.mark.parametrize("onednn", ["0", "1"])
-    def test_the_numbers_of_known_tensors(self, onednn: str) -> None:
-        result = run(NUMBERS, TF_ENABLE_ONEDNN_OPTS=onednn, **BFC)
+    @pytest.mark.parametrize("onednn", [False, True])
+    def test_the_numbers_of_known_tensors(self, onednn: bool) -> None:
+        result = run(NUMBERS, onednn=onednn, **BFC)
         seen = {moment: sample.get("CPU:0") for moment, sample in result["seen"].items()}
         assert result["seen"]["before"] == {}
         base = seen["start"][0]
@@ -197,14 +195,14 @@ class TestLive:
             assert result["seen"][moment]["CPU:0"] == result["seen"][moment]["CPU:1"]
 
     def test_onednn_counts_no_small_tensors(self) -> None:
-        result = run(NUMBERS, TF_ENABLE_ONEDNN_OPTS="1", TF_CPU_ALLOCATOR_USE_BFC="")
+        result = run(NUMBERS, onednn=True)
         if result["lost"]:
             pytest.skip("this TensorFlow was built without oneDNN")
         seen = {moment: sample.get("CPU:0") for moment, sample in result["seen"].items()}
         assert seen["tensor"][0] == seen["kept"][0] == 4 * MIB
 
     def test_neither_of_them_gives_no_numbers(self) -> None:
-        result = run(NUMBERS, TF_ENABLE_ONEDNN_OPTS="0", TF_CPU_ALLOCATOR_USE_BFC="")
+        result = run(NUMBERS, onednn=False)
         assert result["seen"]["kept"] == {}
         assert all("Allocator stats not available" in reason for reason in result["lost"].values())
         assert set(result["lost"]) == {"CPU:0", "CPU:1"}
