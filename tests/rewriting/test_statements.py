@@ -56,6 +56,7 @@ def test_a_block_that_cannot_move_out_stays(text: str) -> None:
         ("def g():\n    f()\n", "def g():\n    pass\n"),
         ("if a:\n    f()\nelse:\n    b = 2\n", "if a:\n    pass\nelse:\n    b = 2\n"),
         ("f()\n", ""),
+        ("a = 1\nf()", "a = 1\n"),
     ],
 )
 def test_a_call_is_taken_out(before: str, expected: str) -> None:
