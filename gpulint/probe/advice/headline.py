@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpulint.probe.advice.advice import Advice
 from gpulint.probe.advice.ranking import REHEARSED
+from gpulint.probe.agent.inputs import CLOSE
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.expectations.metrics import is_on
 from gpulint.probe.measures.device_words import listed
@@ -53,6 +54,9 @@ _PARTS = {
     "other": "work of unknown kind",
     "unrecorded": "work that was not recorded",
 }
+
+_END = "the wait for the end of pipelines"
+"""Most of the wait for input, if pipelines end late: the elements were there."""
 
 
 def headline(capture: Capture, time: TimeSpent | None, advice: Sequence[Advice]) -> str:
@@ -146,9 +150,15 @@ def _obstacle(capture: Capture, time: TimeSpent, advice: Sequence[Advice]) -> st
         return "it has work" if capture.simulated == 1 else "each has work"
     if most is None or is_little:
         return "nothing stands in its way"
+    name = _END if most.name == "input" and 2 * _ending(time) > most.seconds else _PARTS[most.name]
     if is_known:
-        return f"most of the rest is {_PARTS[most.name]} ({percent(most.share)})"
-    return f"{percent(most.share)} of the time is {_PARTS[most.name]}"
+        return f"most of the rest is {name} ({percent(most.share)})"
+    return f"{percent(most.share)} of the time is {name}"
+
+
+def _ending(time: TimeSpent) -> float:
+    """Seconds that training waited for the end of pipelines."""
+    return sum(one.seconds for one in time.by_line if (one.name, one.detail) == ("input", CLOSE))
 
 
 def _has_work(capture: Capture) -> bool:

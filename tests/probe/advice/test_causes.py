@@ -14,6 +14,7 @@ from gpulint.places import Span
 from gpulint.probe.advice import causes
 from gpulint.probe.advice.advice import CAUSES, Advice
 from gpulint.probe.advice.advise import advise
+from gpulint.probe.advice.headline import headline
 from gpulint.probe.advice.words import gain, with_gain
 from gpulint.probe.agent.gradients import EAGER_STEP
 from gpulint.probe.agent.inputs import CLOSE
@@ -157,6 +158,10 @@ def test_pipelines_that_end_late_by_chance_are_no_reason_to_open_fewer(ends: lis
     ]
     time = spent({"input": closing, "launch": closing}, 100, lines, phases=[phase("epoch 1", HERE)])
     assert bool(advise(capture(segments=segments), (), time)) is advised
+    if not advised:
+        assert headline(capture(), time, ()).endswith("of the time is the wait for the end of pipelines.")
+        together = segments[0]._replace(work=(Work(HERE, "input", CLOSE, closing, len(ends)),))
+        assert not advise(capture(segments=[together]), (), time), "one of them may have taken all of it"
 
 
 def opened(where: Where, times: int) -> list[PartAt]:

@@ -83,7 +83,8 @@ def _recurs(observed: Observed, where: Where | None, line: PartAt) -> bool:
         return False
     works = [work for segment in observed.capture.segments for work in segment.work]
     ends = [one for one in works if (one.where, one.detail) == (where, CLOSE) and one.times]
-    return is_beyond_chance([(one.seconds / one.times, one.times) for one in ends]) if ends else True
+    waits = [wait for one in ends for wait in ((one.seconds, 1), (0.0, one.times - 1))]  # one may be all of them
+    return is_beyond_chance(waits) if ends else True
 
 
 def _waits_for_tuning(lines: list[PartAt]) -> str:
@@ -123,11 +124,13 @@ def _reopened(observed: Observed, where: Where | None, opened: int, between: lis
             fix = "Predict less often, or call the model itself: `model(x, training=False)` opens no pipeline."
     seconds = sum(one.seconds for one in between)
     saved = seconds * again / opened
-    what = "Closing one and opening the next" if any(one.detail == CLOSE for one in between) else "Opening one"
+    closes = any(one.detail == CLOSE for one in between)
+    what = "Closing one and opening the next" if closes else "Opening one"
     took = f"{what} took {duration(seconds / opened)}" + (f" each time, {again:,} times" if again > 1 else "")
     epochs = sum(one.where == where and one.name.startswith("epoch ") for one in phases)
     if fits and again > epochs > fits:  # Keras opens several in each epoch
-        took = f"Closing and opening pipelines took {duration(saved / (epochs - fits))} per epoch"
+        what = "Closing and opening" if closes else "Opening"
+        took = f"{what} pipelines took {duration(saved / (epochs - fits))} per epoch"
     yield Candidate(
         "input-bound",
         where,
