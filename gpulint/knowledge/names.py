@@ -23,6 +23,8 @@ _PACKAGES = (
     ("tensorflow.python.data.Dataset", "tensorflow.data.Dataset"),
     ("tensorflow.python.data.TFRecordDataset", "tensorflow.data.TFRecordDataset"),
     ("tensorflow.python.data.TextLineDataset", "tensorflow.data.TextLineDataset"),
+    ("tensorflow_core._api.v2.", "tensorflow."),
+    ("tensorflow_core.python.keras.", "tensorflow.keras."),
     ("tensorflow_core.", "tensorflow."),
     ("tf_keras.src.", "tensorflow.keras."),
     ("tf_keras.", "tensorflow.keras."),
@@ -36,6 +38,8 @@ _WHOLE = {
     "keras": "tensorflow.keras",
     "tf_keras": "tensorflow.keras",
     "tensorflow.compat.v2": "tensorflow",
+    "tensorflow_core": "tensorflow",
+    "tensorflow_core.python.keras": "tensorflow.keras",
     "tensorflow.python.keras": "tensorflow.keras",
 }
 
@@ -95,7 +99,7 @@ _INNER = re.compile(r"tensorflow\.(?:python\.distribute|keras)\..*\.(\w+)\Z")
 
 def is_tensorflow(dotted: str) -> bool:
     """Whether a dotted name belongs to TensorFlow or Keras."""
-    return dotted.partition(".")[0] in ("tensorflow", "keras", "tf_keras")
+    return dotted.partition(".")[0] in ("tensorflow", "tensorflow_core", "keras", "tf_keras")
 
 
 def public_name(dotted: str) -> str | None:
