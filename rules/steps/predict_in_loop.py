@@ -21,6 +21,7 @@ from gpulint.plugin.queries import (
     loop_of_call,
     step_loops,
     symbol_of,
+    waits_for_person,
 )
 from gpulint.plugin.symbols import (
     Symbol,
@@ -122,7 +123,9 @@ class PredictInLoop(Rule):
         """How calls that are reported are made, by call and loop: those on their results are made alike."""
         for event in made:
             loop = loop_of_call(event, steps)
-            if is_over_models(event, loop) or are_few(event.where.context.loops) or self._waits(event, loop):
+            if is_over_models(event, loop) or are_few(event.where.context.loops):
+                continue
+            if waits_for_person(event.where, loop, self.all(events.PersonAwaited)):
                 continue
             if event.how == "predict" and _is_assembled(event, emptied.get(loop.site, frozenset())):
                 yield Report(
@@ -206,13 +209,6 @@ class PredictInLoop(Rule):
 
         call = self.node(event.site)
         return any(m.matches(call, m.Call(m.Attribute(m.Name(name)))) for name in loop.names if call is not None)
-
-    def _waits(self, event: events.ModelCalled, loop: Loop) -> bool:
-        """Whether the iterations of a loop also wait for a person."""
-        return any(
-            loop.site in {around.site for around in one.where.context.loops} and one.where.path <= event.where.path
-            for one in self.all(events.PersonAwaited)
-        )
 
     def _emptied(self) -> dict[Site, frozenset[Symbol]]:
         """Lists, by symbol, that the iterations of a loop fill and empty."""
