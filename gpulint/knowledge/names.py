@@ -23,6 +23,8 @@ _PACKAGES = (
     ("tensorflow.python.data.Dataset", "tensorflow.data.Dataset"),
     ("tensorflow.python.data.TFRecordDataset", "tensorflow.data.TFRecordDataset"),
     ("tensorflow.python.data.TextLineDataset", "tensorflow.data.TextLineDataset"),
+    ("tensorflow_core._api.v2.", "tensorflow."),
+    ("tensorflow_core.python.keras.", "tensorflow.keras."),
     ("tensorflow_core.", "tensorflow."),
     ("tf_keras.src.", "tensorflow.keras."),
     ("tf_keras.", "tensorflow.keras."),
@@ -38,6 +40,8 @@ _WHOLE = {
     "tf_keras": "tensorflow.keras",
     "keras_preprocessing": "tensorflow.keras.preprocessing",
     "tensorflow.compat.v2": "tensorflow",
+    "tensorflow_core": "tensorflow",
+    "tensorflow_core.python.keras": "tensorflow.keras",
     "tensorflow.python.keras": "tensorflow.keras",
 }
 
@@ -95,9 +99,13 @@ _OPTIMIZER = re.compile(r"tensorflow\.keras\.optimizers\.experimental\.(\w+)\Z")
 _INNER = re.compile(r"tensorflow\.(?:python\.distribute|keras)\..*\.(\w+)\Z")
 
 
+_NAMES = frozenset({"keras", "keras_preprocessing", "tensorflow", "tensorflow_core", "tf_keras"})
+"""Packages of TensorFlow and Keras."""
+
+
 def is_tensorflow(dotted: str) -> bool:
     """Whether a dotted name belongs to TensorFlow or Keras."""
-    return dotted.partition(".")[0] in ("tensorflow", "keras", "tf_keras", "keras_preprocessing")
+    return dotted.partition(".")[0] in _NAMES
 
 
 def public_name(dotted: str) -> str | None:

@@ -35,6 +35,7 @@ from gpulint.analysis.queries.moments import (
     switched,
     trained_models,
     trains,
+    waits_for_person,
     way,
     way_to_start,
 )
@@ -105,6 +106,7 @@ __all__ = [
     "trained_models",
     "trains",
     "updates",
+    "waits_for_person",
     "way",
     "way_to_start",
     "with_step",

@@ -17,11 +17,11 @@ from gpulint.analysis.domain.path_conditions import (
     mentions,
     words_of,
 )
+from gpulint.analysis.domain.random_draws import is_drawn
 from gpulint.analysis.domain.symbolic import COUNTER, Symbol, constants_in
 from gpulint.analysis.domain.symbolic_patterns import (
     is_array,
     is_batch,
-    is_drawn,
     is_given,
     is_next_batch,
     is_observed,

@@ -14,6 +14,7 @@ from gpulint.plugin.queries import (
     is_endless,
     is_rare,
     iterated_sources,
+    known,
     loop_around,
     step_loops,
     symbol_of,
@@ -84,10 +85,11 @@ class TensorsKept(Rule):
     ```
 
     ## What is not reported
-    Single numbers, such as a loss; lists that are created or cleared in a loop; one pass over a dataset, or over the
-    samples that a test takes from one (where nothing trains, also over another collection); values that are tensors
-    only on some paths; `deque(maxlen=…)`; values on the host; additions under a condition; tensors inside a
-    `tf.function`; programs that the analysis did not complete and that empty a container somewhere.
+    Single numbers, such as a loss or the PSNR of an image; lists that are created or cleared in a loop; one pass over a
+    dataset, or over the samples that a test takes from one (where nothing trains, also over another collection);
+    values that are tensors only on some paths; `deque(maxlen=…)`; values on the host; additions under a condition;
+    tensors inside a `tf.function`; programs that the analysis did not complete and that empty a container
+    somewhere.
 
     ## At run time
     How many of the sampled steps left tensors created on these lines alive.
@@ -114,7 +116,8 @@ class TensorsKept(Rule):
             if event.where.context.loops
         }
         for event in kept:
-            if event.tensor.reduced is not None and event.tensor.reduced.is_number:
+            reduced = event.tensor.reduced
+            if reduced is not None and (reduced.is_number or reduced.how == "image"):
                 continue
             container = event.container
             loop = loop_around(event.where, loops)
@@ -202,10 +205,14 @@ def _is_one_pass(loop: Loop, *, trains: bool) -> bool:
 
 
 def _is_repeated(iterable: values.Value, *, trains: bool) -> bool:
-    """Whether a collection repeats its data."""
+    """Whether a collection repeats its data. `repeat(1)` does not."""
     names = ("repeat",) if trains else ("repeat", "take")
-    return any(
-        isinstance(part, values.Dataset)
-        and next((step.name for step in reversed(part.steps) if step.name in names), "") == "repeat"
+    last = (
+        next((step for step in reversed(part.steps) if step.name in names), None)
         for part in iterated_sources(iterable)
+        if isinstance(part, values.Dataset)
+    )
+    return any(
+        step is not None and step.name == "repeat" and known(step.arguments.get("count", 0)) not in (0, 1)
+        for step in last
     )

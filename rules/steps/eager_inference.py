@@ -34,6 +34,7 @@ from gpulint.plugin.queries import (
     leaves,
     step_loops,
     updates,
+    waits_for_person,
 )
 from gpulint.plugin.symbols import Path, is_array, is_drawn, is_observed, is_of_batch, words
 from gpulint.plugin.words import MODEL_WORDS
@@ -89,13 +90,14 @@ class EagerInference(Rule):
     ```
 
     ## What is not reported
-    Calls in a `tf.function`, in a method that Keras calls, in a training step or beside one in its loop (GPU508; an
-    agent that acts is reported), under a condition that only some iterations meet, in loops of at most ten iterations,
-    over the scales of a single image, over trials, and over epochs that are more than one step; models that are created
-    in the loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is built; calls
-    that another setting of the program compiles, and an eager mode beside a compiled one, as in GPU508; inputs that are
-    constants, or of which it is unknown whether they are data, unless the loop reads a tensor or calls a `tf.function`;
-    programs that choose another backend of Keras (`KERAS_BACKEND`).
+    Calls in a `tf.function`, in a function that one wraps elsewhere, in a method that Keras calls, in a training
+    step or beside one in its loop (GPU508; an agent that acts is reported), under a condition that only some
+    iterations meet, in loops of at most ten iterations, over the scales of a single image, over trials, and over
+    epochs that are more than one step, and in loops that wait for a person in each iteration; models that are
+    created in the loop or that it iterates over; models whose `call` is a `tf.function`; calls while a model is
+    built; calls that another setting of the program compiles, and an eager mode beside a compiled one, as in
+    GPU508; inputs that are constants, or of which it is unknown whether they are data, unless the loop reads a
+    tensor or calls a `tf.function`; programs that choose another backend of Keras (`KERAS_BACKEND`).
 
     ## At run time
     The log of eager operations.
@@ -133,7 +135,7 @@ class EagerInference(Rule):
                 trains = not training.isdisjoint(loop.site for loop in loops)
                 if taken.is_of_moved or taken.site in kept or trains:
                     learning[loops[-1].site].append(taken)
-        observed = self._observed() if learning else set()
+        observed, acting = (self._observed(), self._acting()) if learning else (set[int](), set[Site]())
         steps = {
             (taken.tape.site, taken.site)
             for taken in self.all(events.GradientTaken)
@@ -153,6 +155,12 @@ class EagerInference(Rule):
             for loop in event.where.context.loops
         }
         compiled = {loop.site for step in self.all(events.TracedCalled) for loop in step.where.context.loops[-1:]}
+        wrapped = {
+            function.definition_site
+            for one in self.all(events.FunctionTraced)
+            if (function := values.function_of(one.function)) is not None
+        }
+        """Functions that a `tf.function` wraps somewhere, perhaps in a method that Keras calls."""
         much, stepping = fitting_loops(plan) | self._loops_of_steps(plan), step_loops(plan)
         data = self._data()
         made = {
@@ -188,6 +196,8 @@ class EagerInference(Rule):
                 continue
             if _is_of_loop(event.model, loop):
                 continue
+            if not wrapped.isdisjoint(one.definition for one in callers(event.where.caller)):
+                continue
             elsewhere = (*otherwise[event.site].values(), *otherwise[loop.site].values())
             if not all(together(one, event.where) for one in elsewhere):
                 continue
@@ -196,7 +206,8 @@ class EagerInference(Rule):
             given = _leaves(event)
             if any(isinstance(one, values.Tensor) and one.symbolic for one in given):
                 continue
-            if learning[loop.site] and not any(is_observed(one) or id(one) in observed for one in given):
+            acts = event.where.caller.definition in acting
+            if learning[loop.site] and not (acts or any(is_observed(one) or id(one) in observed for one in given)):
                 continue
             is_data = any(
                 loop.site in data.get(id(one), ())
@@ -207,6 +218,8 @@ class EagerInference(Rule):
             if not is_data and loop.site not in reading:
                 if loop.site not in compiled or all(id(one) in constant for one in given):
                     continue
+            if waits_for_person(event.where, loop, self.all(events.PersonAwaited)):
+                continue
             found.setdefault(loop.site, {}).setdefault(event.site, event)
         for loop_site, calls in found.items():
             first, *others = calls.values()
@@ -220,6 +233,12 @@ class EagerInference(Rule):
                     *chain(first.where),
                 ),
             )
+
+    def _acting(self) -> set[Site]:
+        """Functions that read the action with which the program steps an environment, also one of its own classes."""
+        played = {read for one in self.all(events.HostValueUsed) if one.by == "step" for read in one.reads}
+        reading = (one.where.caller.definition for one in self.all(events.TensorRead) if one.site in played)
+        return {function for function in reading if function is not None}
 
     def _observed(self) -> set[int]:
         """Tensors, by id, that operations compute from what an agent observes."""

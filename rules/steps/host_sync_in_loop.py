@@ -30,8 +30,9 @@ class HostSyncInLoop(Rule):
     ## What it does
     Finds `.numpy()`, NumPy functions, `float(t)`, `int(t)`, `if t`, `print(t)` and f-strings of a device tensor that
     are reached in every step of a training loop; and of a loss or metric in every iteration of an evaluation loop. A
-    loop over more than a hundred epochs whose body is one step is a training loop. Several reads of one tensor, or of
-    one number of steps, are one finding.
+    loop over more than a hundred epochs whose body is one step is a training loop. Several reads of one tensor, of one
+    number of steps, or of single numbers with no work for the GPU in between (the metrics in a progress bar) are one
+    finding.
 
     ## Why is this bad
     TensorFlow hands work to the GPU and returns at once, and Python prepares the next step meanwhile. Reading a value
@@ -86,12 +87,12 @@ class HostSyncInLoop(Rule):
     ## What is not reported
     Reads under a condition (`step % n == 0`, a flag), also by `and` and `or`, unless they are in the other n - 1 of n
     steps or on both sides; reads after the loop or once per epoch; `tf.print`; values that are on the host already
-    (elements of a dataset, `logs` of a callback, results of `train_on_batch`, int32 numbers of shapes and results
-    computed from those alone); values that the host needs (an action for an environment, an index; not a step number,
-    which Python can count, nor values passed only to a `tf.function`), and what is read right before or after them;
-    predictions of an evaluation; loops that have at most ten iterations or call `fit` in every iteration; an eager mode
-    next to a compiled one; tests. Behind a decorator unknown to gpulint: reads that traced code can do as well
-    (conditions, `print`, formatting).
+    (elements of a dataset, `logs` of a callback, results of `train_on_batch`, int32 variables and numbers of
+    shapes, and results computed from those alone); values that the host needs (an action for an environment, an
+    index; not a step number, which Python can count, nor values passed only to a `tf.function`), and what is read
+    right before or after them; predictions of an evaluation; loops that have at most ten iterations or call `fit`
+    in every iteration; an eager mode next to a compiled one; tests. Behind a decorator unknown to gpulint: reads
+    that traced code can do as well (conditions, `print`, formatting).
 
     ## At run time
     The synchronisation points of a step.
@@ -140,13 +141,15 @@ class HostSyncInLoop(Rule):
                 continue
             if needs.include(event, loop.site) or waited.include(event, loop.site, needs):
                 continue
+            if any(needs.include(one, loop.site) and _is_read_as_often(one, event, loop.site) for one in alike):
+                continue
             if has_compiled_way(event.where, plan):
                 continue
             variable = event.tensor.state
             tensor = variable.serial if variable is not None and needs.counts(event) else event.tensor.site
             found.setdefault((tensor, loop.site), {}).setdefault(event.site, event)
-        for (_, loop_site), reads in found.items():
-            first, *others = reads.values()
+        for loop_site, reads in waited.together(found):
+            first, *others = reads
             instead = _INSTEAD.get(first.how, "" if loop_site in training else _ADD_UP)
             yield Report(
                 first.site,
@@ -156,7 +159,7 @@ class HostSyncInLoop(Rule):
                 related=(
                     (loop_site, "the step loop" if loop_site in training else "the loop"),
                     (first.tensor.site, "the tensor comes from here"),
-                    *((other.site, "the tensor is read here, too") for other in others),
+                    *((other.site, _too(first, other)) for other in others),
                 ),
             )
 
@@ -261,6 +264,26 @@ class _Waits:
             for other in self._group[id(event)]
         )
 
+    def together(
+        self, found: Mapping[tuple[Site | int, Site], Mapping[Site, events.TensorRead]]
+    ) -> Iterator[tuple[Site, list[events.TensorRead]]]:
+        """Reads that are one finding, each with their loop: those of one tensor, and those of single numbers in one
+        group and iteration, as of several metrics in one progress bar."""
+        joined: list[tuple[Site, list[events.TensorRead]]] = []
+        for (_, loop), reads in found.items():
+            own = list(reads.values())
+            for other_loop, others in joined:
+                if loop == other_loop and any(self._are_one(one, other, loop) for one in own for other in others):
+                    others += own
+                    break
+            else:
+                joined.append((loop, own))
+        yield from joined
+
+    def _are_one(self, one: events.TensorRead, other: events.TensorRead, loop: Site) -> bool:
+        alike = self._group[id(one)] is self._group[id(other)] and _is_of_number(one) and _is_of_number(other)
+        return alike and not _iterations(one, loop).isdisjoint(_iterations(other, loop))
+
 
 _WORK = (events.ModelCalled, events.TracedCalled, events.GradientTaken, events.GradientsApplied)
 """Events that give the GPU work."""
@@ -269,6 +292,28 @@ _WORK = (events.ModelCalled, events.TracedCalled, events.GradientTaken, events.G
 def _iterations(event: events.Event, loop: Site) -> set[tuple[int, int]]:
     """Iterations of a loop around an event, by execution and index."""
     return {(around.entry, around.iteration) for around in event.where.context.loops if around.site == loop}
+
+
+def _is_read_as_often(one: events.TensorRead, other: events.TensorRead, loop: Site) -> bool:
+    """Whether the tensor of two reads is the same, and the first happens in a loop whenever the second does."""
+    ways = [
+        frozenset(event.where.path - around.start)
+        for event in (one, other)
+        for around in event.where.context.loops
+        if around.site == loop
+    ]
+    return one.tensor.site == other.tensor.site and len(ways) == 2 and ways[0] <= ways[1]
+
+
+def _is_of_number(event: events.TensorRead) -> bool:
+    """Whether a read takes one number from the device, rather than an array."""
+    reduced = event.tensor.reduced
+    return event.how not in ("numpy", "array", "weights") or (reduced is not None and reduced.is_number)
+
+
+def _too(first: events.TensorRead, other: events.TensorRead) -> str:
+    is_same = first.tensor.site == other.tensor.site
+    return "the tensor is read here, too" if is_same else "another tensor is read here, too"
 
 
 def _unneeded(loop: Site, reads_at: Mapping[Site, list[events.TensorRead]], needs: _Needs) -> list[events.TensorRead]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from gpulint.plugin import Plan, Report, Rule, Severity, Site, confidence, events, values
 from gpulint.plugin.queries import (
@@ -17,7 +17,7 @@ from gpulint.plugin.queries import (
     updates,
     with_step,
 )
-from gpulint.plugin.symbols import round_trip
+from gpulint.plugin.symbols import Symbol, round_trip
 from gpulint.plugin.words import TRAINING_WORDS
 
 
@@ -83,8 +83,8 @@ class NumpyRoundtrip(Rule):
 
     ## What is not reported
     Values that were on the host already, round trips outside training and evaluation loops, and values that were
-    processed by something other than NumPy (an environment, a solver, a random choice) or that are also passed to an
-    environment (`env.step(action)`).
+    processed by something other than NumPy (an environment, a solver, a random choice), that are also passed to an
+    environment (`env.step(action)`), or that are themselves an index of the host (the id of a decoded word).
 
     ## At run time
     Copies from and to the device on that line.
@@ -101,10 +101,11 @@ class NumpyRoundtrip(Rule):
     cost = "at least 4 × slower for large tensors"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
+        indices = {one.index for one in self.all(events.HostValueUsed) if one.index is not None}
         made: list[tuple[events.Event, tuple[Site, ...]]] = [
-            (event, reads) for event in self.all(events.OpCalled) if (reads := _reads_into(event))
+            (event, reads) for event in self.all(events.OpCalled) if (reads := _reads_into(event, indices))
         ]
-        made += self._passed_to_calls()
+        made += self._passed_to_calls(indices)
         given = [
             event for event in self.all(events.WeightsUsed) if event.how == "set_weights" and _is_of_weights(event)
         ]
@@ -118,11 +119,13 @@ class NumpyRoundtrip(Rule):
         read_in: dict[Site, set[Site]] = defaultdict(set)
         for one in self.all(events.TensorRead):
             read_in[one.site].update(loop.site for loop in one.where.context.loops)
-        around = loops | evaluation_loops(plan)
+        around, steps = loops | evaluation_loops(plan), updates(plan)
         found: dict[tuple[Site, ...], dict[Site, events.Event]] = {}
         for event, reads in made:
             loop = loop_around(event.where, around)
-            if loop is None or is_rare(event.where, loop) or not needed.isdisjoint(reads):
+            if loop is None or not needed.isdisjoint(reads):
+                continue
+            if is_rare(event.where, loop) and with_step(event, loops, steps) is None:
                 continue
             if any(loop.site in read_in[read] for read in reads):
                 found.setdefault(reads, {}).setdefault(event.site, event)
@@ -139,7 +142,7 @@ class NumpyRoundtrip(Rule):
                 supersedes=reads,
             )
 
-    def _passed_to_calls(self) -> Iterator[tuple[events.Event, tuple[Site, ...]]]:
+    def _passed_to_calls(self, indices: Collection[Symbol]) -> Iterator[tuple[events.Event, tuple[Site, ...]]]:
         """Eager calls of models and of compiled functions with arrays that NumPy computed from a tensor of the same
         iteration, each with the reads. Not those of an inner loop, as an agent's, and not those of variables, as of a
         step count."""
@@ -149,7 +152,7 @@ class NumpyRoundtrip(Rule):
             if event.where.context.loops
             and not event.where.context.may_be_traced
             and (isinstance(event, events.TracedCalled) or event.how == "call")
-            and (reads := tuple(dict.fromkeys(one for value in event.arguments.all() for one in round_trip(value))))
+            and (reads := _reads_of(event.arguments.all(), indices))
         ]
         if not calls:
             return
@@ -201,12 +204,16 @@ def _is_of_weights(event: events.WeightsUsed) -> bool:
     return bool(event.where.context.loops) and event.are_got
 
 
-def _reads_into(event: events.OpCalled) -> tuple[Site, ...]:
+def _reads_into(event: events.OpCalled, indices: Collection[Symbol]) -> tuple[Site, ...]:
     """Reads of tensors whose values are passed back into an eager operation of a loop."""
     context = event.where.context
     if not context.loops or context.may_be_traced or _is_of_host(event):
         return ()
-    return tuple(dict.fromkeys(read for value in event.inputs for read in round_trip(value)))
+    return _reads_of(event.inputs, indices)
+
+
+def _reads_of(given: Iterable[values.Value], indices: Collection[Symbol]) -> tuple[Site, ...]:
+    return tuple(dict.fromkeys(read for value in given for read in round_trip(value, indices)))
 
 
 def _is_of_host(event: events.OpCalled) -> bool:

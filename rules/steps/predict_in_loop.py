@@ -23,6 +23,7 @@ from gpulint.plugin.queries import (
     loop_of_call,
     step_loops,
     symbol_of,
+    waits_for_person,
 )
 from gpulint.plugin.symbols import (
     Symbol,
@@ -125,7 +126,9 @@ class PredictInLoop(Rule):
         for event in made:
             loop = loop_of_call(event, steps)
             of_samples = [one for one in event.where.context.loops if not is_over_models(event, one)]
-            if not of_samples or are_few(of_samples) or self._waits(event, loop):
+            if not of_samples or are_few(of_samples):
+                continue
+            if waits_for_person(event.where, loop, self.all(events.PersonAwaited)):
                 continue
             lists = frozenset().union(*(emptied.get(site, ()) for site in (loop.site, *_generators(loop))))
             if event.how == "predict" and _is_assembled(event, lists):
@@ -210,13 +213,6 @@ class PredictInLoop(Rule):
 
         call = self.node(event.site)
         return any(m.matches(call, m.Call(m.Attribute(m.Name(name)))) for name in loop.names if call is not None)
-
-    def _waits(self, event: events.ModelCalled, loop: Loop) -> bool:
-        """Whether the iterations of a loop also wait for a person."""
-        return any(
-            loop.site in {around.site for around in one.where.context.loops} and one.where.path <= event.where.path
-            for one in self.all(events.PersonAwaited)
-        )
 
     def _emptied(self) -> dict[Site, frozenset[Symbol]]:
         """Lists, by symbol, that the iterations of a loop fill and empty; also, keyed by the call of a function, those

@@ -33,6 +33,8 @@ from tests.claims.runner import Stage
         ("tensorflow.python.data.Dataset.from_tensors", "tensorflow.data.Dataset.from_tensors"),
         ("keras.src.layers.core.dense.Dense", "tensorflow.keras.layers.Dense"),
         ("tensorflow.compat.v2.keras.models.Model", "tensorflow.keras.Model"),
+        ("tensorflow_core.python.keras.models.Model", "tensorflow.keras.Model"),
+        ("tensorflow_core.keras.losses.MSE", canonical("tensorflow.keras.losses.MSE")),
         ("tensorflow.keras.models.Sequential", "tensorflow.keras.Sequential"),
         ("tensorflow.math.reduce_mean", "tensorflow.reduce_mean"),
         ("tensorflow.losses.mse", canonical("tensorflow.keras.losses.mean_squared_error")),

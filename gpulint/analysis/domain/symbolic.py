@@ -168,6 +168,15 @@ def called_with(name: Symbol) -> tuple[str, tuple[Any, ...]]:
     return last.rpartition(".")[2] if isinstance(last, str) else "", given
 
 
+def flat(parts: tuple[Any, ...]) -> Iterator[Any]:
+    """Parts of a symbol, and those of the tuples among them."""
+    for part in parts:
+        if isinstance(part, tuple):
+            yield from flat(part)
+        else:
+            yield part
+
+
 def library_callee(name: Symbol) -> str:
     """Canonical name of the library function or class that the symbol of a call calls; "" for any other callee."""
     parts = symbol(name.parts[1]).parts

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Any
 
 from gpulint.analysis.domain.changing_numbers import is_changing
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.identifiers import words
-from gpulint.analysis.domain.path_conditions import EVERYWHERE
 from gpulint.analysis.domain.symbolic import (
     COUNTER,
     HOST_READ,
@@ -18,11 +17,12 @@ from gpulint.analysis.domain.symbolic import (
     Symbol,
     called_with,
     distance,
+    flat,
     is_one_row,
     library_callee,
     symbol,
 )
-from gpulint.analysis.domain.traversal import iterated_sources, leaves, leaves_on
+from gpulint.analysis.domain.traversal import iterated_sources, leaves
 from gpulint.analysis.domain.values import containers
 from gpulint.analysis.domain.values.base import Constant, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.tensors import Tensor
@@ -169,15 +169,7 @@ def _is_given(name: Symbol) -> bool:
         return symbol(name.parts[1]).parts[0] != "range" or "len" in name.words
     if head == "call" and called_with(name)[0] not in _SHAPES:
         return False
-    return any(isinstance(part, Symbol) and _is_given(part) for part in _flat(name.parts))
-
-
-def _flat(parts: tuple[Any, ...]) -> Iterator[Any]:
-    for part in parts:
-        if isinstance(part, tuple):
-            yield from _flat(part)
-        else:
-            yield part
+    return any(isinstance(part, Symbol) and _is_given(part) for part in flat(name.parts))
 
 
 def is_iterated(name: Symbol) -> bool:
@@ -303,87 +295,6 @@ _TEXTS = frozenset(
 
 _KEEPS_ROWS = frozenset({"asarray", "array", "float32", "pad_sequences", "preprocess_input"})
 """Functions whose result has as many rows as their first argument."""
-
-
-def is_drawn(value: Value) -> bool:
-    """Whether a value is a field of one record sampled from a collection, such as a state from a replay buffer."""
-    return type(value) is Unknown and _is_drawn(value.symbol)
-
-
-def _is_drawn(name: Symbol) -> bool:
-    deep = 0
-    while name.parts[0] in ("item", "in_iteration"):
-        deep += name.parts[0] == "item"
-        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
-    return deep == 2 and name.parts[0] == "call" and called_with(name)[0] in _DRAWS
-
-
-_DRAWS = frozenset({"sample", "choices"})
-
-
-def drawn_list(value: containers.Items) -> Symbol | None:
-    """Symbol of a list that a loop fills with records drawn at random: it has the loops in which the list is created.
-    None for any other list."""
-    if value.items is not None or value.element is None or not value.around:
-        return None
-    records = tuple(leaves_on(EVERYWHERE, value.element))
-    if not records or not all(map(_is_at_random, records)):
-        return None
-    return Symbol((_DRAWN, *(loop.site for loop in value.around)))
-
-
-def is_drawn_in(value: Value, loop: Loop) -> bool:
-    """Whether each iteration of a loop draws one by one, at random, the records from which a value is computed."""
-    if type(value) is not Unknown or _DRAWN not in value.symbol.words:
-        return False
-    seen: set[int] = set()
-    pending: list[Any] = [value.symbol]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Symbol) and id(part) not in seen and _DRAWN in part.words:
-            if part.parts[0] == _DRAWN and loop.site in part.parts:
-                return True
-            seen.add(id(part))
-            pending += _flat(part.parts)
-    return False
-
-
-def _is_at_random(value: Value) -> bool:
-    """Whether a value is, or is part of, what `random.sample` or `random.choice` returned, or what a collection has at
-    a random index."""
-    if type(value) is not Unknown:
-        return False
-    name = value.symbol
-    while name.parts[0] in ("item", "in_iteration"):
-        if (
-            name.parts[0] == "item"
-            and isinstance(name.parts[2], Symbol)
-            and _is_result_of(name.parts[2], _DRAW_INDICES)
-        ):
-            return True
-        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
-    return _is_result_of(name, _DRAW_RECORDS)
-
-
-def _is_result_of(name: Symbol, functions: frozenset[str]) -> bool:
-    """Whether a symbol is, or is an element of, the result of one of these functions: not of one that puts all elements
-    of a collection in another order (`random.sample(x, len(x))`)."""
-    while name.parts[0] in ("item", "in_iteration"):
-        name = symbol(name.parts[1 if name.parts[0] == "item" else 2])
-    if name.parts[0] != "call" or library_callee(name) not in functions:
-        return False
-    count = called_with(name)[1][1:2] if library_callee(name) in _DRAW_SEVERAL else ()
-    return not any(isinstance(one, Symbol) and "len" in one.words for one in count)
-
-
-_DRAWN = "drawn"
-"""Head of the symbols of lists that a loop fills with records drawn at random."""
-
-_DRAW_SEVERAL = frozenset({"numpy.random.choice", "random.choices", "random.sample"})
-"""Functions whose second argument is the number of results."""
-
-_DRAW_RECORDS = frozenset({"random.choice", "random.choices", "random.sample"})
-_DRAW_INDICES = _DRAW_RECORDS | {"numpy.random.choice", "numpy.random.randint", "random.randint", "random.randrange"}
 
 
 def _is_constant(name: Any) -> bool:
@@ -555,10 +466,28 @@ def _is_observed(name: Any) -> bool:
     return isinstance(name, tuple) and any(map(_is_observed, name))
 
 
-def round_trip(value: Value) -> Iterator[Site]:
-    """Sites of the tensor reads from which NumPy alone computed a value."""
-    if type(value) is Unknown:
+def round_trip(value: Value, indices: Collection[Symbol] = ()) -> Iterator[Site]:
+    """Sites of the tensor reads from which NumPy alone computed a value. None for one of these indices of the host,
+    such as the id of a decoded word, also in lists: `[[word]]`."""
+    if type(value) is Unknown and not (indices and _innermost(value.symbol) in indices):
         yield from _numpy_of(value.symbol)
+
+
+def _innermost(name: Symbol) -> Symbol:
+    """Symbol of the one element of lists and arrays in each other."""
+    while True:
+        if name.parts[0] in ("list", "tuple") and isinstance(name.parts[1], tuple):
+            parts = name.parts[1]
+        elif name.parts[0] == "call" and library_callee(name) in _WRAPS:
+            parts = called_with(name)[1][:1]
+        else:
+            return name
+        if len(parts) != 1 or not isinstance(parts[0], Symbol):
+            return name
+        name = parts[0]
+
+
+_WRAPS = frozenset({"numpy.array", "numpy.asarray", "numpy.expand_dims"})
 
 
 @lru_cache(maxsize=8192)

@@ -11,6 +11,7 @@ from gpulint.analysis.domain.completion import NORMAL, PathEnds
 from gpulint.analysis.domain.context import Flag, Loop
 from gpulint.analysis.domain.host_arrays import MASK
 from gpulint.analysis.domain.path_conditions import Path
+from gpulint.analysis.domain.random_draws import are_drawn_indices
 from gpulint.analysis.domain.store import MISSING, alternatives, join
 from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.traversal import dataset_iterables, iterated_datasets, snapshot
@@ -385,11 +386,13 @@ def eval_comprehension(machine: Machine, node: ir.Comprehension) -> Value:
     names = {bound for clause in node.clauses for bound in name_lookup.bound_names(clause.target)}
     saved = {bound: machine.frame.locals.get(bound, MISSING) for bound in names}
     data: list[Value] = []
-    exact = _clauses(machine, node, 0, collected, keys, data)
+    sources: list[Value] = []
+    exact = _clauses(machine, node, 0, collected, keys, data, sources)
     for bound, value in saved.items():
         if value is not MISSING:
             machine.state.write(machine.frame.locals, bound, value)
-    symbol = (node.kind, machine.site(node), *(symbol_of(value) for value in collected[:1]))
+    chosen = [value for value in sources[:1] if are_drawn_indices(symbol_of(value))]
+    symbol = (node.kind, machine.site(node), *(symbol_of(value) for value in (*collected[:1], *chosen)))
     if node.kind == "dict":
         known = {key.value: value for key, value in zip(keys, collected, strict=True) if isinstance(key, Constant)}
         if exact and (known or not keys):
@@ -403,7 +406,7 @@ def eval_comprehension(machine: Machine, node: ir.Comprehension) -> Value:
         if (copy := machine.library.comprehended(one)) is not None:
             return copy
     made = Items(node.kind, None, one, symbol, tuple(data) if len(node.clauses) == 1 else ())
-    if made.over and node.kind != "generator":
+    if node.kind != "generator":
         made.around = machine.context.loops
     return made
 
@@ -415,11 +418,12 @@ def _clauses(
     collected: list[Value],
     keys: list[Value],
     data: list[Value],
+    sources: list[Value],
 ) -> bool:
     """Run clause `depth` and those inside it.
 
-    Returns whether `collected` has exactly the elements, and `keys` the keys of a dict. `data` collects the iterables
-    that iterate over a dataset.
+    Returns whether `collected` has exactly the elements, and `keys` the keys of a dict. `sources` collects the
+    iterables, and `data` those that iterate over a dataset.
     """
     if depth == len(node.clauses):
         if node.key is not None:
@@ -433,6 +437,7 @@ def _clauses(
     iterable = special_methods.iter_of(machine, iterable, machine.site(clause.iterable))
     each, exact = iterate(machine, iterable, clause)
     data += dataset_iterables([iterable])
+    sources.append(iterable)
     before = machine.context
     loop = Loop(
         machine.site(clause),
@@ -460,7 +465,7 @@ def _clauses(
                 break
             machine.path |= yes
         if possible:
-            exact = _clauses(machine, node, depth + 1, collected, keys, data) and exact
+            exact = _clauses(machine, node, depth + 1, collected, keys, data, sources) and exact
         machine.path = path
     machine.context = before
     return exact

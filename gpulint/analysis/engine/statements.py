@@ -52,6 +52,9 @@ def exec_assign(machine: Machine, node: ir.Assign) -> int:
         if isinstance(first, ir.Name):
             before = machine.choose(machine.evaluate(node.value.left))
             value = loop_counters.variable_as_counter(machine, first, before, value, machine.site(node))
+    elif isinstance(first, ir.Name) and loop_counters.is_bounded(first, node.value):
+        before = machine.choose(machine.evaluate(first))
+        value = loop_counters.variable_as_counter(machine, first, before, value, machine.site(node), is_bounded=True)
     for target in node.targets:
         assignment.assign(machine, target, value)
     return NORMAL

@@ -6,7 +6,7 @@ from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.symbolic_patterns import is_iterated
-from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import function_of
 from gpulint.analysis.domain.values.objects import Layer, Model
@@ -95,7 +95,11 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         return object_calls.call_object(machine, model, arguments, site)
     if (model := _model(machine, called, method, arguments, site)) is not None:
         return library_methods.call_library_method(machine, model, method, arguments, site)
-    if method == "load_weights" and called.package not in _OTHER_LEARNERS:
+    if (
+        method == "load_weights"
+        and called.package not in _OTHER_LEARNERS
+        and not _is_of_other_format(machine, arguments)
+    ):
         machine.library_state.models.setdefault(symbol(called.parts[1]), foreign_objects.model(machine, site))
     if method == "fit" and called.package not in _OTHER_LEARNERS:
         machine.emit(UnknownFitted(site, machine.where()))
@@ -169,6 +173,11 @@ def _is_of_keras(machine: Machine, called: Symbol, arguments: Arguments, site: S
     if called.package in _OTHER_LEARNERS or not keras_names.is_of_keras(machine, site):
         return False
     return not _is_of_torch(arguments)
+
+
+def _is_of_other_format(machine: Machine, arguments: Arguments) -> bool:
+    """Whether weights are loaded from a file of another library."""
+    return any(keras_names.is_of_other_library(known(machine.choose(value))) for value in arguments.all())
 
 
 def _is_of_torch(arguments: Arguments) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from gpulint.analysis.domain.context import DeviceScope, Loop, Object, Strategy, Where
+from gpulint.analysis.domain.symbolic import Symbol
 from gpulint.analysis.domain.values.base import Arguments, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.datasets import Dataset
@@ -189,10 +190,11 @@ class TensorRead(Event):
 @dataclass(eq=False, repr=False)
 class HostValueUsed(Event):
     """A value that the host read from tensors (at `reads`) is used by the host for more than logging: by a call of a
-    function or method named `by`, or as an index (`by` is "")."""
+    function or method named `by`, or as the index `index` (`by` is "")."""
 
     reads: tuple[Site, ...]
     by: str
+    index: Symbol | None = None
 
 
 @dataclass(eq=False, repr=False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpulint.analysis.domain.context import Loop, Object
-from gpulint.analysis.domain.symbolic_patterns import is_drawn, is_drawn_in, is_next_batch, is_single, is_small_part
+from gpulint.analysis.domain.random_draws import is_drawn, is_drawn_in, is_reordered
+from gpulint.analysis.domain.symbolic_patterns import is_next_batch, is_single, is_small_part
 from gpulint.analysis.domain.traversal import leaves
 from gpulint.analysis.domain.values.base import Unknown, Value, known
 from gpulint.analysis.plan.events import ModelCalled, ModelFitted
@@ -72,8 +73,9 @@ def is_over_models(event: ModelCalled | ModelFitted, loop: Loop) -> bool:
 
 
 def _is_sampled(value: Value) -> bool:
-    """Whether a value is part of what `random.sample` or the `sample` method of a memory returned."""
-    return type(value) is Unknown and not value.symbol.words.isdisjoint(_SAMPLES)
+    """Whether a value is part of what `random.sample` or the `sample` method of a memory returned: not of all elements
+    in another order."""
+    return type(value) is Unknown and not value.symbol.words.isdisjoint(_SAMPLES) and not is_reordered(value.symbol)
 
 
 _SAMPLES = frozenset({"random.sample", "sample", "sample_batch", "sample_buffer", "sample_memory"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from gpulint.analysis.domain.context import Caller, Object, Strategy, Where, callers
+from gpulint.analysis.domain.context import Caller, Loop, Object, Strategy, Where, callers
 from gpulint.analysis.domain.path_conditions import compatible
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.values.base import Constant, Value, known
@@ -24,6 +24,7 @@ from gpulint.analysis.plan.events import (
     ModelFitted,
     OpCalled,
     OptimizerBuilt,
+    PersonAwaited,
     RuntimeConfigured,
     RuntimeInitialised,
     StrategyBuilt,
@@ -311,3 +312,11 @@ def computes_in(policy: Value, dtype: str) -> bool:
     """Whether layers with a dtype policy compute in a dtype: those with `mixed_float16` and `float16` compute in
     float16."""
     return isinstance(policy, Constant) and policy.value in (dtype, f"mixed_{dtype}")
+
+
+def waits_for_person(where: Where, loop: Loop, awaited: Iterable[PersonAwaited]) -> bool:
+    """Whether the iterations of a loop that reach a moment also wait for a person, as they do at `awaited`."""
+    return any(
+        loop.site in {around.site for around in one.where.context.loops} and one.where.path <= where.path
+        for one in awaited
+    )

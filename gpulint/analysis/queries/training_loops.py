@@ -274,7 +274,8 @@ def with_step(event: Event, loops: frozenset[Site], steps: Iterable[Event]) -> L
     loop = loop_around(event.where, loops)
     if loop is None or are_few(event.where.context.loops):
         return None
-    made = [one for one in steps if any(around.site == loop.site for around in one.where.context.loops)]
+    taken = [(one, around) for one in steps for around in one.where.context.loops if around.site == loop.site]
+    made = [one for one, around in taken if around.iteration == loop.iteration] or [one for one, _ in taken]
     return loop if made and all(is_reached_with(event.where, loop, (one,)) for one in made) else None
 
 

@@ -17,8 +17,8 @@ class Reduced(NamedTuple):
     """How and where a loss was reduced to one number.
 
     `how` is "mean"; "sum"; "scaled" if it was divided explicitly; "default" if a Keras loss object applied its default
-    reduction; "none" if there is one number per example, whose gradient is that of their sum. `is_number`: the loss is
-    certainly one number.
+    reduction; "none" if there is one number per example, whose gradient is that of their sum; "image" if there is one
+    per image, as of `tf.image.psnr`. `is_number`: the loss is certainly one number.
     """
 
     how: str

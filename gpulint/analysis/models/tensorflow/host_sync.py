@@ -10,9 +10,9 @@ from gpulint.analysis.domain.computations import only_computes
 from gpulint.analysis.domain.host_arrays import images_in
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Path
+from gpulint.analysis.domain.random_draws import drawn_list
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.symbolic import HOST_READ, Symbol, symbol
-from gpulint.analysis.domain.symbolic_patterns import drawn_list
 from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import Function
@@ -185,7 +185,7 @@ def use_host_value(machine: Machine, value: Value, site: Site) -> None:
         return
     found = tuple(dict.fromkeys(place for side in _sides(value, machine.path) for place in reads_in(side)))
     if found:
-        machine.emit(events.HostValueUsed(site, machine.where(), found, ""))
+        machine.emit(events.HostValueUsed(site, machine.where(), found, "", symbol_of(value)))
 
 
 def await_person(machine: Machine, name: str, arguments: Arguments, site: Site) -> None:

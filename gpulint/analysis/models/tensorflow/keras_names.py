@@ -73,11 +73,22 @@ def _is_use(method: str, call: ir.Call, beside_torch: bool) -> bool:
     if beside_torch or method in OF_KERAS_ALONE:
         return method in OF_KERAS_ALONE
     given = {argument.keyword for argument in call.arguments}
+    files = (one.value.value for one in call.arguments if isinstance(one.value, ir.Constant))
     return (
-        method in _WEIGHTS
+        (method in _WEIGHTS and not any(map(is_of_other_library, files)))
         or (method == "fit" and {"epochs", "verbose"} <= given)
         or (method == "compile" and {"optimizer", "loss"} <= given)
     )
+
+
+def is_of_other_library(file: object) -> bool:
+    """Whether the name of a file of weights ends as those of other libraries do: Keras refuses it or never wrote it."""
+    return isinstance(file, str) and file.rpartition(".")[2].lower() in _OF_OTHERS
+
+
+_OF_OTHERS = frozenset(
+    {"bin", "caffemodel", "joblib", "onnx", "params", "pdparams", "pickle", "pkl", "pt", "pth", "safetensors"}
+)
 
 
 def _calls(

@@ -37,6 +37,9 @@ KEEPS_REDUCTION = frozenset(
 
 _SCALED = frozenset({"tensorflow.nn.compute_average_loss", "tensorflow.nn.scale_regularization_loss"})
 
+_PER_IMAGE = frozenset({"tensorflow.image.psnr", "tensorflow.image.ssim", "tensorflow.image.ssim_multiscale"})
+"""Functions that return one number for each image."""
+
 _VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights", "kernel", "bias"})
 """Attributes of models and layers that are variables."""
 
@@ -47,9 +50,11 @@ def reduced_by_op(name: str, fact: Fact, inputs: tuple[Value, ...], site: Site) 
     present = first.reduced if isinstance(first, Tensor) else None
     if name in _SCALED:
         return Reduced("scaled", site)
+    if name in _PER_IMAGE:
+        return Reduced("image", site)
     if fact.kind is Kind.REDUCTION:
         present = sum_of(inputs)
-        is_number = present is not None and present.how != "none"
+        is_number = present is not None and present.how not in ("none", "image")
         return present if is_number or is_of_weights(inputs) else Reduced(fact.detail, site)
     if name in _ADDS:
         return sum_of(inputs)
@@ -90,7 +95,7 @@ def _is_number(tensor: Tensor) -> bool:
     return tensor.reduced is not None and tensor.reduced.is_number
 
 
-_RANKS = ("mean", "scaled", "default", "sum", "none")
+_RANKS = ("mean", "scaled", "default", "sum", "none", "image")
 
 
 def is_of_weights(inputs: tuple[Value, ...]) -> bool:

@@ -500,6 +500,8 @@ def item(machine: Machine, tensor: Tensor, key: Value, node: ir.Node) -> Tensor:
     """Result of `tensor[key]`."""
     picked = _piece(tensor, machine.site(node), tensor.gradient, _adds_axis(key), _are_next_rows(key) or None)
     picked.on_host = tensor.on_host and tensor.dtype == "int32"
+    if tensor.reduced is not None and tensor.reduced.how in ("none", "image") and type(known(key)) is int:
+        picked.reduced = tensor.reduced._replace(is_number=True)
     return picked
 
 
