@@ -84,6 +84,8 @@ ALIASES = {
     "tensorflow.keras.saving.load_model": "tensorflow.keras.models.load_model",
     "tensorflow.keras.models.clone_and_build_model": "tensorflow.keras.models.clone_model",
     "tensorflow.keras.experimental.WideDeepModel": "tensorflow.keras.Model",
+    "tensorflow.keras.utils.data_utils.Sequence": "tensorflow.keras.utils.Sequence",
+    "tensorflow.keras.utils.all_utils.Sequence": "tensorflow.keras.utils.Sequence",
     _BACKEND + "constant": "tensorflow.constant",
     _BACKEND + "gather": "tensorflow.gather",
     _BACKEND + "shape": "tensorflow.shape",

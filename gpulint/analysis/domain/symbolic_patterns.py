@@ -333,11 +333,10 @@ def _folds(name: Symbol) -> int | None:
     splitter = symbol(function.parts[1])
     if splitter.parts[0] != "call" or not _FOLDS.fullmatch(library_callee(splitter)):
         return None
-    numbers = [
-        parts[2]
-        for parts in (symbol(one).parts for one in called_with(splitter)[1])
-        if parts[:2] == ("constant", "int")
-    ]
+    given = [symbol(one).parts for one in called_with(splitter)[1]]
+    numbers = [parts[2] for parts in given if parts[:2] == ("constant", "int")]
+    if given and len(numbers) == 1 and given[0][:2] != ("constant", "int"):
+        return 5  # an unknown number of folds, and a seed
     return int(min(numbers, default=5))
 
 
