@@ -141,6 +141,8 @@ class EagerInference(Rule):
             for taken in self.all(events.GradientTaken)
             if taken.tape is not None and taken.where.context.traced is None
         }
+        taken_at = {site for _, site in steps}
+        """Where gradients are taken: what `minimize` calls there computes the loss."""
         otherwise: dict[Site, dict[Path, Where]] = defaultdict(dict)
         """Moments of compiled calls of a model, one for each path, by the site of the call and of the loops around
         it."""
@@ -185,6 +187,8 @@ class EagerInference(Rule):
             if not all(_are_apart(event.where, taken.where, loop) for taken in learning[loop.site]):
                 continue
             if any(_is_between(loop.site, tape, taken) for tape, taken in steps):
+                continue
+            if any(caller.site in taken_at for caller in callers(event.where.caller)):
                 continue
             if loop.site not in stepping and any(words(name) & _LONG for name in loop.names):
                 continue
