@@ -14,10 +14,8 @@ from gpulint.places import Span
 from gpulint.probe.advice import causes
 from gpulint.probe.advice.advice import CAUSES, Advice
 from gpulint.probe.advice.advise import advise
-from gpulint.probe.advice.headline import headline
 from gpulint.probe.advice.words import gain, with_gain
 from gpulint.probe.agent.gradients import EAGER_STEP
-from gpulint.probe.agent.inputs import CLOSE
 from gpulint.probe.capture.contents import Capture, Log, Member
 from gpulint.probe.capture.records import (
     Copy,
@@ -30,7 +28,6 @@ from gpulint.probe.capture.records import (
     Pace,
     Read,
     Retrace,
-    Sampled,
     Segment,
     Split,
     Stage,
@@ -136,32 +133,6 @@ def test_a_long_wait_for_the_end_of_pipelines_names_the_thread_that_tunes_them()
         (one,) = advise(capture(data=Counter({Data(HERE, "dataset", 0, 0): fits})), (), time)
         assert "Closing pipelines took 9.0 s in total" in one.evidence
         assert "`options.autotune.enabled = False`" in one.evidence
-
-
-@pytest.mark.parametrize(
-    ("ends", "advised"),
-    [
-        ([6.2], False),
-        ([0.01, 6.2], False),
-        ([0.01, 0.01, 6.2, 0.01, 3.0, 0.01], False),
-        ([3.0, 3.2], True),
-        ([1.0, 0.0, 0.0] * 20, True),
-    ],
-)
-def test_pipelines_that_end_late_by_chance_are_no_reason_to_open_fewer(ends: list[float], advised: bool) -> None:
-    """The thread that tunes a pipeline stops late in a third of the runs on a busy machine, once or twice in each."""
-    closing = sum(ends)
-    lines = [PartAt("input", HERE, 0.01, len(ends), "iter"), PartAt("input", HERE, closing, len(ends), CLOSE)]
-    segments = [
-        Segment(0, n, n + 1.0, 0, {"input": seconds}, 0, (Work(HERE, "input", CLOSE, seconds, 1),))
-        for n, seconds in enumerate(ends)
-    ]
-    time = spent({"input": closing, "launch": closing}, 100, lines, phases=[phase("epoch 1", HERE)])
-    assert bool(advise(capture(segments=segments), (), time)) is advised
-    if not advised:
-        assert headline(capture(), time, ()).endswith("of the time is the wait for the end of pipelines.")
-        together = segments[0]._replace(work=(Work(HERE, "input", CLOSE, closing, len(ends)),))
-        assert not advise(capture(segments=[together]), (), time), "one of them may have taken all of it"
 
 
 def opened(where: Where, times: int) -> list[PartAt]:
@@ -395,34 +366,6 @@ def test_what_eager_operations_compute_is_left(cost: EagerCost | None, seconds: 
     assert first(time, replace(eager(1000), eager_cost=cost)).seconds == pytest.approx(seconds)
 
 
-def test_a_program_that_failed_in_its_first_step_gets_no_advice_on_its_steps() -> None:
-    assert not advise(replace(eager(1000), end={"status": 1}), (), None)
-
-
-def test_a_program_that_failed_in_its_first_steps_shows_little_of_others() -> None:
-    few = spent({"input": 9.0, "launch": 1.0}, 2, by_line=[input_at(HERE)])
-    assert advise(capture(), (), few)
-    assert not advise(capture(end={"status": 1}), (), few)
-    assert advise(capture(end={"status": 1}), (), WAITING)
-
-
-def test_eager_operations_of_replicas_are_those_of_the_step() -> None:
-    """The training thread waits for them in `strategy.run`; the line with most of them is named, not that of a
-    function that it calls."""
-    lines = [
-        PartAt("launch", HERE, 5.0, 100, "strategy.run"),
-        PartAt("launch", THERE, 2.0, 100, "eager operations"),
-        PartAt("launch", THERE, 9.0, 100, "forward"),
-    ]
-    time = spent({"launch": 16.0}, 100, lines, operations=100)
-    seen = replace(
-        eager(100), steps={("train", HERE): Steps("train", HERE, 100, 1.0, 0.1, busy=100, operations=10_000)}
-    )
-    one = first(time, seen)
-    assert (one.cause, one.where) == ("eager-step", HERE)
-    assert one.seconds == pytest.approx(7.0 - 100 * 100 * 2e-6)
-
-
 def test_rare_eager_operations_that_take_long_are_found_at_their_line() -> None:
     """Gradients that a function computes, and that are applied after every fourth step."""
     lines = [PartAt("launch", THERE, 2.0, 9, "eager operations"), PartAt("python", THERE, 60.0, 9, "code")]
@@ -510,22 +453,6 @@ def test_a_last_batch_that_is_smaller_is_to_be_dropped() -> None:
     assert one.fix.endswith("the shape of `inputs[0]` and `inputs[1]` changes, or `reduce_retracing=True`.")
     varying = Counter([*retraces, Retrace(HERE, "train", True, "shape", "inputs[2]", "(64, 9) → (64, 8)")])
     assert first(time, capture(retraces=varying)).fix.startswith("Give it an `input_signature`")
-
-
-def test_each_model_needs_a_trace_of_a_step_that_it_is_passed_to() -> None:
-    """Unless a loop passes many, which one model with other weights could serve."""
-
-    def passed(*rows: int) -> Capture:
-        lines = (Where(HERE.path, row) for row in rows)
-        return capture(
-            retraces=Counter(Retrace(at, "train", True, "model", "model", "an object of Net") for at in lines)
-        )
-
-    time = spent({"trace": 5.0, "launch": 5.0}, by_line=[TRACED], tracings=[tracing("train", "trace", 3, 5.0, 2)])
-    assert not advise(passed(20, 30), (), time)
-    one = first(time, passed(20, 20))
-    assert one.cause == "retracing"
-    assert "`set_weights`" in one.fix
 
 
 def test_models_that_a_loop_creates_are_traced_each_time() -> None:
@@ -631,25 +558,6 @@ def test_a_slow_callback_or_line_of_the_loop_is_named() -> None:
     assert (of_library.where, of_library.text) == (HERE, "steps wait for `TensorBoard.on_epoch_end`")
     assert of_library.fix == "Let this callback do less, or less often."
     assert [one.where for one in advise(of_fit, (), time)] == [THERE], "the Python of `fit` is Keras's"
-
-
-def test_python_that_a_step_calls_is_named() -> None:
-    """What a pipeline calls there cannot be told from it."""
-    samples = Counter(
-        {
-            Sampled(None, "launch", "train", "looked"): 100,
-            Sampled(OTHER, "launch", "train", "outside"): 80,
-            Sampled(OTHER, "input", "next", "outside"): 500,
-        }
-    )
-    called = Node(THERE, "PyFunc", "", "CPU:0", "", "", "step")
-    time = spent({"launch": 10.0}, by_line=[PartAt("launch", HERE, 10.0, 100, "train")])
-    (one,) = advise(capture(nodes=Counter({called: 1}), samples=samples), (), time)
-    assert (one.cause, one.where, one.seconds) == ("slow-python", THERE, pytest.approx(8.0))
-    assert one.evidence == "Python ran data.py:3 in 80.0 % of the time of the step's function."
-    fed = Counter({called: 1, called._replace(part="tf.data"): 1})
-    assert not advise(capture(nodes=fed, samples=samples), (), time)
-    assert not advise(capture(samples=samples), (), time)
 
 
 PREDICTED = {ModelCall(THERE, "predict"): (60, 12.0)}
