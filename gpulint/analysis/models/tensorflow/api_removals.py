@@ -249,7 +249,7 @@ _PARTS = {
 _OF_MODELS = frozenset({"input_shape", "output_shape"})
 """Attributes of layers that models, which can be layers of a model, still have."""
 
-_LOST = _OF_MODELS | UNLISTED["tensorflow.keras.Variable"].keys() | {"get_input_at", "get_output_at", "inbound_nodes"}
+_LOST = _OF_MODELS.union(UNLISTED["tensorflow.keras.Variable"], {"get_input_at", "get_output_at", "inbound_nodes"})
 """Attributes that the classes of these properties have lost."""
 
 
