@@ -125,7 +125,7 @@ def test_several_processes_find_the_same_in_notebooks() -> None:
         write(f"{number}.ipynb", "%%writefile net.py\nimport tensorflow as tf\n" + PINNED, IMPORT, f"{PINNED}\nx = (")
         write(f"good{number}.ipynb", IMPORT, f"# {'x' * 300_000}\n{PINNED}")
     alone = run("check", "--jobs", "1", "--output-format", "full").stdout
-    assert alone.count("GPU101") >= 8 and alone.count("GPU001") == 4
+    assert alone.count("[GPU101]") >= 8 and alone.count("[GPU001]") == 4
     assert run("check", "--jobs", "3", "--output-format", "full").stdout == alone
 
 

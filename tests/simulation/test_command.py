@@ -39,7 +39,7 @@ def test_a_malformed_size_is_wrong_usage_and_says_how_to_write_one(size: str) ->
     [
         (("--simulate-memory", "1GiB", "train.py"), "--simulate-memory needs --simulate-gpus N"),
         (("--simulate-gpus", "2", "--replay", "x.jsonl"), "--simulate-gpus needs a program to run"),
-        (("--simulate-gpus", "0", "train.py"), "0 is not in the range x>=1"),
+        (("--simulate-gpus", "0", "train.py"), "0 is not in the range 1<=x<=128"),
     ],
 )
 def test_options_that_do_not_go_together_are_wrong_usage(arguments: tuple[str, ...], text: str) -> None:
