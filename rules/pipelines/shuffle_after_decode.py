@@ -258,8 +258,11 @@ def _at_least(size: Symbol) -> int | None:
 
 
 def _is_number_of_all(size: values.Value, source: values.Dataset) -> bool:
-    """Whether a value is the number of the elements that a dataset is made of: the length of one of the lists."""
+    """Whether a value is the number of the elements that a dataset is made of, or more: the length of one of the lists,
+    perhaps with a number added."""
     name = symbol_of(size)
+    while name.parts[0] == "int" or name.parts[:2] == ("binary", "+"):
+        name = name.parts[1] if name.parts[0] == "int" else name.parts[2]
     if name.parts[0] != "len" and "cardinality" not in name.words:
         return False
     given = [

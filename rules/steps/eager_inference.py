@@ -132,8 +132,10 @@ class EagerInference(Rule):
         for taken in self.all(events.GradientTaken):
             loops = taken.where.context.loops
             if taken.where.context.traced is None and loops:
-                trains = not training.isdisjoint(loop.site for loop in loops)
-                if taken.is_of_moved or taken.site in kept or trains:
+                is_penalty = _is_of_inputs(taken)  # perhaps of a validation: nothing is trained with it
+                around = loops[-1:] if is_penalty else loops
+                trains = not training.isdisjoint(loop.site for loop in around)
+                if taken.is_of_moved or trains or (taken.site in kept and not is_penalty):
                     learning[loops[-1].site].append(taken)
         observed, acting = (self._observed(), self._acting()) if learning else (set[int](), set[Site]())
         steps = {
@@ -323,6 +325,12 @@ def _is_between(place: Site, first: Site, last: Site) -> bool:
     """Whether a place is after another one, and before a third, in one file: a loop after a tape begins to record and
     before its gradients are taken."""
     return place.path == first.path == last.path and first.node < place.node < last.node
+
+
+def _is_of_inputs(taken: events.GradientTaken) -> bool:
+    """Whether gradients are taken with respect to tensors, and not to variables."""
+    by = [leaf for one in possible(taken.by, taken.where) for leaf in leaves(one)] if taken.by is not None else []
+    return bool(by) and all(isinstance(one, values.Tensor) for one in by)
 
 
 def _is_eager(where: Where) -> bool:

@@ -30,9 +30,10 @@ class EagerTrainStep(Rule):
 
     ## What it does
     Finds a step with `tf.GradientTape`, or `optimizer.minimize` of a function, that a Python loop or a minimizer of
-    SciPy or TensorFlow Probability (L-BFGS) runs and that no `tf.function` compiles, also one that assigns the weights
-    itself, and `apply_gradients` outside the `tf.function` that takes the gradients: one finding for each training
-    loop. Also weights that Python assigns after each compiled step (a moving average, a target network).
+    SciPy or TensorFlow Probability (L-BFGS) runs and that no `tf.function` compiles, also one that assigns the
+    weights itself or of which only the update is compiled, and `apply_gradients` outside the `tf.function` that
+    takes the gradients: one finding for each training loop. Also weights that Python assigns after each compiled
+    step (a moving average, a target network).
 
     ## Why is this bad
     Each operation of the step is dispatched from Python, and a GPU finishes small ones faster than Python can dispatch
@@ -171,6 +172,9 @@ class EagerTrainStep(Rule):
             self._decorated.append((event, gradients))
         elif context.may_be_traced or context.replica is not None:
             self._traced.add(event.site)
+            taken = self._taken(gradients)
+            if taken is not None and taken.where.context.loops and _is_eager(taken.where):
+                self._steps.append((taken, gradients))
         elif context.loops:
             self._steps.append((event, gradients))
 

@@ -124,7 +124,7 @@ def _decides_by_type(path: Path) -> bool:
     return is_fallback or any(word.rpartition(".")[2] in _TYPE_WORDS for word in words_of(path))
 
 
-_TYPE_WORDS = frozenset({"DistributedValues", "EagerTensor", "PerReplica", "Tensor", "hasattr"})
+_TYPE_WORDS = frozenset({"DistributedValues", "EagerTensor", "PerReplica", "Tensor", "hasattr", "is_tensor"})
 
 
 def _is_demonstration(strategy: values.Strategy) -> bool:
