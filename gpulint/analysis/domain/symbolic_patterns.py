@@ -216,7 +216,9 @@ def _is_single(name: Symbol) -> bool:
     if called in _GATHERS | _OF_TEXTS and isinstance(first, Symbol) and first.parts[0] == "list":
         return len(first.parts) == 2 and isinstance(first.parts[1], tuple) and len(first.parts[1]) == 1
     if called == "reshape":
-        return any(_starts_with_one(part) for part in (*given[:1], *(one for one in given[1:2] if one != _ONE)))
+        return _is_of_picture(name, given) or any(
+            _starts_with_one(part) for part in (*given[:1], *(one for one in given[1:2] if one != _ONE))
+        )
     if called in _MAKES:
         return any(_starts_with_one(part) and part != _ONE for part in given)
     if called in ("rand", "randn"):
@@ -225,6 +227,38 @@ def _is_single(name: Symbol) -> bool:
         owner = symbol(rest[0]).parts[1]
         return isinstance(owner, Symbol) and _is_single(owner)
     return called in _KEEPS_ROWS and isinstance(first, Symbol) and _is_single(first)
+
+
+def _is_of_picture(name: Symbol, given: tuple[Any, ...]) -> bool:
+    """Whether `x.reshape(-1, 48, 48, 1)` or `np.reshape(x, …)` has the size of one picture that OpenCV scaled."""
+    function = symbol(name.parts[1])
+    inputs = (function.parts[1], *given) if function.parts[0] == "attribute" else given
+    if not inputs:
+        return False
+    one, *shape = map(symbol, inputs)
+    sizes = _numbers_in(shape[0].parts[1] if shape and shape[0].parts[0] in ("tuple", "list") else tuple(shape))
+    if len(sizes) != 4 or sizes[0] != -1 or sizes[3] not in (1, 3):
+        return False
+    while one.parts[0] in ("binary", "call"):
+        if one.parts[0] == "binary":
+            one = symbol(one.parts[2])
+            continue
+        called, inputs = called_with(one)
+        if library_callee(one) == "cv2.resize":
+            scaled = symbol(inputs[1]).parts if len(inputs) > 1 else ()
+            pixels = _numbers_in(scaled[1]) if scaled[:1] == ("tuple",) else ()
+            return len(pixels) == 2 and pixels[0] * pixels[1] == sizes[1] * sizes[2]
+        if called not in _KEEPS_ROWS or not inputs:
+            break
+        one = symbol(inputs[0])
+    return False
+
+
+def _numbers_in(parts: Any) -> tuple[int, ...]:
+    """The integers that symbols are, () if one is something else."""
+    found = [one.parts for one in parts if isinstance(one, Symbol)] if isinstance(parts, tuple) else []
+    numbers = tuple(one[2] for one in found if one[:2] == ("constant", "int"))
+    return numbers if isinstance(parts, tuple) and len(numbers) == len(parts) else ()
 
 
 _OF_TEXTS = frozenset({"pad_sequences", "texts_to_matrix", "texts_to_sequences"})
