@@ -115,6 +115,8 @@ def _of_item(container: Symbol, index: Any) -> HostArray | None:
         return part._replace(size=int(part.size * _KEPT)) if part is not None and part.size is not None else part
     if type(index) is int and called == "sklearn.utils.shuffle":
         return _of_rows_or_list(symbol(given[index])) if index < len(given) else None
+    if container.parts == ("external", "numpy.r_"):
+        return _joined(_elements(symbol(index)) or ())
     array = host_array(container)
     if isinstance(index, Symbol):
         if _head(index) == "constant":
@@ -190,7 +192,7 @@ def _of_rows_or_list(name: Symbol) -> HostArray | None:
 
 
 def _joined(parts: tuple[Any, ...]) -> HostArray | None:
-    """Array of several arrays that are spelled out: `np.concatenate((x, more))`."""
+    """Array of several arrays that are spelled out: `np.concatenate((x, more))`, `np.r_[x, more]`."""
     arrays = [array for one in parts if (array := host_array(symbol(one))) is not None]
     sizes = [array.size for array in arrays if array.size is not None]
     if len(sizes) < len(arrays):
