@@ -72,7 +72,9 @@ class Running:
 
     def wait(self) -> int:
         """The status of the ended program, negative for a signal. To be called once."""
-        return int(self._answers.readline())
+        process, status = self._answers.readline().split()
+        assert int(process) == self.pid, "this is the end of another program"
+        return int(status)
 
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -437,7 +439,8 @@ def main(jobs: socket.socket) -> None:
         for file in files:
             os.close(file)
         jobs.sendall(f"{child}\n".encode())
-        jobs.sendall(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n".encode())
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        jobs.sendall(f"{child} {status}\n".encode())
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
@@ -172,23 +171,19 @@ def test_a_command(repository: Path, hostile: Hostile, command: str) -> None:
 def test_watching(repository: Path, hostile: Hostile) -> None:
     marked = arm(hostile, repository)
     before = contents(repository.parent / "home")
-    python: warm.Runner = warm.gpulint()
-    line = [sys.executable, "-m", "gpulint", "check", "--watch"]
-    if hostile is modules:  # only a new process imports
-        python = warm.Fresh()
-        line.insert(1, "-I")
+    isolated = ["-I"] if hostile is modules else []
+    line = [sys.executable, *isolated, "-m", "gpulint", "check", "--watch"]
     reading, writing = os.pipe()
     with open(os.devnull, "r+") as nothing, open(reading) as errors:
-        watching = python.start(warm.Program(line, repository), [nothing.fileno(), nothing.fileno(), writing])
+        watching = warm.Fresh().start(warm.Program(line, repository), [nothing.fileno(), nothing.fileno(), writing])
         os.close(writing)
         killing = threading.Timer(SECONDS, watching.kill)
         killing.start()
         for row in errors:
             assert "Traceback" not in row, row + errors.read()
-            if "watching" in row:
+            if "watching;" in row:
                 time.sleep(0.1)
-                with contextlib.suppress(ProcessLookupError):  # the second row that says so
-                    os.kill(watching.pid, signal.SIGTERM)
+                watching.terminate()
         assert watching.wait() != -signal.SIGKILL
         killing.cancel()
     assert not marked.exists(), "code of the repository ran"
