@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from gpulint.probe.agent.simulation.kernels import Types
 from gpulint.probe.agent.simulation.names import Names
 from gpulint.probe.agent.simulation.pieces import Pieces
 from gpulint.probe.agent.simulation.placing import Placing
+from gpulint.probe.agent.simulation.suspending import Suspendable
 
 ASKED = "_gpulint_asked"
 """Node attribute with the requested device, for nodes placed elsewhere."""
@@ -18,7 +17,7 @@ ASKED = "_gpulint_asked"
 _ENDS = ("send_device", "recv_device")
 
 
-class Graphs:
+class Graphs(Suspendable):
     """Wraps the device properties of graph operations."""
 
     def __init__(self, names: Names, placing: Placing, pieces: Pieces) -> None:
@@ -29,16 +28,6 @@ class Graphs:
         """Operations placed elsewhere than requested → the requested device."""
         self._strict: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         """Operations in TensorFlow 1 graphs, placed elsewhere as with soft placement → their device without it."""
-        self._is_suspended = False
-
-    @contextmanager
-    def suspended(self) -> Iterator[None]:
-        """A context in which operations keep the devices that they name. They can be read, but not run."""
-        before, self._is_suspended = self._is_suspended, True
-        try:
-            yield
-        finally:
-            self._is_suspended = before
 
     def install(self) -> None:
         """Installs all wrappers."""
@@ -51,7 +40,7 @@ class Graphs:
             return names.seen(device_of(op)) if asked is None else asked
 
         def set_device(op: Any, asked: str) -> None:
-            if self._is_suspended:
+            if self.is_suspended:
                 put(op, asked)
                 return
             if not names.gpus:
@@ -63,7 +52,7 @@ class Graphs:
 
         def create(made: Any, op: Any, compute_device: bool = True) -> None:
             finish(made, op, compute_device)
-            if names.gpus and not self._is_suspended and not device_of(op) and self._belongs_to_host(op):
+            if names.gpus and not self.is_suspended and not device_of(op) and self._belongs_to_host(op):
                 put(op, "/device:CPU:0")
                 self._remember(op, "", "/device:CPU:0")
 

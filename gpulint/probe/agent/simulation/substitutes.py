@@ -5,30 +5,19 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from gpulint.probe.agent.simulation.pieces import Pieces
+from gpulint.probe.agent.simulation.suspending import Suspendable
 
 _HINT = "communication_hint"
 
 
-class Substitutes:
+class Substitutes(Suspendable):
     """Wraps operations that have kernels only in CUDA builds with a real GPU."""
 
     def __init__(self, pieces: Pieces) -> None:
         self._pieces = pieces
-        self._is_suspended = False
-
-    @contextmanager
-    def suspended(self) -> Iterator[None]:
-        """Leaves operations as they are for a real GPU. They can be traced, but not run."""
-        before, self._is_suspended = self._is_suspended, True
-        try:
-            yield
-        finally:
-            self._is_suspended = before
 
     def install(self, tensorflow: Any) -> None:
         """Installs all wrappers. `tensorflow` is the module imported by the program."""
@@ -44,7 +33,7 @@ class Substitutes:
 
         @functools.wraps(reduce)
         def all_reduce(reduction: str, tensors: Any) -> Any:
-            if reduction != "sum" or not tensors or self._is_suspended:
+            if reduction != "sum" or not tensors or self.is_suspended:
                 return reduce(reduction, tensors)
             sums = []
             for tensor in tensors:
@@ -62,7 +51,7 @@ class Substitutes:
         @functools.wraps(operation)
         def cudnn(*arguments: Any, **keywords: Any) -> Any:
             is_of_keras = sys._getframe(1).f_globals.get("__name__", "").startswith("keras.")
-            if is_of_keras and not self._is_suspended:
+            if is_of_keras and not self.is_suspended:
                 raise errors.NotFoundError(None, None, "cuDNN is not simulated")
             return operation(*arguments, **keywords)
 
