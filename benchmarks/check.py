@@ -21,6 +21,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -48,9 +49,16 @@ def read(path: str) -> bytes:
 
 
 def cpu_seconds(command: list[str]) -> float:
-    """User plus system seconds of a child process."""
+    """User plus system seconds of a child process.
+
+    It runs where no folder is called as a linter: `-m gpulint` would import that of a clone. Raises RuntimeError if
+    gpulint fails, which would look fast.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    with tempfile.TemporaryDirectory() as elsewhere:
+        run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, cwd=elsewhere)
+    if "gpulint" in command and run.returncode > 1:
+        raise RuntimeError(run.stderr.decode())
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
 
@@ -86,7 +94,7 @@ def commands(files: list[str], compiled: str | None) -> dict[str, list[str]]:
         for name, command in found.items()
         if command[0] != "-m" or importlib.util.find_spec(command[1]) is not None
     }
-    return installed if compiled is None else {COMPILED: [compiled, "-m", *gpulint], **installed}
+    return installed if compiled is None else {COMPILED: [os.path.abspath(compiled), "-m", *gpulint], **installed}
 
 
 class Row(NamedTuple):
@@ -99,7 +107,7 @@ class Row(NamedTuple):
 
 
 def measured(path: str, rounds: int, peers: Sequence[str] | None, compiled: str | None) -> Row:
-    files = files_below(path)
+    files = [os.path.abspath(file) for file in files_below(path)]
     chosen = {
         name: command
         for name, command in commands(files, compiled).items()

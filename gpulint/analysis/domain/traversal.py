@@ -123,7 +123,7 @@ def with_elements(one: Items | Mapping, parts: tuple[Value, ...], name: tuple[An
     """A list or dict like `one` with other elements; `name` is the name of a dict."""
     if isinstance(one, Items):
         return Items(one.kind, parts)
-    return Mapping(dict(zip(one.entries, parts, strict=True)), bool(one.state["complete"]), name)
+    return Mapping(dict(zip(one.entries, parts, strict=True)), one.is_complete, name)
 
 
 def rebuilt(

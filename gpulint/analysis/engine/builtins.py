@@ -76,7 +76,7 @@ def _len(machine: Machine, values: list[Value], arguments: Arguments, site: Site
                 return Constant(len(distinct) or len(value.items))
         if isinstance(value, Constant) and isinstance(value.value, (str, bytes)):
             return Constant(len(value.value))
-        if isinstance(value, Mapping) and value.state["complete"]:
+        if isinstance(value, Mapping) and value.is_complete:
             return Constant(len(value.entries))
         return Unknown(length_symbol(value))
 
@@ -144,7 +144,7 @@ def _dict(machine: Machine, values: list[Value], arguments: Arguments, site: Sit
     given = values[0] if values else None
     entries = dict(given.entries) if isinstance(given, Mapping) else {}
     entries |= {name: value.renamed(name) for name, value in arguments.keywords.items()}
-    complete = given is None or (isinstance(given, Mapping) and given.state["complete"])
+    complete = given is None or (isinstance(given, Mapping) and given.is_complete)
     source = symbol_of(given) if type(given) is Unknown and not entries else site
     made = Mapping(entries, complete and not arguments.open, ("dict", source))
     made.around = machine.context.loops

@@ -57,7 +57,7 @@ def entry(machine: Machine, container: Mapping, key: Value, default: Value | Non
     is the caller's choice.
     """
     entries = container.entries
-    complete = container.state["complete"]
+    complete = container.is_complete
     if (own := entries.get(key_of(key), MISSING)) is not MISSING:
         return machine.choose(own)
     if container.makes_lists and default is None:
@@ -105,7 +105,7 @@ def _may_be(parts: tuple[Value, ...], key: Any) -> bool:
 
 def one_of_unknown_keys(container: Mapping) -> Value | None:
     """Value that represents all entries of a dict that a comprehension creates under unknown keys."""
-    if container.state["complete"] or len(container.entries) != 1:
+    if container.is_complete or len(container.entries) != 1:
         return None
     ((key, value),) = container.entries.items()
     return value if isinstance(key, Symbol) else None
@@ -114,7 +114,7 @@ def one_of_unknown_keys(container: Mapping) -> Value | None:
 def dict_method(machine: Machine, receiver: Mapping, name: str, arguments: Arguments, site: Site) -> Value:
     """Result of `receiver.name(…)` for a dict."""
     key = arguments.get("", 0)
-    complete = receiver.state["complete"]
+    complete = receiver.is_complete
     if name in ("get", "pop", "setdefault") and key is not None:
         machine.library.value_used(key, site)
         given = arguments.get("", 1)
@@ -140,7 +140,7 @@ def dict_method(machine: Machine, receiver: Mapping, name: str, arguments: Argum
                 machine.state.write(receiver.entries, k, v)
         for word, value in arguments.keywords.items():
             machine.state.write(receiver.entries, word, value)
-        if key is not None and not (isinstance(key, Mapping) and key.state["complete"]):
+        if key is not None and not (isinstance(key, Mapping) and key.is_complete):
             machine.state.write(receiver.state, "complete", False)
         return NONE
     if name == "copy":

@@ -148,7 +148,7 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
             if isinstance(value, Mapping):
                 keywords |= {str(key): entry for key, entry in value.entries.items()}
                 handed_on |= {key: site for key, (one, site) in value.given.items() if keywords.get(key) is one}
-                is_open = is_open or not value.state["complete"]
+                is_open = is_open or not value.is_complete
             else:
                 is_open = True
         elif node.keyword is not None:
@@ -352,7 +352,7 @@ def eval_mapping(machine: Machine, node: ir.Mapping_) -> Value:
         if key_node is None:
             if isinstance(value, Mapping):
                 entries |= value.entries
-                complete = complete and value.state["complete"]
+                complete = complete and value.is_complete
             else:
                 complete = False
             continue

@@ -29,7 +29,7 @@ def iterate(machine: Machine, iterable: Value, node: ir.Node) -> tuple[list[Valu
         if iterable.kind == "generator" and element is not None:
             element = machine.library.generated(element)
         return [element or Unknown(("item", symbol_of(iterable), machine.site(node)))], False
-    if isinstance(iterable, Mapping) and iterable.state["complete"] and len(iterable.entries) <= MAX_UNROLL:
+    if isinstance(iterable, Mapping) and iterable.is_complete and len(iterable.entries) <= MAX_UNROLL:
         return [Constant(key) for key in iterable.entries], True
     if (row := machine.library.iterate(iterable, node)) is not None:
         return [row], False
@@ -65,7 +65,7 @@ def elements(machine: Machine, value: Value, site: Site) -> tuple[tuple[Value, .
         if element is None and items and all(type(item) is type(items[0]) for item in items):
             element = items[0] if len(items) == 1 or not isinstance(items[0], Constant) else None
         return items, element
-    if isinstance(value, Mapping) and value.state["complete"]:
+    if isinstance(value, Mapping) and value.is_complete:
         return tuple(Constant(key) for key in value.entries), None
     if isinstance(value, Object):
         return None, special_methods.next_of(machine, value, site, None)

@@ -71,7 +71,7 @@ def _items(value: Items, depth: int) -> str:
 def _mapping(value: Mapping, depth: int) -> str:
     entries = list(value.entries.items())
     known = [f"{key!r}: {describe(one, depth + 1)}" for key, one in entries[:MAX_PARTS] if isinstance(key, (str, int))]
-    is_open = len(known) < len(entries) or not value.state["complete"]
+    is_open = len(known) < len(entries) or not value.is_complete
     return "{" + ", ".join(known + ["…"] * is_open) + "}"
 
 

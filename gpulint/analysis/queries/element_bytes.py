@@ -70,7 +70,7 @@ def _rows(values: Iterable[Value], most: int = 8, depth: int = 2) -> int | None:
         inner: Iterable[Value] | None = None
         if isinstance(one, Items):
             inner = one.items
-        elif isinstance(one, Mapping) and one.state["complete"]:
+        elif isinstance(one, Mapping) and one.is_complete:
             inner = one.entries.values()
         if inner is not None and not depth:
             return None

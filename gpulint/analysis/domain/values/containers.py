@@ -70,3 +70,8 @@ class Mapping(Value):
         """Whether it is a `defaultdict(list)`."""
         self.state: dict[str, Any] = {"complete": complete}
         self.symbol = symbol(name)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether `entries` has all keys. The state is None where branches differ."""
+        return bool(self.state["complete"])
