@@ -148,8 +148,10 @@ def fitting_loops(plan: Plan) -> frozenset[Site]:
 
 def _is_of_steps(loop: Loop) -> bool:
     """Whether a loop inside a `tf.function` takes many steps, so that one call of the function is not a single step."""
-    several = isinstance(loop.iterable, (Tensor, Dataset)) or (
-        isinstance(loop.iterable, Items) and loop.iterable.kind == "range"
+    several = (
+        loop.iterable is None
+        or isinstance(loop.iterable, (Tensor, Dataset))
+        or (isinstance(loop.iterable, Items) and loop.iterable.kind == "range")
     )
     return loop.is_traced and several and not loop.unrolled
 

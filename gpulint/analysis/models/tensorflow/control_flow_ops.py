@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gpulint.analysis.domain.completion import PathEnds
+from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.path_conditions import Condition, Path, literal_of
 from gpulint.analysis.domain.symbolic import symbol
 from gpulint.analysis.domain.traversal import rebuilt, with_elements
@@ -17,6 +18,7 @@ from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow import escape, tensors
+from gpulint.analysis.plan.events import LoopEntered
 from gpulint.places import Site
 
 
@@ -55,22 +57,28 @@ def while_loop(machine: Machine, arguments: Arguments, site: Site) -> Value:
     held = _items(variables)
     given = Arguments(tuple(held), {}) if held else Arguments((), {}, True)
     call_traced_arm(machine, arguments.get("cond", 0), given, site)
-    return call_traced_arm(machine, arguments.get("body", 1), given, site) or variables
+    return _repeated(machine, arguments.get("body", 1), given, None, site) or variables
 
 
 def map_fn(machine: Machine, arguments: Arguments, site: Site) -> Value:
-    """Result of `tf.map_fn(fn, elems)` or `tf.vectorized_map(fn, elems)`: that for one element stands for all."""
+    """Result of `tf.map_fn(fn, elems)`: that for one element stands for all."""
     elements = arguments.get("elems", 1) or Unknown(("elements", site))
-    return call_traced_arm(machine, arguments.get("fn", 0), Arguments((elements,), {}), site) or Unknown(
-        ("mapped", site)
-    )
+    given = Arguments((elements,), {})
+    return _repeated(machine, arguments.get("fn", 0), given, elements, site) or Unknown(("mapped", site))
+
+
+def vectorized_map(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """Result of `tf.vectorized_map(fn, elems)`, whose function is traced once, for all elements together."""
+    elements = arguments.get("elems", 1) or Unknown(("elements", site))
+    given = Arguments((elements,), {})
+    return call_traced_arm(machine, arguments.get("fn", 0), given, site) or Unknown(("mapped", site))
 
 
 def fold(machine: Machine, arguments: Arguments, site: Site) -> Value:
     """Result of `tf.scan(fn, elems, initializer)`, `tf.foldl` or `tf.foldr`, of which one iteration is run."""
     elements = arguments.get("elems", 1) or Unknown(("elements", site))
     given = Arguments((arguments.get("initializer", 2) or elements, elements), {})
-    return call_traced_arm(machine, arguments.get("fn", 0), given, site) or Unknown(("folded", site))
+    return _repeated(machine, arguments.get("fn", 0), given, elements, site) or Unknown(("folded", site))
 
 
 def map_structure(machine: Machine, arguments: Arguments, site: Site) -> Value:
@@ -101,7 +109,8 @@ HANDLERS: dict[str, Callable[[Machine, Arguments, Site], Value]] = {
     **dict.fromkeys(
         ("tensorflow.while_loop", "tensorflow.compat.v1.while_loop", "tensorflow.keras.ops.while_loop"), while_loop
     ),
-    **dict.fromkeys(("tensorflow.map_fn", "tensorflow.vectorized_map", "tensorflow.compat.v1.map_fn"), map_fn),
+    **dict.fromkeys(("tensorflow.map_fn", "tensorflow.compat.v1.map_fn"), map_fn),
+    "tensorflow.vectorized_map": vectorized_map,
     **dict.fromkeys(("tensorflow.scan", "tensorflow.foldl", "tensorflow.foldr"), fold),
     **dict.fromkeys(("tensorflow.nest.map_structure", "tree.map_structure"), map_structure),
 }
@@ -129,6 +138,28 @@ def _one_of(machine: Machine, arms: Sequence[tuple[Path, Value | None]], site: S
         (path, partial(machine.call, function, nothing, site)) for path, function in arms if function is not None
     ]
     return machine.either(calls, ("branch", site)) if calls else Unknown(("branch", site))
+
+
+def _repeated(
+    machine: Machine, function: Value | None, given: Arguments, iterable: Value | None, site: Site
+) -> Value | None:
+    """Result of a function that is called in a loop: of TensorFlow in a `tf.function`, else of Python."""
+    context = machine.context
+    loop = Loop(
+        site,
+        iterable,
+        False,
+        {},
+        start=machine.path,
+        entry=machine.budget.taken,
+        flags=len(context.flags),
+        handlers=len(context.handlers),
+        is_traced=context.traced is not None,
+        before=machine.path,
+    )
+    with machine.within(context._replace(loops=(*context.loops, loop), guards=())):
+        machine.emit(LoopEntered(site, machine.where(), loop))
+        return call_traced_arm(machine, function, given, site)
 
 
 def call_traced_arm(machine: Machine, function: Value | None, given: Arguments, site: Site) -> Value | None:
