@@ -91,7 +91,9 @@ def cards(text: str) -> tuple[Card, ...]:
     """The cards of an option's value: names, and at most one card by numbers, separated by commas.
 
     Raises UnknownCard."""
-    words = [word.strip() for word in text.split(",")]
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise UnknownCard(f"name a GPU; known: {', '.join(names())}")
     numbers = [word for word in words if "=" in word]
     found: dict[str, Card] = {}
     for word in words:
@@ -109,7 +111,7 @@ def by_name(text: str) -> Card:
         return _card(spelled[key], _table()[spelled[key]])
     near = difflib.get_close_matches(key, spelled, 5, 0.5)
     listed = list(dict.fromkeys(spelled[one] for one in near))[:3]
-    hint = f"did you mean {' or '.join(listed)}?" if listed else f"known: {', '.join(names())}"
+    hint = f"did you mean {' or '.join(listed)}?" if listed else f"known: {', '.join(names())}."
     raise UnknownCard(f"no GPU is called {text!r}; {hint} Describe any other by memory=24GiB,tflops=80,bandwidth=1000")
 
 

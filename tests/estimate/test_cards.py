@@ -52,12 +52,14 @@ def test_a_card_is_found_however_it_is_spelled(text: str, name: str) -> None:
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownCard, match=r"no GPU is called 'A1000'; did you mean .*A100-40GB"):
         cards.by_name("A1000")
-    with pytest.raises(UnknownCard, match="known: T4, L4, "):
+    with pytest.raises(UnknownCard, match=r"known: T4, L4, .*\. Describe any other by"):
         cards.by_name("???")
 
 
 def test_names_are_separated_by_commas_and_kept_once() -> None:
-    assert [card.name for card in cards.cards("T4, L4,t4")] == ["T4", "L4"]
+    assert [card.name for card in cards.cards("T4, L4,t4,")] == ["T4", "L4"]
+    with pytest.raises(UnknownCard, match="name a GPU; known: T4, L4, "):
+        cards.cards(" ,")
 
 
 def test_a_card_can_be_given_by_numbers_beside_names() -> None:
@@ -85,7 +87,7 @@ def test_a_small_card_loses_little() -> None:
         ("memory=24GiB,tflops=fast", "tflops: 'fast' is not a number"),
         ("memory=24GiB,bandwidth=0", "bandwidth: 0 is not above zero"),
         ("memory=24GiB,bandwidth=nan", "bandwidth: nan is not above zero"),
-        ("", "no GPU is called ''"),
+        ("", "name a GPU; known: T4"),
     ],
 )
 def test_bad_numbers_are_refused(text: str, message: str) -> None:

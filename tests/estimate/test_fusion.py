@@ -67,6 +67,21 @@ def test_a_size_is_no_reader() -> None:
     assert peak(graph.step(product(graph, graph.add("AddN", z, y, x)))) == 3  # x, y × y and z
 
 
+def test_what_is_gathered_is_computed_for_the_rows_that_are_taken() -> None:
+    graph = Graph()
+    x, few = product(graph), Tensor("float32", (1,))
+    rows = graph.add("GatherV2", graph.add("Sqrt", x), graph.add("Const", outputs=(few,)), outputs=(few,))
+    assert peak(graph.step(graph.add("BatchMatMul", rows, outputs=(few,)))) == 1
+
+
+def test_branches_that_were_created_together_run_one_after_another() -> None:
+    graph = Graph()
+    small = Tensor("float32", (1,))
+    branches = [product(graph) for _ in range(4)]
+    totals = [graph.add("BatchMatMul", one, outputs=(small,)) for one in branches]
+    assert peak(graph.step(graph.add("AddN", *totals, outputs=(small,)))) == 1
+
+
 def test_a_new_value_of_a_variable_is_written_in_place() -> None:
     graph = Graph()
     weight = graph.variable()
@@ -134,6 +149,17 @@ def test_convolutions_are_tuned_beside_the_first_step() -> None:
     first, *_, later = play_compiled(graph.step(graph.add("Conv2D", x, weight, outputs=(image,))))
     assert first.peak > later.peak
     assert sum(one.size for one in later.held) == later.peak
+
+
+def test_kernels_are_timed_while_the_step_is_compiled() -> None:
+    def regions(kind: str) -> int:
+        graph, allocator = Graph(), Bfc()
+        x = graph.add("Einsum", outputs=(Tensor("float32", (1,)),))
+        play_compiled(graph.step(graph.add(kind, x, x, outputs=(Tensor("float32", (8 << 18,)),))), allocator=allocator)
+        return allocator.regions >> 20
+
+    # Two results of 8 MiB, the workspace of a product and 16 MiB around each operand, and a step of 8 MiB.
+    assert regions("MatMul") - regions("Sum") >= 2 * 8 + 32 + 2 * 16 - 8
 
 
 def test_unknown_sizes_are_reported() -> None:

@@ -75,6 +75,12 @@ def test_unknown_shapes_are_not_guessed() -> None:
     assert tuning_memory(operation, (tensor(None, 16, 28, 28), tensor(3, 3, 16, 64))) == (0, ())
 
 
+def test_of_convolutions_of_volumes_only_the_result_is_known() -> None:
+    image, kernel, result = tensor(2, 8, 8, 8, 4), tensor(3, 3, 3, 4, 16), tensor(2, 8, 8, 8, 16)
+    assert tuning_memory(Operation("c", "Conv3D", outputs=(result,)), (image, kernel)) == (result.bytes, ())
+    assert tuning_memory(Operation("m", "MatMul", outputs=(result,)), (image, kernel)) == (0, ())
+
+
 def test_which_inputs_an_output_takes_over() -> None:
     edges = (Edge(0, 0), Edge(1, 0))
     assert list(takes_over(Operation("a", "AddV2", edges), 0)) == [0, 1]

@@ -17,20 +17,22 @@ from gpulint.estimate.memory.bfc import Bfc, Exhausted, rounded
 from gpulint.estimate.memory.kernels import (
     BINARY,
     CHOICES,
+    TUNED,
     UNARY,
     named,
     opaque_size,
     tuning_memory,
 )
-from gpulint.estimate.memory.liveness import Held, Run
+from gpulint.estimate.memory.liveness import REDZONES, Held, Run
 from gpulint.estimate.sharing import VIEWS
 
 FUSED = (UNARY | BINARY | CHOICES | VIEWS) | named(
-    "BroadcastTo Cast ClipByValue Concat ConcatV2 Const Equal Erfinv Fill FusedBatchNormGrad FusedBatchNormGradV2 "
-    "FusedBatchNormGradV3 _FusedBatchNormEx Greater GreaterEqual HostConst IsFinite IsInf IsNan Less LessEqual "
-    "LogSoftmax MirrorPad NotEqual OneHot OnesLike Pad PadV2 Range Reverse ReverseV2 Slice Softmax Split SplitV "
-    "StatelessRandomGetKeyCounter StatelessRandomNormalV2 StatelessRandomUniformV2 StatelessTruncatedNormalV2 "
-    "StridedSlice StridedSliceGrad Tile Transpose Unpack ZerosLike"
+    "BatchToSpaceND BroadcastTo Cast ClipByValue ComplexAbs Concat ConcatV2 Const DepthToSpace Equal Erfinv Fill "
+    "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 _FusedBatchNormEx Gather GatherNd GatherV2 Greater "
+    "GreaterEqual HostConst Imag IsFinite IsInf IsNan Less LessEqual LogSoftmax MatrixBandPart MirrorPad NotEqual "
+    "OneHot OnesLike Pad PadV2 Range Real ResourceGather ResourceGatherNd Reverse ReverseV2 Roll Slice Softmax "
+    "SpaceToBatchND SpaceToDepth Split SplitV StatelessRandomGetKeyCounter StatelessRandomNormalV2 "
+    "StatelessRandomUniformV2 StatelessTruncatedNormalV2 StridedSlice StridedSliceGrad Tile Transpose Unpack ZerosLike"
 )
 """Operations of whose output each element is computed from a few of the inputs': kernels that read it compute it again.
 Sums and products with which softmax and batch normalization begin are small."""
@@ -49,6 +51,12 @@ EXPENSIVE = named(
 """Operations that are not computed twice: they are in memory if several kernels read them
 (`InstructionFusion::IsExpensive`)."""
 
+PRODUCTS = named("BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum MatMul _FusedMatMul")
+"""Operations of which, as of convolutions, XLA times several kernels while it compiles the step."""
+
+_WORKSPACE = 32 << 20
+"""Bytes that a matrix product of cuBLASLt may use on Hopper (`GemmConfig::kHopperWorkspace`)."""
+
 _POOLING_GRADIENTS = ("MaxPoolGrad",)
 
 _ASSIGNS = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply")
@@ -61,12 +69,13 @@ def play_compiled(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None
     kept = [Held(variable, chunk.size, False) for variable, chunk in initialized(graph, device, allocator)]
     kept += [Held(None, allocator.allocate(one.tensor.bytes or 0).size, False) for one in graph.arguments]
     planned = _Plan(graph, graph.body, device).run()
+    _compile(graph, device, allocator)
     runs = []
     for number in range(steps):
         before, asked = allocator.in_use, allocator.asked + planned.peak
         block = allocator.allocate(planned.peak)
         peak = allocator.in_use
-        tuned = _tuning(graph, device, allocator) if not number else 0
+        tuned = _tuning(graph, device) if not number else 0
         allocator.free(block)
         unused = peak - before - planned.peak
         spare = Held(planned.curve[planned.at][0], unused, True) if planned.curve and unused else None
@@ -83,18 +92,32 @@ def play_compiled(graph: StepGraph, device: str = "GPU:0", allocator: Bfc | None
     return runs
 
 
-def _tuning(graph: StepGraph, device: str, allocator: Bfc) -> int:
+def _compile(graph: StepGraph, device: str, allocator: Bfc) -> None:
+    """Kernels are timed with operands between redzones, a result and that of the first kernel, to which it is compared
+    (`GpuProfiler::CreateInputBuffers`, `Autotuner::ProfileAll`). The regions that this takes are there when the step
+    begins."""
+    for function in (graph.body, *graph.functions.values()):
+        for one in function.operations:
+            if one.type not in PRODUCTS | TUNED or one.device not in ("", device):
+                continue
+            operands = [function.operations[source].outputs[output].bytes or 0 for source, output in one.inputs]
+            own = 2 * [one.outputs[0].bytes or 0] + ([_WORKSPACE] if one.type in PRODUCTS else [])
+            chunks = []
+            with suppress(Exhausted):
+                for size in (*(size + REDZONES for size in operands), *own):
+                    chunks.append(allocator.allocate(size))
+            for chunk in chunks:
+                allocator.free(chunk)
+
+
+def _tuning(graph: StepGraph, device: str) -> int:
     """Bytes with which algorithms of convolutions are tried, one after another: measured beside the step's own."""
     most = 0
     for one in graph.body.operations:
         if one.device in ("", device):
             inputs = [graph.body.operations[source].outputs[output] for source, output in one.inputs]
             result, workspaces = tuning_memory(one, inputs)
-            for size in (0, *workspaces) if result else ():
-                with suppress(Exhausted):
-                    chunk = allocator.allocate(result + size)
-                    most = max(most, chunk.size)
-                    allocator.free(chunk)
+            most = max(most, rounded(result + max(workspaces, default=0)) if result else 0)
     return most
 
 
@@ -108,6 +131,11 @@ class _Plan:
         """Operation → those whose buffers its kernel reads."""
 
     def run(self) -> Run:
+        """XLA tries several orders, and takes the one that needs least (`DefaultMemoryScheduler`)."""
+        orders = _order(self._function), _depth_first(self._function)
+        return min((self._run(order) for order in orders), key=lambda one: one.peak)
+
+    def _run(self, order: Sequence[int]) -> Run:
         operations = self._function.operations
         result = Run()
         readers = [0] * len(operations)
@@ -117,7 +145,7 @@ class _Plan:
                     readers[source] += 1
         live: dict[int, int] = {}
         now = 0
-        for index in _order(self._function):
+        for index in order:
             if not self._in_memory[index]:
                 continue
             one = operations[index]
@@ -252,6 +280,24 @@ def _order(function: Function) -> Sequence[int]:
     for index in reversed(_sorted(users, waiting, place)):
         place[index] = min([place[index], *(place[user] for user in users[index])])
     return _sorted(users, waiting, place)
+
+
+def _depth_first(function: Function) -> Sequence[int]:
+    """The operations, each right after what it depends on: what one of several branches computes is used before the
+    next begins."""
+    operations = function.operations
+    found: dict[int, None] = {}
+    sources = [(*(edge.operation for edge in one.inputs), *one.controls) for one in operations]
+    used = {source for of_one in sources for source in of_one}
+    pending = [(index, False) for index in reversed(range(len(operations))) if index not in used]
+    while pending:
+        index, is_ready = pending.pop()
+        if is_ready:
+            found[index] = None
+        elif index not in found:
+            pending.append((index, True))
+            pending += [(source, False) for source in reversed(sources[index])]
+    return list(found)
 
 
 def _sorted(users: Sequence[Sequence[int]], waiting: Sequence[int], place: Sequence[int]) -> list[int]:

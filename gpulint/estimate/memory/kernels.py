@@ -43,8 +43,11 @@ ADDS_TO_LIST = frozenset({"TensorListPushBack", "TensorListSetItem"})
 CONSTANTS = frozenset({"Const", "HostConst"})
 """Operations whose output lives as long as their kernel."""
 
-TUNED = frozenset({"Conv2D", "_FusedConv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"})
-"""Operations of which TensorFlow tries algorithms in the first step."""
+TUNED = named(
+    "Conv2D _FusedConv2D Conv2DBackpropInput Conv2DBackpropFilter "
+    "Conv3D _FusedConv3D Conv3DBackpropInputV2 Conv3DBackpropFilterV2"
+)
+"""Operations of which TensorFlow tries algorithms in the first step (`AutotuneUnfusedConv`)."""
 
 _SMALLEST_TRANSFORM, _LARGEST_TRANSFORM = 16, 256
 """Sides of the Fourier transforms that cuDNN uses, in elements."""
@@ -92,12 +95,14 @@ def tuning_memory(operation: Operation, inputs: Sequence[Tensor]) -> tuple[int, 
 
     The largest workspace is that of the algorithm by Fourier transforms in float32: spectra of the input, the output
     and twice the filter, of which those of a filter of one element are needed once; at most 4 GiB
-    (`TF_CUDNN_WORKSPACE_LIMIT_IN_MB`).
+    (`TF_CUDNN_WORKSPACE_LIMIT_IN_MB`). There is none for images of three dimensions.
     """
-    convolution = _convolution(operation, inputs) if operation.type in TUNED else None
-    if convolution is None:
+    if operation.type not in TUNED:
         return 0, ()
     output = operation.outputs[0].bytes or 0
+    convolution = _convolution(operation, inputs)
+    if convolution is None:
+        return output, ()
     batch, channels, filters, size, kernel, stride = convolution
     if operation.outputs[0].dtype != "float32" or stride > 1:
         return output, ()
@@ -111,7 +116,7 @@ def tuning_memory(operation: Operation, inputs: Sequence[Tensor]) -> tuple[int, 
 
 def _convolution(operation: Operation, inputs: Sequence[Tensor]) -> tuple[int, int, int, int, int, int] | None:
     """Batch, channels, filters, the longer side of the image and of the kernel, and the stride of a convolution or of
-    its gradients; None for other operations and unknown shapes."""
+    its gradients; None for images of three dimensions and unknown shapes."""
     kind = operation.type
     if kind in ("Conv2D", "_FusedConv2D"):
         image, kernel = inputs[0].shape, inputs[1].shape

@@ -36,7 +36,7 @@ UPDATES = ("AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply", *SCATT
 """Beginnings of operations that change a variable in place, unless something still reads its old value."""
 
 
-_REDZONES = 16 << 20
+REDZONES = 16 << 20
 """Bytes around whatever is allocated while algorithms are tried, to detect writes beyond it (`RedzoneAllocator`)."""
 
 
@@ -416,12 +416,12 @@ class _Player:
         if not result:
             return
         with suppress(Exhausted):
-            scratch = self._allocate(result + _REDZONES, one, 1)
+            scratch = self._allocate(result + REDZONES, one, 1)
             scratch.is_own = True
             self._note(one)
             for size in workspaces:
                 with suppress(Exhausted):
-                    self._scratch(one, size + _REDZONES)
+                    self._scratch(one, size + REDZONES)
             self._release(scratch)
 
     def _note(self, one: Operation) -> None:

@@ -2,8 +2,9 @@
 
 Assumptions, which reports repeat:
 
-* launch: a call of a traced function takes at least CALL seconds, and TensorFlow's executor at least LAUNCH for each
-  operation with a kernel on the GPU. Operations that XLA compiles are launched together and count nothing.
+* launch: a call of a traced function takes at least CALL seconds, TensorFlow's executor at least LAUNCH for each
+  operation with a kernel on the GPU, and cuDNN KERNEL for each further one of a recurrent layer. Operations that XLA
+  compiles are launched together and count nothing.
 * compute: a matrix product or convolution cannot be faster than the card's peak for its dtype.
 * memory: a kernel reads its inputs and writes its outputs once; one whose tensors fit into the cache may
   find them there. Of operations that XLA compiles, which it may fuse with others, only matrix products count.
@@ -29,6 +30,9 @@ Bound = Literal["launch", "compute", "memory", "copy", "collective"]
 LAUNCH = 7e-6
 """Seconds for an operation with a kernel. On the host of an H200 (16 cores) a transformer's step took 8.6 µs for each,
 those of two convolutional networks 11.2 and 13.0: the bound is below the fastest."""
+
+KERNEL = 2e-6
+"""Seconds from one kernel to the next of the same library: a launch costs the host about that on any GPU."""
 
 CALL = 50e-6
 """Seconds for calling a traced function from Python: one of a single small operation took 160 µs and more."""
@@ -90,6 +94,11 @@ class Steps:
     def launches(self) -> int:
         """Operations that the executor launches one by one."""
         return round(sum(job.times for job in self.jobs if not job.is_compiled))
+
+    @property
+    def kernels(self) -> int:
+        """Kernels that libraries launch within these operations, besides the first of each."""
+        return round(sum(job.work.kernels * job.times for job in self.jobs if not job.is_compiled))
 
     @property
     def flops(self) -> float:
@@ -191,7 +200,7 @@ def bounds(steps: Steps, card: Card, launch: float = LAUNCH) -> Bounds:
     lines: defaultdict[Line, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for job in steps.jobs:
         if not job.is_compiled:
-            lines[job.line][0] += launch * job.times
+            lines[job.line][0] += (launch + KERNEL * job.work.kernels) * job.times
         if job.may_be_fused:
             continue
         computing, moving = _computing(job.work, card), _moving(job.work, card)

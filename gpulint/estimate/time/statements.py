@@ -23,7 +23,9 @@ def active(steps: Steps, found: Bounds, card: Card) -> str:
     if found.active == "launch":
         if not steps.launches:
             return f"bound by the call of the compiled step, {duration(found.launch)}; kernels {duration(found.device)}"
-        text = f"launch-bound: the host needs {duration(found.launch)} for {steps.launches:,} operations"
+        text = f"launch-bound: the host needs {duration(found.launch)} for {number(steps.launches, 'operation')}"
+        if steps.kernels:
+            text += f" and {number(steps.kernels, 'kernel')} of recurrent layers"
         if not card.float32 or not card.bandwidth:
             return f"{text}; the card's speed is unknown (tflops=…, bandwidth=…)"
         return f"{text}, their kernels {duration(found.device)}"

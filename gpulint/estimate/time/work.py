@@ -30,6 +30,8 @@ class Work:
     """Bytes of each tensor that it reads."""
     written: tuple[float, ...] = ()
     """Bytes of each tensor that it writes."""
+    kernels: int = 0
+    """Kernels that its library launches one after another, besides the first."""
     is_sized: bool = True
     """False if shapes are unknown: FLOP and bytes are then what is known of them."""
 
@@ -59,12 +61,15 @@ def work_of(operation: Operation, inputs: Sequence[Tensor]) -> Work | None:
         is_sized = all(one.bytes is not None for one in (*needed, *operation.outputs[:1]))
         flops = _MATRIX[operation.type](operation, inputs) if is_sized else 0.0
         share = _WINOGRAD if _has_winograd(operation, inputs) else 1.0
-        return Work(True, flops, True, share, dtype, read, written, is_sized)
+        kernels = _kernels(operation, inputs) if operation.type.startswith("CudnnRNN") else 0
+        return Work(True, flops, True, share, dtype, read, written, kernels, is_sized)
     if kind == "update":
         amount = max(_bytes(inputs[1:]), default=0.0)
         elements = max((one.elements or 0 for one in inputs[1:]), default=0)
         changed = 1 + SLOTS.get(operation.type.removeprefix("ResourceApply"), 0)
-        return Work(True, changed * elements, False, 1.0, "", (amount,) * (changed + 1), (amount,) * changed, is_sized)
+        return Work(
+            True, changed * elements, False, 1.0, "", (amount,) * (changed + 1), (amount,) * changed, is_sized=is_sized
+        )
     if kind == "reduction":
         elements = inputs[0].elements or 0 if inputs else 0
         is_sized = bool(inputs) and inputs[0].bytes is not None  # which dimensions are left may be computed
@@ -74,7 +79,7 @@ def work_of(operation: Operation, inputs: Sequence[Tensor]) -> Work | None:
         elements, read = 0, written
     elif kind == "move":
         elements, read = 0, read or written
-    return Work(True, elements, False, 1.0, dtype, read, written, is_sized)
+    return Work(True, elements, False, 1.0, dtype, read, written, is_sized=is_sized)
 
 
 def _bytes(tensors: Sequence[Tensor]) -> tuple[float, ...]:
@@ -155,16 +160,34 @@ def _cudnn_rnn(operation: Operation, inputs: Sequence[Tensor]) -> float:
     source, state = inputs[0].shape or (), inputs[1].shape or ()
     if len(source) != 3 or len(state) != 3:
         return 0.0
-    steps, width = (source[0] or 0) * (source[1] or 0), source[2] or 0
-    stacked = state[0 if operation.attributes.get("time_major", True) else 1] or 0  # the other one is the batch
-    units = state[2] or 0
-    directions = 2 if operation.attributes.get("direction") == "bidirectional" else 1
+    steps, width, units = (source[0] or 0) * (source[1] or 0), source[2] or 0, state[2] or 0
+    directions = _directions(operation)
     gates = _GATES.get(str(operation.attributes.get("rnn_mode", "lstm")), 1)
     flops = 0.0
-    for layer in range(stacked // directions):
+    for layer in range(_stacked(operation, state) // directions):
         taken = width if layer == 0 else units * directions
         flops += 2.0 * steps * gates * units * (taken + units) * directions
     return flops * (2 if "Backprop" in operation.type else 1)
+
+
+def _kernels(operation: Operation, inputs: Sequence[Tensor]) -> int:
+    """A product with the state and the rest of the cell, for each time step, layer and direction (Appleyard et al.,
+    *Optimizing Performance of Recurrent Neural Networks on GPUs*, 2016). TensorFlow takes the algorithm that does so
+    (`CUDNN_RNN_ALGO_STANDARD`), except for `CudnnRNNV2`, which tries others."""
+    source, state = inputs[0].shape or (), inputs[1].shape or ()
+    if len(source) != 3 or len(state) != 3 or operation.type.endswith("V2"):
+        return 0
+    steps = source[0 if operation.attributes.get("time_major", True) else 1] or 0
+    return 2 * steps * _stacked(operation, state)
+
+
+def _stacked(operation: Operation, state: Sequence[int | None]) -> int:
+    """Layers times directions: a dimension of the state, whose other one is the batch."""
+    return state[0 if operation.attributes.get("time_major", True) else 1] or 0
+
+
+def _directions(operation: Operation) -> int:
+    return 2 if operation.attributes.get("direction") == "bidirectional" else 1
 
 
 _MATRIX: dict[str, Callable[[Operation, Sequence[Tensor]], float]] = {

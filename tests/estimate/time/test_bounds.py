@@ -9,7 +9,7 @@ import pytest
 
 from gpulint.estimate import cards
 from gpulint.estimate.result import Timing
-from gpulint.estimate.time.bounds import CACHE_SPEED, CALL, LAUNCH, Line, bounds, lines_of, steps_of
+from gpulint.estimate.time.bounds import CACHE_SPEED, CALL, KERNEL, LAUNCH, Line, bounds, lines_of, steps_of
 from gpulint.estimate.time.scaling import free_batch, mixed_precision, scaling
 from gpulint.estimate.time.statements import active, missing, more_gpus, unused
 from tests.estimate.time.made import dense, op, step, tensor
@@ -24,6 +24,15 @@ def test_a_product_takes_its_flops_at_the_peak() -> None:
     assert found.compute == pytest.approx(flops / 8.1e12)
     assert (found.active, found.memory) == ("compute", 0)
     assert bounds(steps_of(dense(65536, 4096, 4096)), H200).compute == pytest.approx(flops / 495e12)
+
+
+def test_a_recurrent_layer_launches_kernels_for_each_time_step() -> None:
+    source, states = tensor(200, 32, 64), tensor(1, 32, 256)
+    operations = [op("x", "_Arg", outputs=[source]), op("h", "_Arg", outputs=[states])]
+    steps = steps_of(step([*operations, op("y", "CudnnRNNV3", [0, 1], [tensor(200, 32, 256)])]))
+    found = bounds(steps, H200)
+    assert found.launch == pytest.approx(CALL + LAUNCH + 400 * KERNEL)
+    assert "for 1 operation and 400 kernels of recurrent layers, their kernels" in active(steps, found, H200)
 
 
 def test_a_kernel_takes_its_bytes_at_the_bandwidth() -> None:

@@ -128,6 +128,22 @@ def test_the_shape_of_cudnns_reserve_space_does_not_matter() -> None:
     assert found.is_sized and found.flops == 2 * 10 * 2 * 4 * 16 * 24
 
 
+@pytest.mark.parametrize(
+    ("kind", "source", "state", "attributes", "kernels"),
+    [
+        ("CudnnRNNV3", (200, 32, 64), (1, 32, 256), {}, 2 * 200),
+        ("CudnnRNNV3", (32, 200, 64), (32, 1, 256), {"time_major": False}, 2 * 200),
+        ("CudnnRNNBackpropV3", (200, 32, 64), (4, 32, 256), {"direction": "bidirectional"}, 2 * 200 * 4),
+        ("CudnnRNNV2", (200, 32, 64), (1, 32, 256), {}, 0),
+    ],
+)
+def test_recurrent_layers_launch_two_kernels_for_each_time_step(
+    kind: str, source: tuple[int, ...], state: tuple[int, ...], attributes: dict[str, Any], kernels: int
+) -> None:
+    found = work(kind, [tensor(*source), tensor(*state)], [tensor(*source[:2], 256)], **attributes)
+    assert found.kernels == kernels
+
+
 def test_a_reduction_is_known_by_its_input() -> None:
     found = work("Sum", [tensor(256, 4), tensor(None, dtype="int32")], [Tensor("float32", None)])
     assert found.is_sized
