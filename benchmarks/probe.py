@@ -1,7 +1,5 @@
 """What the probe costs: the same programs with and without it, alternately, in one run.
 
-    python benchmarks/probe.py [ROUNDS]
-
 Needs TensorFlow, and for the notebook nbclient and ipykernel. The programs are a Keras `fit`; a custom loop over the
 same data with the same model, as a script and as a notebook; a loop whose step takes a millisecond; a hundred eager
 operations; and a program that has TensorFlow print 30,000 lines of placement log.
@@ -15,6 +13,7 @@ which most of the probe's work is done.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -158,7 +157,11 @@ def notebook(source: str) -> dict[str, object]:
 
 
 def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rounds", type=int, nargs="?", default=9, metavar="ROUNDS", help="default: 9")
+    rounds = parser.parse_args().rounds
+    if rounds < 1:
+        parser.error("ROUNDS must be at least 1")
     probed = [sys.executable, "-m", "gpulint", "probe", "--isolated"]
     with tempfile.TemporaryDirectory() as name:
         programs = {

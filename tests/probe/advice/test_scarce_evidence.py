@@ -13,19 +13,7 @@ from gpulint.probe.agent.inputs import CLOSE
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Node, Retrace, Sampled, Segment, Steps, Where, Work
 from gpulint.probe.measures.time_spent import PartAt
-from tests.probe.advice.test_causes import (
-    HERE,
-    OTHER,
-    THERE,
-    TRACED,
-    WAITING,
-    capture,
-    eager,
-    first,
-    input_at,
-    phase,
-    tracing,
-)
+from tests.probe.advice.seen import HERE, OTHER, THERE, TRACED, WAITING, capture, eager, first, input_at, phase, tracing
 from tests.probe.advice.times import spent
 
 

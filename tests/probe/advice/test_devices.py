@@ -1,0 +1,125 @@
+"""Copies, GPUs without work, stragglers, precision, and devices that are out of memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from gpulint.probe.advice.advise import advise
+from gpulint.probe.advice.words import gain, with_gain
+from gpulint.probe.capture.contents import Log, Member
+from gpulint.probe.capture.records import Copy, Node, Pace, Strategy, Task
+from gpulint.probe.measures.holders import Held, Holder
+from tests.probe.advice.seen import GPUS, HERE, THERE, capture, finding, first, heavy, input_at, opened
+from tests.probe.advice.times import spent
+
+
+def test_a_rehearsal_promises_no_gain() -> None:
+    time = spent({"input": 9.0, "launch": 1.0}, by_line=[input_at(HERE)])
+    (one,) = advise(capture(simulated=2), (), time)
+    assert one.gained == {"seconds": None, "speedup": None}
+    assert gain(one, is_first=True) == ""
+    assert with_gain(one, is_first=True) == one.text
+
+
+def test_a_rehearsal_says_first_what_gpus_would_show() -> None:
+    """Replicas that share a CPU wait, and end pipelines late."""
+    nodes = Counter({Node(HERE, "MatMul", "", "GPU:0", "", "float16", "step"): 4})
+    seen = capture(logical=GPUS, nodes=nodes, simulated=2)
+    time = spent({"input": 90.0, "launch": 10.0}, by_line=[input_at(HERE, 80.0), *opened(HERE, 4)])
+    assert [one.cause for one in advise(seen, (), time)] == ["idle-device", "input-bound"]
+    assert not advise(capture(simulated=2), (), spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 4)))
+
+
+def test_copies_are_blamed_on_the_line_that_moves_most() -> None:
+    moved = Copy("_Send", "GPU:1", "GPU:0", THERE, "MatMul", "", 1 << 20, in_step=True)
+    reduced = Copy("_Send", "GPU:1", "GPU:0", HERE, "AddN", "", 1 << 30, in_step=True, reduces=True)
+    seen = capture(logical=GPUS, copies=Counter({moved: 2, reduced: 5}))
+    one = first(spent({"copy": 5.0, "gpu": 5.0}, busy={"GPU:0": 0.5}), seen)
+    assert (one.cause, one.where, one.seconds) == ("copies", THERE, 5.0)
+    assert one.evidence.startswith("2 copies of 2 MiB in each step, GPU:1 to GPU:0")
+    assert not advise(seen, (), spent({"gpu": 5.0, "launch": 0.01}, busy={"GPU:0": 0.99}))
+
+
+def test_of_several_lines_with_copies_the_largest_is_blamed_for_its_share() -> None:
+    large = Copy("_Send", "GPU:1", "GPU:0", THERE, "MatMul", "", 3 << 20, in_step=True)
+    small = Copy("_Send", "GPU:1", "GPU:0", HERE, "MatMul", "", 1 << 20, in_step=True)
+    seen = capture(logical=GPUS, copies=Counter({small: 1, large: 1}))
+    one = first(spent({"copy": 4.0, "gpu": 6.0}, busy={"GPU:0": 0.6}), seen)
+    assert (one.where, one.seconds) == (THERE, 3.0)
+
+
+def test_copies_of_a_rehearsal_have_the_share_that_they_would_have_on_gpus() -> None:
+    moved = Copy("_Send", "GPU:1", "GPU:0", THERE, "MatMul", "", 20_000_000, in_step=True)
+    fed = Copy("_Send", "CPU:0", "GPU:0", HERE, "MatMul", "", 1 << 30, in_step=True)
+    seen = capture(logical=GPUS, copies=Counter({moved: 1, fed: 1}), simulated=2)
+    one = first(spent({"launch": 8.0, "python": 2.0}, operations=38.0), seen)
+    assert (one.cause, one.where) == ("copies", THERE)
+    assert one.seconds == pytest.approx(8.0 * 0.81)  # 810 µs of copying beside 190 µs of launching
+    assert "GPU:1 to GPU:0. On real GPUs copying takes at least 810 µs, launching the step 190 µs" in one.evidence
+    launched = advise(seen, (), spent({"launch": 8.0, "python": 2.0}, operations=100_000.0))
+    assert [one.cause for one in launched] == ["launch-bound"]
+
+
+def test_a_gpu_without_work_would_share_it() -> None:
+    nodes = Counter({Node(HERE, "MatMul", "", "GPU:0", "", "float16", "step"): 4})
+    seen = capture(logical=GPUS, nodes=nodes, strategies=[Strategy(1, "MirroredStrategy", GPUS[1:], 2, THERE)])
+    one = first(spent({"gpu": 9.0, "python": 1.0}, busy={"GPU:0": 0.9, "GPU:1": 0.0}), seen)
+    assert (one.cause, one.where, one.text) == ("idle-device", THERE, "GPU:1 has no work")
+    assert one.seconds == pytest.approx(4.5)
+    rehearsed = capture(logical=GPUS, nodes=nodes, simulated=2)
+    assert first(spent({"launch": 9.0, "python": 1.0}), rehearsed, finding("GPU101", THERE)).code == "GPU101"
+
+
+def test_the_slowest_worker_is_named_at_its_slowest_line() -> None:
+    def worker(index: int, between: float) -> Member:
+        return Member(Task("worker", index), capture(paces=[Pace(100, 0.01, between)]))
+
+    members = (worker(0, 0.01), worker(1, 0.2), worker(2, 0.01))
+    one = first(spent({"launch": 20.0, "python": 1.0}), capture(members=members))
+    assert (one.cause, one.text) == ("straggler", "the other workers wait for worker 1")
+    assert one.seconds == pytest.approx(19.0, abs=0.01)
+    alike = tuple(worker(index, 0.01) for index in range(3))
+    assert not advise(capture(members=alike), (), spent({"launch": 20.0, "python": 1.0}))
+
+
+def test_fewer_bits_are_for_gpus_that_are_busy_computing() -> None:
+    busy = spent({"gpu": 9.0, "launch": 1.0}, busy={"GPU:0": 0.9})
+    one = first(busy, heavy("float32"))
+    assert (one.cause, one.where, one.seconds) == ("precision", THERE, 4.5)
+    assert not [one for one in advise(heavy("bfloat16"), (), busy) if one.cause == "precision"]
+    idle = spent({"gpu": 0.4, "launch": 0.6}, busy={"GPU:0": 0.4})
+    assert {one.cause for one in advise(heavy("float32"), (), idle)} == {"launch-bound"}
+
+
+def test_float64_is_slow_everywhere() -> None:
+    one = first(spent({"launch": 10.0}), heavy("float64"), finding("GPU604", HERE, instead="train in float32"))
+    assert (one.cause, one.code, one.where, one.seconds) == ("precision", "GPU604", HERE, 5.0)
+
+
+OOM = (
+    "ResourceExhaustedError: OOM when allocating tensor with shape[64,1024,1024] and type float on "
+    "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+)
+
+
+def test_a_program_without_memory_needs_that_first() -> None:
+    one = advise(capture(error=OOM, error_at=THERE), (), None)[0]
+    assert (one.cause, one.where, one.text) == ("out-of-memory", THERE, "GPU:0 has no memory left for 256 MiB")
+    assert one.seconds == 0
+
+
+def test_memory_that_python_keeps_is_not_the_batchs() -> None:
+    who = (Holder("GPU:0", "python", THERE, 600), Holder("GPU:0", "weights", HERE, 400))
+    seen, full = capture(error=OOM, error_at=THERE), Held("GPU:0", 1000, None, None, None, who)
+    assert advise(seen, (), None, [full])[0].fix.startswith("Keep no tensor of a step longer than the step")
+    assert advise(seen, (), None, [full._replace(holders=who[1:])])[0].fix.startswith("Use a smaller batch")
+
+
+def test_allocations_that_are_retried_are_lost_time() -> None:
+    lines = [f"Allocator (GPU_0_bfc) ran out of memory trying to allocate {n}.00GiB" for n in range(3)]
+    seen = capture(logs={"stderr": Log(messages=lines)})
+    assert advise(seen, (), None)[0].cause == "out-of-memory"
+    one = first(spent({"launch": 40.0}), seen)
+    assert (one.cause, one.seconds) == ("out-of-memory", 30.0)
