@@ -167,14 +167,6 @@ def moved_out(draft: Draft, statement: ir.Statement) -> list[Edit]:
     return [draft.delete(header, body[0]), *dedented(draft, *body, blanks), moved]
 
 
-def put_first(draft: Draft, owner: ir.For | ir.While, row: str) -> list[Edit]:
-    """Insert a one-row statement at the start of a loop's body."""
-    first = draft.start(owner.body[0])
-    if draft.row_start(first) == draft.row_start(draft.start(owner)):
-        raise Refused("the block is on the line of its header")
-    return [draft.insert(first, f"{row}\n{draft.indent(first)}")]
-
-
 def decorated(draft: Draft, site: Site, decorator: str) -> list[Edit]:
     """Add a decorator (`tensorflow.function`) right above a function."""
     function = draft.typed(site, ir.FunctionDef)
