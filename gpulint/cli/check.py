@@ -16,7 +16,7 @@ from gpulint.cli import completing, options
 from gpulint.cli.gates import Gates, gatekeeping
 from gpulint.cli.grouped import Grouped
 from gpulint.cli.options import F, UserError
-from gpulint.cli.project import Project
+from gpulint.cli.writable import WritableFiles
 from gpulint.discovery import MissingPath, discover
 from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.pack import PackError
@@ -200,7 +200,7 @@ def command(
             sys.exit(failed)
         if given and gates.reason is not None:
             raise UserError("--add-ignore: comments cannot be written to standard input")
-        project = Project.of(finder, paths, () if given else files)
+        writable = WritableFiles.of(finder, paths, () if given else files)
         checked = check(files, {})
         outcome = _fixed(check, checked, files, gates) if diff or is_fixing else None
     if outcome is not None:
@@ -217,7 +217,7 @@ def command(
         if given:
             fixes.pass_on(outcome, given)
         elif outcome.after:
-            written = fixes.write(outcome, project)
+            written = fixes.write(outcome, writable)
             if written.after != outcome.after:
                 checked = check(files, {})
             outcome = written
@@ -225,7 +225,7 @@ def command(
     result = _passed(gates, checked, files)
     if settings.fix_only:
         result = replace(result, findings=[one for one in result.findings if one.code == SYNTAX_ERROR])
-    if not given and gates.ignore(result, checked.texts, finder, project):
+    if not given and gates.ignore(result, checked.texts, finder, writable):
         checked = check(files, {})
         result = _passed(gates, checked, files)
     status = _status(result, max_warnings if max_warnings is not None else settings.max_warnings, exit_zero)
