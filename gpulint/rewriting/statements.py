@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from gpulint.places import Site
-from gpulint.rewriting.draft import Draft, is_always, within
+from gpulint.rewriting.draft import Draft, is_always
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.rewriting.names import binds, reads, spelled
 from gpulint.syntax import ir
+from gpulint.syntax.walk import within
 
 
 def rows(draft: Draft, statement: ir.Statement) -> tuple[int, int]:
