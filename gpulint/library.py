@@ -20,7 +20,7 @@ from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue
 from gpulint.linting.task import Task, examine
 from gpulint.linting.workers import FORKS, Workers, has_threads
-from gpulint.output.plan_text import place, stops
+from gpulint.output.plan_text import placed_notes, stops
 from gpulint.places import Span
 from gpulint.settings import Settings, SettingsFinder
 from gpulint.settings.trust import Trust
@@ -142,7 +142,7 @@ def plan(text: str, path: str = "<source>", settings: Settings | None = None) ->
     """
     checker = Checker(SettingsFinder(settings), Catalogue(()))
     source = checker.load(path, text.encode("utf-8", "surrogatepass")).main
-    made = checker.plan(source)
+    predicted = checker.plan(source)
 
     def shown(span: Span) -> Span:
         return span._replace(path=path) if span.path == source.path else span
@@ -157,13 +157,13 @@ def plan(text: str, path: str = "<source>", settings: Settings | None = None) ->
             because=one.note.because,
             via=tuple(PlanCall(function, shown(span)) for function, span in one.via),
         )
-        for one in on_deep_stack(lambda: place(made, source))
+        for one in on_deep_stack(lambda: placed_notes(predicted, source))
     )
     bounds = (
         PlanBound(bound, why, path if at == source.path else at, shown(span) if span is not None else None)
-        for bound, why, at, span in stops(made, source, checker.files.read)
+        for bound, why, at, span in stops(predicted, source, checker.files.read)
     )
-    return PlanView(path, made.graph_mode, made.is_complete, tuple(notes), tuple(bounds))
+    return PlanView(path, predicted.graph_mode, predicted.is_complete, tuple(notes), tuple(bounds))
 
 
 def _configured(settings: Settings | None, trust: bool) -> tuple[SettingsFinder, Sources]:

@@ -1,0 +1,1 @@
+"""Results of earlier runs of `check`, on disk."""

@@ -6,8 +6,11 @@ that does not match its digest is treated as missing; a matching one requires th
 
 The files of a cache directory:
 
-CACHEDIR.TAG   tells backup programs to skip the directory .gitignore     tells git to pruned         time of the last
-pruning SERIES/        records of one gpulint, Python and set of rules NAME.z
+    CACHEDIR.TAG   tells backup programs to skip the directory
+    .gitignore     tells git to
+    pruned         time of the last pruning
+    SERIES/        records of one gpulint, Python and set of rules
+        NAME.z
 
 Only files of this form are ever deleted, links are never followed, and a directory with anything else in it is refused.
 """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 import click
 
@@ -16,7 +16,7 @@ from gpulint.cli import completing, options
 from gpulint.cli.gates import Gates, gatekeeping
 from gpulint.cli.grouped import Grouped
 from gpulint.cli.options import F, UserError
-from gpulint.cli.project import Project
+from gpulint.cli.writable import WritableFiles
 from gpulint.discovery import MissingPath, discover
 from gpulint.linting.own_codes import SYNTAX_ERROR
 from gpulint.linting.pack import PackError
@@ -34,6 +34,9 @@ from gpulint.sources.containment import relative_to
 from gpulint.sources.language import BY_EXTENSION, LANGUAGES
 from gpulint.sources.releases import release
 from gpulint.sources.writing import NotWritten, write_output
+
+if TYPE_CHECKING:
+    from gpulint.fixing.rounds import Fixed
 
 
 class _Check(Grouped):
@@ -172,75 +175,60 @@ def command(
         target_tensorflow = _installed(python, target_tensorflow)
     finder = options.finder(configs, isolated, _overrides(choices), target_tensorflow, trust)
     settings = finder.of_directory(".")
-    if settings.withheld is not None:
-        options.say(str(settings.withheld))
-    if not quiet and release(settings.target_tensorflow) > release(NEWEST_TENSORFLOW):
-        options.say(
-            f"TensorFlow {settings.target_tensorflow} is newer than {NEWEST_TENSORFLOW}, the newest release known"
-        )
-    fixing = settings.fix or settings.fix_only
-    form = output_format or settings.output_format
-    if form not in FORMATS:
-        raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
-    try:
+    _say_limits(settings, quiet)
+    form = _form(output_format, settings)
+    is_fixing = settings.fix or settings.fix_only
+    with _errors_in_one_line():
         given = {stdin_filename or "-": _standard_input(settings)} if "-" in paths else {}
-        edits = diff or fixing or carries_edits(form)
+        edits = diff or is_fixing or carries_edits(form)
         check = Checking(finder, settings, not isolated, given, jobs, None if no_cache else cache_dir, edits)
         failed = 2 if settings.withheld is not None and _names_no_rule(check) else 0
         files = list(given) or discover(paths or (".",), finder)
         if show_files or show_settings:
             check.catalogue  # noqa: B018  (reports errors of the rules and their selection)
-        if show_files:
-            click.echo("".join(f"{first_on_line(path)}\n" for path in files), nl=False)
-            options.say_each(finder.notes)
-            sys.exit(failed)
-        if show_settings:
-            click.echo(shown(finder.of_file(files[0]) if files else settings))
+            if show_files:
+                click.echo("".join(f"{first_on_line(path)}\n" for path in files), nl=False)
+            else:
+                click.echo(shown(finder.of_file(files[0]) if files else settings))
             options.say_each(finder.notes)
             sys.exit(failed)
         gates = Gates.of(choices, settings)
         if why_not is not None:
-            click.echo(_why_not(check, why_not, files, gates, is_chosen=bool(paths)))
+            from gpulint.cli.why_not import answer
+
+            click.echo(answer(check, why_not, files, gates, is_chosen=bool(paths)))
             sys.exit(failed)
         if given and gates.reason is not None:
             raise UserError("--add-ignore: comments cannot be written to standard input")
-        project = Project.of(finder, paths, () if given else files)
-        checked, outcome = check(files, {}), None
-        if diff or fixing:
-            from gpulint.cli import fixes
-            from gpulint.fixing.rounds import Fixer
+        writable = WritableFiles.of(finder, paths, () if given else files)
+        checked = check(files, {})
+        outcome = _fixed(check, checked, files, gates) if diff or is_fixing else None
+    if outcome is not None:
+        from gpulint.cli import fixes
 
-            counts = gates.lets_pass(checked.result, checked.texts.in_file)
-            outcome = Fixer(check, lambda path: finder.of_file(path).unsafe_fixes, counts).run(checked, files)
-            checked = outcome.checked
-    except MissingPath as error:
-        options.say(f"{error}: no such file or directory")
-        sys.exit(1)
-    except (SettingsError, PackError) as error:
-        raise UserError(str(error)) from None
-    if outcome is not None and diff:
-        status = fixes.show(outcome)
-        if settings.show_fixes:
-            fixes.enumerate_fixed(outcome)
-        _tell_faults(checked.result, verbose)
-        options.say_each(finder.notes)
-        sys.exit(2 if checked.result.errors else failed or status)
-    if outcome is not None and given:
-        fixes.pass_on(outcome, given)
-    elif outcome is not None and outcome.after:
-        written = fixes.write(outcome, project)
-        if written.after != outcome.after:
-            checked = check(files, {})
-        outcome = written
-        gates = Gates.of(choices, settings)  # the changes since a revision now include the fixes
+        checked = outcome.checked
+        if diff:
+            status = fixes.show(outcome)
+            if settings.show_fixes:
+                fixes.enumerate_fixed(outcome)
+            _say_faults(checked.result, verbose)
+            options.say_each(finder.notes)
+            sys.exit(2 if checked.result.errors else failed or status)
+        if given:
+            fixes.pass_on(outcome, given)
+        elif outcome.after:
+            written = fixes.write(outcome, writable)
+            if written.after != outcome.after:
+                checked = check(files, {})
+            outcome = written
+            gates = Gates.of(choices, settings)  # the changes since a revision now include the fixes
     result = _passed(gates, checked, files)
     if settings.fix_only:
         result = replace(result, findings=[one for one in result.findings if one.code == SYNTAX_ERROR])
-    if not given and gates.ignore(result, checked.texts, finder, project):
+    if not given and gates.ignore(result, checked.texts, finder, writable):
         checked = check(files, {})
         result = _passed(gates, checked, files)
-    limit = max_warnings if max_warnings is not None else settings.max_warnings
-    status = _status(result, limit, exit_zero)
+    status = _status(result, max_warnings if max_warnings is not None else settings.max_warnings, exit_zero)
     if exit_non_zero_on_fix and outcome is not None and outcome.after:
         status = status or 1
     if show_statistics:
@@ -259,28 +247,69 @@ def command(
             isolated,
         )
         text = render(form, result, view)
-    stream = sys.stderr if given and fixing else sys.stdout
+    stream = sys.stderr if given and is_fixing else sys.stdout
     _write(text, output_file, quiet and not result.findings, stream)
     if settings.show_fixes and outcome is not None:
-        from gpulint.cli import fixes
-
         fixes.enumerate_fixed(outcome)
-    _tell_faults(result, verbose)
+    _say_faults(result, verbose)
     if not quiet:
         options.say_each(result.notes)
         options.say_each(_moved(finder.of_file(path) for path in files or ["."]))
         options.say_each((*finder.notes, *(check.cache.refusals if check.cache is not None else ())))
     if verbose:
-        speaking = f"{result.using} that use TensorFlow, {result.analysed} that mention it"
-        fresh = result.analysed - result.remembered
-        options.say(f"{result.files} files, {speaking}, {fresh} analysed in this run")
-        stopped = Counter(relative_to(site.path) for site in {site for _, site in result.stopped})
-        for path, functions in sorted(stopped.items()):
-            were = "was" if functions == 1 else "were"
-            options.say(f"{first_on_line(path)}: {number(functions, 'function')} {were} not followed to the end")
+        _say_analysed(result)
         for trouble in check.cache.troubles if check.cache is not None else ():
             options.say(f"nothing was cached: {trouble}")
     sys.exit(failed or status)
+
+
+def _say_limits(settings: Settings, quiet: bool) -> None:
+    """Say which rules were not loaded, and that the targeted TensorFlow is newer than the newest known."""
+    if settings.withheld is not None:
+        options.say(str(settings.withheld))
+    if not quiet and release(settings.target_tensorflow) > release(NEWEST_TENSORFLOW):
+        options.say(
+            f"TensorFlow {settings.target_tensorflow} is newer than {NEWEST_TENSORFLOW}, the newest release known"
+        )
+
+
+def _form(name: str | None, settings: Settings) -> str:
+    """The output format: that of the option, else of the settings. Raises UserError."""
+    form = name or settings.output_format
+    if form not in FORMATS:
+        raise UserError(f"output-format: there is no format `{form}`; there are {', '.join(FORMATS)}")
+    return form
+
+
+@contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    """Report a missing path (exit status 1), wrong settings and rules that cannot be loaded as one line."""
+    try:
+        yield
+    except MissingPath as error:
+        options.say(f"{error}: no such file or directory")
+        sys.exit(1)
+    except (SettingsError, PackError) as error:
+        raise UserError(str(error)) from None
+
+
+def _fixed(check: Checking, checked: Checked, files: Sequence[str], gates: Gates) -> Fixed:
+    """The outcome of fixing the findings of a check that the gates report. Raises SettingsError and UserError."""
+    from gpulint.fixing.rounds import Fixer
+
+    is_reported = gates.lets_pass(checked.result, checked.texts.in_file)
+    return Fixer(check, lambda path: check.finder.of_file(path).unsafe_fixes, is_reported).run(checked, files)
+
+
+def _say_analysed(result: CheckResult) -> None:
+    """Say how many files were analysed, and in which of them the analysis stopped at a bound."""
+    speaking = f"{result.using} that use TensorFlow, {result.analysed} that mention it"
+    fresh = result.analysed - result.remembered
+    options.say(f"{result.files} files, {speaking}, {fresh} analysed in this run")
+    stopped = Counter(relative_to(site.path) for site in {site for _, site in result.stopped})
+    for path, functions in sorted(stopped.items()):
+        were = "was" if functions == 1 else "were"
+        options.say(f"{first_on_line(path)}: {number(functions, 'function')} {were} not followed to the end")
 
 
 def _moved(settings: Iterable[Settings]) -> list[str]:
@@ -288,67 +317,6 @@ def _moved(settings: Iterable[Settings]) -> list[str]:
     from gpulint.linting import moved
 
     return moved.notes(dict.fromkeys(settings))
-
-
-class _Place(NamedTuple):
-    """A row of a file, or of a cell of a notebook, counted from 0."""
-
-    path: str
-    row: int
-    cell: int | None = None
-
-
-def _place(text: str) -> _Place | None:
-    """The place that `FILE:ROW` or `FILE:cell N:ROW` names, or either with a column as findings have it; None for
-    anything else."""
-    path, _, row = text.rpartition(":")
-    before, _, number = path.rpartition(":")
-    if number.isdecimal() and row.isdecimal():
-        path, row = before, number
-    if not row.isdecimal():
-        return None
-    notebook, _, cell = path.rpartition(":cell ")
-    if notebook.endswith(".ipynb") and cell.isdecimal():
-        return _Place(notebook, int(row), int(cell) - 1)
-    return _Place(path, int(row)) if path and not path.endswith(".ipynb") else None
-
-
-def _why_not(check: Checking, asked: tuple[str, str], files: Sequence[str], gates: Gates, is_chosen: bool) -> str:
-    """Why a rule does not report a row, given as `FILE:ROW` or `FILE:cell N:ROW`. Only the importers of the file are
-    checked with it, unless the files were chosen. Raises UserError."""
-    from gpulint.linting.engine import Checker
-    from gpulint.linting.nearest import MAX_IMPORTERS
-    from gpulint.linting.selection import Selections
-    from gpulint.linting.why_not import Asked, why_not
-    from gpulint.sources.language import is_markdown
-    from gpulint.syntax.parse import CannotParse
-
-    rule = check.catalogue.rule(asked[0])
-    if rule is None:
-        raise UserError(f"--why-not: there is no rule `{asked[0]}`")
-    place = _place(asked[1])
-    if place is None or (os.path.exists(place.path) and not os.path.isfile(place.path)):
-        raise UserError(f"--why-not: `{asked[1]}` is neither FILE:ROW of a file nor FILE:cell N:ROW of a notebook")
-    path = place.path
-    if not os.path.exists(path):
-        raise UserError(f"--why-not: {path}: no such file")
-    checker = Checker(check.finder, check.catalogue, edits=False)
-    known = {os.path.abspath(one): one for one in files}
-    path = known.setdefault(os.path.abspath(path), path)
-    if not is_chosen:
-        near = checker.importers(os.path.abspath(path), known)
-        known = {one: known[one] for one in (os.path.abspath(path), *near)}
-        if len(near) == MAX_IMPORTERS:
-            options.say(f"checked with {MAX_IMPORTERS} of the files that import it; name a folder to check all")
-    result = checker.check([*known.values()], check.given)
-    selection = Selections(check.finder, check.catalogue).of(path)
-    try:
-        lines = why_not(Asked(rule, path, place.row, place.cell), checker, selection, result, gates.known(result))
-    except CannotParse as error:
-        lines = [f"the file does not parse: {error}"]
-        if is_markdown(path):
-            lines.append("`--extension md` checks the Python blocks of Markdown files")
-    return "\n".join(f"{first_on_line(asked[1])}: {printable_block(line)}" for line in lines)
 
 
 def _installed(python: str, target: str | None) -> str:
@@ -440,7 +408,7 @@ def _write(text: str, output_file: str | None, silent: bool, stream: TextIO) -> 
         stream.write(text.encode(stream.encoding or "utf-8", "replace").decode(stream.encoding or "utf-8"))
 
 
-def _tell_faults(result: CheckResult, verbose: bool) -> None:
+def _say_faults(result: CheckResult, verbose: bool) -> None:
     for message, trace in result.errors:
         options.say(message)
         if verbose:

@@ -14,7 +14,7 @@ from itertools import groupby
 import click
 
 from gpulint.cli.options import say
-from gpulint.cli.project import Project
+from gpulint.cli.writable import WritableFiles
 from gpulint.fixing.difference import difference
 from gpulint.fixing.rounds import Fixed
 from gpulint.linting.own_codes import SYNTAX_ERROR
@@ -79,12 +79,12 @@ def pass_on(outcome: Fixed, given: Mapping[str, bytes]) -> None:
     sys.stdout.flush()
 
 
-def write(outcome: Fixed, project: Project) -> Fixed:
+def write(outcome: Fixed, writable: WritableFiles) -> Fixed:
     """Write the fixed files; what was done. A file that cannot be written is reported and stays unchanged."""
     after = dict(outcome.after)
     for path, source in outcome.after.items():
         try:
-            project.replace(path, outcome.before[path].data, source.data)
+            writable.replace(path, outcome.before[path].data, source.data)
         except NotWritten as error:
             say(str(error))
             del after[path]

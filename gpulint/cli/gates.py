@@ -15,7 +15,7 @@ import click
 
 from gpulint.checking import Texts
 from gpulint.cli.options import UserError, say
-from gpulint.cli.project import Project
+from gpulint.cli.writable import WritableFiles
 from gpulint.linting.finding import Finding
 from gpulint.linting.own_codes import ABOUT_COMMENTS, SYNTAX_ERROR
 from gpulint.linting.result import CheckResult
@@ -27,6 +27,7 @@ from gpulint.sources.language import language_of
 from gpulint.sources.writing import folder_of
 
 if TYPE_CHECKING:
+    from gpulint.linting.baseline import Baseline
     from gpulint.sources.changes import Changes
     from gpulint.sources.source import Source
 
@@ -84,12 +85,7 @@ class Gates:
         if self.baseline is None and self.changes is None:
             return lambda finding: True
         if self.baseline is not None and os.path.exists(self.baseline):
-            from gpulint.linting import baseline
-
-            try:
-                findings = baseline.read(self.baseline).fresh(findings)
-            except baseline.BaselineError as error:
-                raise UserError(str(error)) from None
+            findings = _read(self.baseline).fresh(findings)
         if self.changes is not None:
             findings = [one for one in findings if _is_new(one, self.changes, in_file)]
         counting = {one.fingerprint for one in findings}
@@ -102,13 +98,7 @@ class Gates:
         """
         findings, known = result.findings, 0
         if self.baseline is not None:
-            from gpulint.linting.baseline import BaselineError
-            from gpulint.sources.writing import NotWritten
-
-            try:
-                findings = self._without_known(self.baseline, findings, checked)
-            except (BaselineError, NotWritten) as error:
-                raise UserError(str(error)) from None
+            findings = self._without_known(self.baseline, findings, checked)
             known = len(result.findings) - len(findings)
         if self.changes is not None:
             findings = [one for one in findings if _is_new(one, self.changes, in_file)]
@@ -118,19 +108,15 @@ class Gates:
         """The findings that are in the baseline. Raises UserError."""
         if self.baseline is None or self.write or not os.path.exists(self.baseline):
             return ()
-        from gpulint.linting import baseline
-
-        try:
-            fresh = baseline.read(self.baseline).fresh(result.findings)
-        except baseline.BaselineError as error:
-            raise UserError(str(error)) from None
-        return set(result.findings).difference(fresh)
+        return set(result.findings).difference(_read(self.baseline).fresh(result.findings))
 
     def _without_known(self, file: str, findings: list[Finding], checked: Collection[str]) -> list[Finding]:
-        from gpulint.linting import baseline
-        from gpulint.sources.writing import replace_file
+        """The findings that are not in the baseline, which is renewed or pruned if the user wants that. Raises
+        UserError."""
+        from gpulint.linting.baseline import Baseline, rendered
+        from gpulint.sources.writing import NotWritten, replace_file
 
-        known = baseline.Baseline(file) if self.write and not os.path.exists(file) else baseline.read(file)
+        known = Baseline(file) if self.write and not os.path.exists(file) else _read(file)
         stale = known.stale(findings, checked)
         changed = known
         if self.write:
@@ -144,12 +130,15 @@ class Gates:
             them = "it" if len(stale) == 1 else "them"
             say(f"{file}: {entries} ({', '.join(names)}); remove {them} with --prune-baseline")
         if changed != known or (self.write and not os.path.exists(file)):
-            replace_file(file, None, baseline.rendered(changed).encode(), self.folder)
+            try:
+                replace_file(file, None, rendered(changed).encode(), self.folder)
+            except NotWritten as error:
+                raise UserError(str(error)) from None
             gone, new = len(known.entries - changed.entries), len(changed.entries - known.entries)
             say(f"{file}: {new} added, {gone} removed, {len(changed.entries)} in all")
         return changed.fresh(findings)
 
-    def ignore(self, result: CheckResult, texts: Texts, finder: SettingsFinder, project: Project) -> bool:
+    def ignore(self, result: CheckResult, texts: Texts, finder: SettingsFinder, writable: WritableFiles) -> bool:
         """Write suppression comments into the files as they were checked; whether any was written."""
         if self.reason is None:
             return False
@@ -165,13 +154,23 @@ class Gates:
             del wanted[path]
             say(f"{path}: not changed: comments are only written to Python files")
         written = [
-            _ignore(path, source, places, self.reason, project)
+            _ignore(path, source, places, self.reason, writable)
             for path, places in wanted.items()
             if (source := texts.source(path)) is not None
         ]
         files = number(sum(map(bool, written)), "file")
         say(f"{number(sum(written), 'finding')} ignored in {files}")
         return any(written)
+
+
+def _read(file: str) -> Baseline:
+    """The baseline in a file. Raises UserError."""
+    from gpulint.linting.baseline import BaselineError, read
+
+    try:
+        return read(file)
+    except BaselineError as error:
+        raise UserError(str(error)) from None
 
 
 def _changes_since(revision: str, settings: Settings) -> Changes:
@@ -205,7 +204,7 @@ def _is_new(finding: Finding, changes: Changes, in_file: Callable[[Span], Span])
         raise UserError(f"--since: {error}") from None
 
 
-def _ignore(path: str, source: Source, places: list[tuple[int, str]], reason: str, project: Project) -> int:
+def _ignore(path: str, source: Source, places: list[tuple[int, str]], reason: str, writable: WritableFiles) -> int:
     """Write the comments of one file; the number of findings that they silence. Failures are reported."""
     from gpulint.sources.decoding import Undecodable, decode
     from gpulint.sources.ignoring import CannotIgnore, with_ignores
@@ -216,7 +215,7 @@ def _ignore(path: str, source: Source, places: list[tuple[int, str]], reason: st
         after = with_ignores(text, places, reason).encode(source.encoding)
         if text.encode(source.encoding) != source.data:
             raise CannotIgnore(f"cannot be written back in {source.encoding}")
-        project.replace(path, source.data, after)
+        writable.replace(path, source.data, after)
     except UnicodeEncodeError as error:
         say(f"{path}: its encoding {error.encoding} cannot represent {error.object[error.start]!r}")
     except (Undecodable, CannotIgnore) as error:

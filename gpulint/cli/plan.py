@@ -52,11 +52,11 @@ def command(
     is_one = len(paths) == 1 and not os.path.isdir(paths[0])
     checker = Checker(finder, Catalogue(()))
     shown, failed = [], False
-    said: set[plan_text.Stop] = set()
+    stops_shown: set[plan_text.Stop] = set()
     try:
         files = list(paths) if is_one else discover(paths, finder)
         for file in files:
-            text, complete = _plan(checker, file, output_format, events, options.use_color(color), is_one, said)
+            text, complete = _plan(checker, file, output_format, events, options.use_color(color), is_one, stops_shown)
             failed = failed or not complete
             shown += [text] if text is not None else []
     except MissingPath as error:
@@ -81,10 +81,10 @@ def _plan(
     events: bool,
     color: bool,
     is_one: bool,
-    said: set[plan_text.Stop],
+    stops_shown: set[plan_text.Stop],
 ) -> tuple[str | None, bool]:
     """(text, whether the whole file was read) of a plan; the text is None for one of several files that has nothing to
-    show, or that cannot be read. `said` are the stops that were shown for earlier files. Raises UserError if the only
+    show, or that cannot be read. `stops_shown` are those of earlier files. Raises UserError if the only
     file does not exist."""
     try:
         programs = checker.load(file)
@@ -104,16 +104,16 @@ def _plan(
     except CannotParse as error:
         _say(file, programs.main, error)
         return None, False
-    elsewhere = checker.files.read
-    if not is_one and not (plan.events if events else plan_text.place(plan, source)):
+    read = checker.files.read
+    if not is_one and not (plan.events if events else plan_text.placed_notes(plan, source)):
         return None, not programs.broken
 
     def render() -> str:
         if output_format == "json":
-            return (plan_events.render_json if events else plan_json.render)(plan, source, elsewhere)
+            return (plan_events.render_json if events else plan_json.render)(plan, source, read)
         if events:
-            return plan_events.render(plan, source, elsewhere)
-        return plan_text.render(plan, source, elsewhere, color, said)
+            return plan_events.render(plan, source, read)
+        return plan_text.render(plan, source, read, color, stops_shown)
 
     return on_deep_stack(render), not programs.broken
 

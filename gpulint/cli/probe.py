@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import click
 
@@ -236,18 +236,12 @@ def command(
         options.on_file(check_writable, path)
     columns = DEFAULT if output_file else columns_of(shutil.get_terminal_size((DEFAULT, 24)).columns)
     in_color = not output_file and options.use_color(color)
+    output = _Output(output_format, output_file, html_path, trace_path, in_color, columns, verbose)
     if pair is not None:
-        if output_format not in COMPARED or trace_path or log_directory:
-            raise UserError(f"--compare reports as {' or '.join(COMPARED)}, and with --html")
-        with _errors_in_one_line(" or ".join(pair)):
-            comparison = comparison_of(pair, settings, expected)
-            text = rendered(comparison, output_format, in_color, columns)
-            shown = page_of(comparison) if html_path else ""
-            worse = comparison.regressions(most_growth / 100) if most_growth is not None else ()
-        _emit(text, output_file)
-        if html_path:
-            options.on_file(write, html_path, shown)
-        sys.exit(1 if worse and not exit_zero else 0)
+        if log_directory:
+            raise UserError(_COMPARE_WITH)
+        is_worse = _compare(pair, settings, expected, output, most_growth)
+        sys.exit(1 if is_worse and not exit_zero else 0)
     traces = _traces(log_directory, profile_steps and not (simulate_gpus or local_workers)) if log_directory else ""
     saved = replay or merge or log_path
     with _errors_in_one_line(saved):
@@ -274,29 +268,72 @@ def command(
         end: dict[str, object] = {"status": 0} if log_path else capture.end
         status = exit_status(expectations, end, settings.probe.strict, capture.faults)
         report = RunReport.of(capture, expectations, status, findings, settings.probe.ignore)
-        text = render(output_format, report, in_color, width=columns, verbose=verbose)
-        shown = _page(report) if html_path else ""
-        traced = _trace(report) if trace_path else ""
+        documents = [*output.documents(report)]
         if whose == "program":
             status = status_of_program(capture.end, status)
         elif exit_zero:
             status = exit_status([], end, False)
-    _emit(text, output_file)
-    if html_path:
-        options.on_file(write, html_path, shown)
-    if trace_path:
-        options.on_file(write, trace_path, traced)
+    _write(documents)
     if log_directory:
         with _errors_in_one_line(saved):
             options.on_file(lambda path: tensorboard.write(path, report, traces), log_directory)
     sys.exit(status)
 
 
-def _emit(text: str, path: str | None) -> None:
-    if path:
-        options.on_file(write, path, text)
-    else:
-        click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
+class _Output(NamedTuple):
+    """The form of the report, the files that it is written to (None for standard output, or for no such document), and
+    how it looks."""
+
+    form: str
+    file: str | None
+    html: str | None
+    trace: str | None
+    in_color: bool
+    columns: int
+    verbose: bool
+
+    def documents(self, report: RunReport) -> Iterator[_Document]:
+        """The documents about a run."""
+        yield self.file, render(self.form, report, self.in_color, width=self.columns, verbose=self.verbose)
+        if self.html:
+            yield self.html, _page(report)
+        if self.trace:
+            yield self.trace, _trace(report)
+
+
+_Document = tuple[str | None, str]
+"""The path of a file, None for standard output, and its text."""
+
+
+def _write(documents: Iterable[_Document]) -> None:
+    for path, text in documents:
+        if path:
+            options.on_file(write, path, text)
+        else:
+            click.echo(text.encode("utf-8", "backslashreplace").decode(), nl=False)
+
+
+_COMPARE_WITH = f"--compare reports as {' or '.join(COMPARED)}, and with --html"
+
+
+def _compare(
+    pair: tuple[str, str],
+    settings: Settings,
+    expected: Sequence[UserExpectation],
+    output: _Output,
+    most_growth: float | None,
+) -> bool:
+    """Report on two captures. Returns whether anything grew by more than `most_growth` percent. Raises UserError."""
+    if output.form not in COMPARED or output.trace:
+        raise UserError(_COMPARE_WITH)
+    with _errors_in_one_line(" or ".join(pair)):
+        comparison = comparison_of(pair, settings, expected)
+        documents: list[_Document] = [(output.file, rendered(comparison, output.form, output.in_color, output.columns))]
+        if output.html:
+            documents.append((output.html, page_of(comparison)))
+        is_worse = most_growth is not None and bool(comparison.regressions(most_growth / 100))
+    _write(documents)
+    return is_worse
 
 
 @contextmanager

@@ -42,15 +42,15 @@ def command(
 
     logging.basicConfig(level=logging.DEBUG if verbose else logging.ERROR, stream=sys.stderr)
     finder = options.finder(configs, isolated, {}, target_tensorflow, trust)
-    made = server(finder, installed=not isolated)
+    application = server(finder, installed=not isolated)
     if tcp is not None:
         try:
-            sys.exit(serving.on_port(made, *_address(tcp)))
+            sys.exit(serving.on_port(application, *_address(tcp)))
         except OSError as error:
             raise UserError(f"--tcp {tcp}: {error.strerror or error}") from None
     channel = sys.stdout.buffer
     with contextlib.redirect_stdout(sys.stderr):  # a plug-in rule can print
-        status = serving.on_files(made, sys.stdin.buffer, channel)
+        status = serving.on_files(application, sys.stdin.buffer, channel)
     sys.exit(status)
 
 

@@ -1,0 +1,1 @@
+"""Checking files: rules, their selection, running them, and from their reports to findings."""

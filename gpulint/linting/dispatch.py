@@ -14,7 +14,7 @@ from gpulint.analysis.queries.moments import hides_all_gpus
 from gpulint.linting.program import Program
 from gpulint.linting.rule import Report, Rule
 from gpulint.places import Site
-from gpulint.sources.source import Source
+from gpulint.sources.source import ReadSource
 
 
 class Raised(NamedTuple):
@@ -41,7 +41,7 @@ class Raised(NamedTuple):
             yield from self.report.unless.sites
 
 
-def reports_of(plan: Plan, rules: Iterable[type[Rule]], read: Callable[[str], Source | None]) -> list[Raised]:
+def reports_of(plan: Plan, rules: Iterable[type[Rule]], read: ReadSource) -> list[Raised]:
     """The reports of rules on one program; `read` gives the source of a file."""
     if not plan.events:
         return []

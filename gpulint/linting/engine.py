@@ -142,7 +142,7 @@ class Checker:
             self.files.given = {**self.files.given, absolute: data}
         return self.files.load(absolute)
 
-    def programs(self, path: str) -> Programs | None:
+    def loaded(self, path: str) -> Programs | None:
         """The programs in a file, None if it cannot be read."""
         return self.files.loaded(os.path.abspath(path))
 

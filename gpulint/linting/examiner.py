@@ -16,7 +16,7 @@ from gpulint.linting.placing import Placing
 from gpulint.linting.rule import Rule
 from gpulint.linting.screening import Screen
 from gpulint.linting.selection import Catalogue, Selections
-from gpulint.linting.silence import names_us
+from gpulint.linting.silence import may_have_directives
 from gpulint.linting.unreadable import point, unreadable
 from gpulint.linting.workspace import Workspace
 from gpulint.places import Site, Span
@@ -102,7 +102,7 @@ class Examiner:
         for source, broken in programs.broken:
             what = "block" if source.cells is None else "cell"
             self._note_unparsable(part, source, broken, f"nothing in this {what} was checked", f"fix the {what}")
-        if names_us(programs.all):
+        if may_have_directives(programs.all):
             part.comments[path] = self._workspace.comments(path)
         if self._screen.is_relevant(programs.main):
             part.analysed, part.target = 1, self._files.target(path)

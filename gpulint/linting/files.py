@@ -33,8 +33,7 @@ class Files:
         self._sources: dict[str, Source | None] = {}
         self.given_up: set[str] = set()
         """Files that must not be read."""
-        self.kept = 0
-        """Bytes read so far."""
+        self.bytes_read = 0
         self._notebooks: dict[str, Notebook] = {}
         self._lines: dict[str, dict[int | None, Sequence[str]]] = {}
         self.written: dict[str, set[str]] = defaultdict(set)
@@ -92,7 +91,7 @@ class Files:
         if (data := self.given.get(path)) is None:
             data = self._finder.of_file(path).read(path)
         self.states.note(path, data)
-        self.kept += len(data)
+        self.bytes_read += len(data)
         return data
 
     def loaded(self, path: str) -> Programs | None:

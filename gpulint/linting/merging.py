@@ -17,10 +17,10 @@ from gpulint.linting.importers import only_imported_on_check
 from gpulint.linting.own_codes import ABOUT_FILES
 from gpulint.linting.precedence import (
     gathered,
-    without_answered,
     without_explained,
     without_guessed,
     without_repeated,
+    without_retracted,
 )
 from gpulint.linting.result import CheckResult
 from gpulint.linting.selection import Catalogue, Selections
@@ -107,7 +107,7 @@ class Merger:
         """The candidates that are reported, by file, without those that give way to others; and by code the number of
         findings that are withheld because the release is not known."""
         candidates = [one for part in parts for one in part.candidates if one.finding.span.path in self._shown]
-        candidates = self._for_this_release(without_answered(candidates))
+        candidates = self._for_this_release(without_retracted(candidates))
         called: set[Site] = set().union(*(part.called for part in parts))
         passed: set[Site] = set().union(*(part.passed for part in parts))
         candidates = without_guessed(candidates, called, passed, self._catalogue)

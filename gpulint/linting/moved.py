@@ -51,13 +51,10 @@ def notes(settings: Iterable[Settings]) -> list[str]:
     """A line for each former code or name in settings."""
     found: dict[str, None] = {}
     for one in (each.lint for each in settings):
+        named = one.select + one.ignore + one.extend_select + one.extend_ignore + one.fixable + one.unfixable
         per_file = [word for _, words in one.per_file_ignores for word in words]
         severe = [word for word, _ in one.severity]
-        for word in (
-            *(one.select + one.ignore + one.extend_select + one.fixable + one.unfixable),
-            *per_file,
-            *severe,
-        ):
+        for word in (*named, *per_file, *severe):
             if (now := present(word)) != word:
                 found[f"{word} is part of {now} now"] = None
             elif (reason := reason_removed(word)) is not None:

@@ -25,8 +25,11 @@ ENTRY_POINTS = "gpulint.rules"
 VERSION = 1
 """Version of `gpulint.plugin`."""
 
-_CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
+CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+
+_WITH_METADATA = (".dist-info", ".egg-info")
+"""Endings of the folders beside an installed distribution that describe it."""
 
 
 class PackError(Exception):
@@ -133,9 +136,6 @@ def has_installed() -> bool:
     return False
 
 
-_WITH_METADATA = (".dist-info", ".egg-info")
-
-
 def _package(name: str) -> Iterator[ModuleType]:
     package = _imported(name)
     for info in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
@@ -200,7 +200,7 @@ def _register(rules: dict[str, type[Rule]], rule: type[Rule], module: ModuleType
     for attribute in ("code", "name", "severity", "why", "instead"):
         if not hasattr(rule, attribute):
             raise PackError(f"{where} has no `{attribute}`")
-    if not _CODE.match(rule.code):
+    if not CODE.match(rule.code):
         raise PackError(f"{where}: `{rule.code}` is not a rule code (letters and three digits)")
     if not _NAME.match(rule.name):
         raise PackError(f"{where}: `{rule.name}` is not a rule name (lower-case words joined by -)")

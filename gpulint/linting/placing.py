@@ -40,18 +40,18 @@ class Placing:
         for part, _ in reports:
             part.comments[source.file] = self._workspace.comments(source.file)
         for part, one in reports:
-            report, said = one.report, one.report.unless
+            report, unless = one.report, one.report.unless
             if one.rule.code in off or report.site not in spans:
                 continue
-            justified = (self._prose.reason(said, spans) or "") if said is not None else ""
+            justified = (self._prose.reason(unless, spans) or "") if unless is not None else ""
             finding = _finding(one, in_cells, enclosing, selection)
             offer: Fix | None = None
             fault: tuple[str, str] | None = None
             if report.fix is not None and one.rule.code in selection.fixable:
                 offer = report.fix.unwritten
-                made = writer.written(report.fix, one.rule.code) if self._edits else Written(offer)
-                fault = made.fault
-                finding = replace(finding, fix=made.fix, no_fix=made.refusal)
+                written = writer.written(report.fix, one.rule.code) if self._edits else Written(offer)
+                fault = written.fault
+                finding = replace(finding, fix=written.fix, no_fix=written.refusal)
             part.candidates.append(
                 Candidate(
                     finding,

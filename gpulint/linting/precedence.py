@@ -27,10 +27,10 @@ def without_guessed(
     ]
 
 
-def without_answered(candidates: list[Candidate]) -> list[Candidate]:
-    """Candidates without answers, and without those that an answer of the same rule takes back."""
-    answered = {(one.site, one.finding.code) for one in candidates if one.retracts}
-    return [one for one in candidates if (one.site, one.finding.code) not in answered]
+def without_retracted(candidates: list[Candidate]) -> list[Candidate]:
+    """Candidates without those that the same rule retracts for another program, and without the retractions."""
+    retracted = {(one.site, one.finding.code) for one in candidates if one.retracts}
+    return [one for one in candidates if (one.site, one.finding.code) not in retracted]
 
 
 def without_explained(candidates: list[Candidate], catalogue: Catalogue) -> list[Candidate]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from gpulint.analysis import Plan
 from gpulint.analysis.domain.path_conditions import has_one_replica
 from gpulint.analysis.plan.events import Event
 from gpulint.places import Site
-from gpulint.sources.source import Source
+from gpulint.sources.source import ReadSource
 from gpulint.syntax.parse import CannotParse, with_tree
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Program:
     """One program; `read` gives the source of a file, None if it cannot be read."""
 
-    def __init__(self, plan: Plan, read: Callable[[str], Source | None]) -> None:
+    def __init__(self, plan: Plan, read: ReadSource) -> None:
         self._plan = plan
         self._read = read
         self._origins: dict[str, list[Any]] = {}

@@ -11,7 +11,7 @@ from itertools import takewhile
 from gpulint.linting.rule import JustifyingComment
 from gpulint.places import Site, Span
 from gpulint.sources.comments import Comment, comments_of, logical_lines
-from gpulint.sources.source import Source
+from gpulint.sources.source import ReadSource
 from gpulint.syntax.enclosing import Definitions, Enclosing
 
 _WORD = re.compile(r"[a-z_]+(?:['’][a-z]+)?")
@@ -34,26 +34,25 @@ class Prose:
     """The comments and docstrings of a run's files. `source_of` returns a file by its path, `enclosing_of` the
     definitions around its nodes."""
 
-    def __init__(
-        self, source_of: Callable[[str], Source | None], enclosing_of: Callable[[str], Enclosing | None]
-    ) -> None:
+    def __init__(self, source_of: ReadSource, enclosing_of: Callable[[str], Enclosing | None]) -> None:
         self._source_of = source_of
         self._enclosing_of = enclosing_of
         self._comments: dict[str, _Comments] = {}
         self._enclosing: dict[str, Enclosing | None] = {}
 
-    def reason(self, said: JustifyingComment, spans: dict[Site, Span]) -> str | None:
+    def reason(self, wanted: JustifyingComment, spans: dict[Site, Span]) -> str | None:
         """The text that justifies the code at one of the sites, None if none does."""
-        return next((text for site in said.sites if site in spans for text in self._reasons(said, site, spans)), None)
+        sites = (site for site in wanted.sites if site in spans)
+        return next((text for site in sites for text in self._reasons(wanted, site, spans)), None)
 
-    def _reasons(self, said: JustifyingComment, site: Site, spans: dict[Site, Span]) -> Iterator[str]:
+    def _reasons(self, wanted: JustifyingComment, site: Site, spans: dict[Site, Span]) -> Iterator[str]:
         comments, span = self._comments_of(site.path), spans[site]
-        yield from (text for text in comments.beside(span) if _justifies(text, said, is_beside=True))
-        yield from (text for text in comments.above(span) if _justifies(text, said))
-        if said.describes_code:
+        yield from (text for text in comments.beside(span) if _justifies(text, wanted, is_beside=True))
+        yield from (text for text in comments.above(span) if _justifies(text, wanted))
+        if wanted.describes_code:
             for definition in self._around(site):
                 lines = (line.strip() for line in (definition.docstring or "").splitlines())
-                yield from (line for line in lines if _justifies(line, said))
+                yield from (line for line in lines if _justifies(line, wanted))
 
     def _around(self, site: Site) -> Definitions:
         if site.path not in self._enclosing:
@@ -103,24 +102,24 @@ def _text(comment: Comment) -> str:
     return comment.text.lstrip("#").strip()
 
 
-def _justifies(text: str, said: JustifyingComment, is_beside: bool = False) -> bool:
+def _justifies(text: str, wanted: JustifyingComment, is_beside: bool = False) -> bool:
     """Whether a text says one of the words of the subject, without doubt."""
     lowered = text.lower()
-    if not any(word in lowered for word in said.words):
+    if not any(word in lowered for word in wanted.words):
         return False
     if "?" in lowered or not _DOUBTS.isdisjoint(_WORD.findall(lowered)):
         return False
-    return any(_affirms(clause, said, is_beside) for clause in map(_WORD.findall, _CLAUSE_END.split(lowered)))
+    return any(_affirms(clause, wanted, is_beside) for clause in map(_WORD.findall, _CLAUSE_END.split(lowered)))
 
 
-def _affirms(clause: list[str], said: JustifyingComment, is_beside: bool) -> bool:
+def _affirms(clause: list[str], wanted: JustifyingComment, is_beside: bool) -> bool:
     if any(word in _NEGATIONS or word.endswith(("n't", "n’t")) for word in clause):
         return False
     for index, word in enumerate(clause):
-        if word in said.words:
+        if word in wanted.words:
             near = clause[max(index - MAX_DISTANCE - 1, 0) : index + MAX_DISTANCE + 2]
-            if not said.subjects.isdisjoint(near):
+            if not wanted.subjects.isdisjoint(near):
                 return True
-            if said.describes_code and is_beside and (index + 1 == len(clause) or clause[index + 1] in _BEFORE_END):
+            if wanted.describes_code and is_beside and (index + 1 == len(clause) or clause[index + 1] in _BEFORE_END):
                 return True
     return False

@@ -57,6 +57,7 @@ class States:
 
 
 Roots = tuple[str, ...]
+"""The directories in which the imports of a file are looked for."""
 
 
 @dataclass(slots=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from gpulint.analysis.project.slicing import Subject
@@ -15,13 +14,11 @@ from gpulint.linting.finding import Severity
 from gpulint.linting.own_codes import ABOUT_FILES
 from gpulint.linting.pack import Pack
 from gpulint.linting.rule import Rule
-from gpulint.settings import Settings, SettingsError, SettingsFinder
+from gpulint.settings import LintSettings, Settings, SettingsError, SettingsFinder
 from gpulint.settings.toml import row_of
 from gpulint.sources.containment import relative_to
 from gpulint.sources.globs import MAX_WEIGHT, TOO_HEAVY, Globs
 from gpulint.sources.releases import release
-
-_CODE = re.compile(r"[A-Z]{1,4}[0-9]{3}\Z")
 
 MAX_WORD = 100
 """Maximum length of a word for which a similar code or name is suggested: the search takes quadratic memory."""
@@ -160,7 +157,7 @@ class Catalogue:
             else:
                 matches = [*self._with_prefix(word)]
                 weight = 1 + len(word)
-            if not matches and is_off and _CODE.match(word.upper()):
+            if not matches and is_off and pack.CODE.match(word.upper()):
                 self.notes[f"{place.of(word)}: there is no rule `{word}`; nothing to turn off"] = None
             elif not matches and self.is_complete:
                 near = self._misspelt(word) or self._longest_prefix(word) or self.nearest(word)
@@ -182,20 +179,8 @@ class Selection:
             return Place(settings.source, key)
 
         self._severity = {self._known(catalogue, word, at("severity")): value for word, value in lint.severity}
-        if lint.select:
-            on = catalogue.expand(lint.select, at("select"))
-        else:
-            on = {rule.code: 0 for rule in catalogue.pack if rule.on_by_default}
-        on |= catalogue.expand(lint.extend_select, at("extend-select"))
-        for rule in catalogue.pack:
-            if rule.deprecated and on.get(rule.code) == EXACT:
-                catalogue.notes[f"{rule.code} is deprecated: {rule.deprecated}"] = None
-            is_held_back = (rule.preview and not lint.preview) or (rule.deprecated and on.get(rule.code, 0) > 0)
-            if is_held_back and on.get(rule.code, EXACT) < EXACT:
-                del on[rule.code]
-        off = catalogue.expand(lint.ignore, at("ignore"), is_off=True)
-        for code, weight in catalogue.expand(lint.extend_ignore, at("extend-ignore")).items():
-            off[code] = max(weight, off.get(code, -1))
+        on = _selected(catalogue, lint, at)
+        off = _ignored(catalogue, lint, at)
         self.codes = frozenset(
             code for code, weight in on.items() if off.get(code, -1) < weight and self._severity.get(code) != "off"
         )
@@ -256,6 +241,32 @@ class Selection:
     def severity(self, rule: type[Rule], own: Severity | None = None) -> Severity:
         """The severity of a report, which can have its `own`."""
         return Severity(self._severity.get(rule.code, own or rule.severity))
+
+
+def _selected(catalogue: Catalogue, lint: LintSettings, at: Callable[[str], Place]) -> dict[str, int]:
+    """The codes of the rules that `select` and `extend-select` enable, each with the precision of its selector, 0 by
+    default. Raises SettingsError."""
+    if lint.select:
+        on = catalogue.expand(lint.select, at("select"))
+    else:
+        on = {rule.code: 0 for rule in catalogue.pack if rule.on_by_default}
+    on |= catalogue.expand(lint.extend_select, at("extend-select"))
+    for rule in catalogue.pack:
+        if rule.deprecated and on.get(rule.code) == EXACT:
+            catalogue.notes[f"{rule.code} is deprecated: {rule.deprecated}"] = None
+        is_held_back = (rule.preview and not lint.preview) or (rule.deprecated and on.get(rule.code, 0) > 0)
+        if is_held_back and on.get(rule.code, EXACT) < EXACT:
+            del on[rule.code]
+    return on
+
+
+def _ignored(catalogue: Catalogue, lint: LintSettings, at: Callable[[str], Place]) -> dict[str, int]:
+    """The codes of the rules that `ignore` and `extend-ignore` disable, each with the precision of its selector. Raises
+    SettingsError."""
+    off = catalogue.expand(lint.ignore, at("ignore"), is_off=True)
+    for code, weight in catalogue.expand(lint.extend_ignore, at("extend-ignore"), is_off=True).items():
+        off[code] = max(weight, off.get(code, -1))
+    return off
 
 
 class Selections:

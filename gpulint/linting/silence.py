@@ -16,9 +16,12 @@ from gpulint.sources import suppressions
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import unix_text
 
+_OURS = re.compile(r"#\s*gpulint\s*:", re.IGNORECASE)
+"""The beginning of a suppression comment for gpulint."""
 
-def names_us(sources: Iterable[Source]) -> bool:
-    """Whether a file can have suppression comments that are wrong or unused."""
+
+def may_have_directives(sources: Iterable[Source]) -> bool:
+    """Whether a file can have suppression comments for gpulint, which can be wrong or unused."""
     return any("gpu" in source.text.lower() for source in sources)
 
 
@@ -56,16 +59,22 @@ def silence(
     if UNUSED in selection.codes:
         rows = _rows_by_cell(sources)
         for comment in comments:
-            if (comment.row, comment.column, comment.cell) in withheld:
-                continue
-            if comment.codes is None or covering.is_used(comment):
-                continue
-            if shown.issuperset(comment.codes):
-                named = ", ".join(comment.codes) if len(comment.codes) < 4 else f"its {len(comment.codes)} rules"
-                message = f"suppresses nothing: no finding of {named} here"
+            if (comment.row, comment.column, comment.cell) not in withheld and _is_unused(comment, covering, shown):
+                message = f"suppresses nothing: no finding of {_named(comment)} here"
                 finding = _about(sources[0].file, comment, UNUSED, message, selection, catalogue)
                 kept.append(replace(finding, fix=_removal(rows[comment.cell], sources[0].file, comment)))
     return kept, silenced
+
+
+def _is_unused(comment: suppressions.Suppression, covering: Covering, shown: frozenset[str]) -> bool:
+    """Whether a comment names rules, all of them `shown`, and covers no finding."""
+    return comment.codes is not None and not covering.is_used(comment) and shown.issuperset(comment.codes)
+
+
+def _named(comment: suppressions.Suppression) -> str:
+    """The rules of a comment in words."""
+    codes = comment.codes or ()
+    return ", ".join(codes) if len(codes) < 4 else f"its {len(codes)} rules"
 
 
 def _removal(rows: Sequence[str], path: str, comment: suppressions.Suppression) -> Fix | None:
@@ -88,9 +97,6 @@ def _rows_by_cell(sources: Sequence[Source]) -> dict[int | None, Sequence[str]]:
     """The rows of a file (key None) and of each of its cells as written."""
     maps = [source.cells for source in sources if source.cells is not None]
     return {None: unix_text(sources[0]).split("\n"), **{one.cell: one.lines for each in maps for one in each.pieces}}
-
-
-_OURS = re.compile(r"#\s*gpulint\s*:", re.IGNORECASE)
 
 
 def _about(

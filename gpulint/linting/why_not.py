@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import os
-import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
-from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gpulint.analysis import Plan
 from gpulint.analysis.queries.moments import hides_all_gpus
-from gpulint.linting.conditions import Moment, deciding, docstrings_of_constants, explained
 from gpulint.linting.deep_stack import on_deep_stack
 from gpulint.linting.dispatch import reports_of
 from gpulint.linting.engine import Checker
 from gpulint.linting.finding import Finding, SuppressedBy
 from gpulint.linting.result import CheckResult
 from gpulint.linting.rule import Rule
+from gpulint.linting.rule_trace import RuleTrace
 from gpulint.linting.selection import Selection
 from gpulint.places import Site, Span
 from gpulint.sources.source import Source
@@ -27,7 +23,6 @@ from gpulint.syntax.spans import spans
 
 MAX_NODES = 1_000_000
 """Maximum number of nodes of the file whose places are computed."""
-
 
 MAX_PROGRAMS = 8
 """Maximum number of other programs in which the row is looked at."""
@@ -168,7 +163,7 @@ def _of_plan(plan: Plan, search: _Search) -> Iterator[str]:
     if rule.is_performance and hides_all_gpus(plan):
         yield f"{rule.code} is about speed and memory, and the program hides all GPUs"
         return
-    trace = _Trace(rule, sites)
+    trace = RuleTrace(rule, sites)
     reports = trace.during(lambda: reports_of(plan, [rule], search.checker.files.read))
     if any(one.report.site in sites for one in reports):
         yield from _withdrawn(search)
@@ -222,84 +217,3 @@ def _withdrawn(search: _Search) -> Iterator[str]:
         yield f"gpulint analyses a program for {rule.code} only if it has one of: {', '.join(sorted(words))}"
         return
     yield f"{rule.code} reports it for unknown callers only: the calls in other checked files do not cause it"
-
-
-class _Trace:
-    """Records which lines of a rule run while it looks at one of the sites, and the kinds of events that it reads."""
-
-    def __init__(self, rule: type[Rule], sites: set[Site]) -> None:
-        self.kinds: set[str] = set()
-        self._sites = sites
-        self._module = rule.__module__
-        self._file = inspect.getsourcefile(rule) or ""
-        with open(self._file, encoding="utf-8") as file:
-            self._tree = ast.parse(file.read())
-        self._headers = {
-            node.lineno for node in ast.walk(self._tree) if isinstance(node, (ast.For, ast.While, ast.FunctionDef))
-        }
-        """Lines of loop headers, on which names still have the values of the iteration before."""
-        self._moments: dict[CodeType, Moment] = {}
-        """The last line of each function that ran with one of the sites, the latest function last."""
-
-    def during(self, run: Callable[[], list[Any]]) -> list[Any]:
-        before = sys.gettrace()
-        sys.settrace(self._called)
-        try:
-            return run()
-        finally:
-            sys.settrace(before)
-
-    def _called(self, frame: FrameType, event: str, argument: object) -> Any:
-        if frame.f_code is Rule.all.__code__:
-            self.kinds.update(kind.__name__ for kind in frame.f_locals["kinds"])
-        return self._line if frame.f_code.co_filename == self._file else None
-
-    def _line(self, frame: FrameType, event: str, argument: object) -> Any:
-        if (
-            event == "line"
-            and frame.f_lineno not in self._headers
-            and any(self._is_about(value) for value in list(frame.f_locals.values()))
-        ):
-            self._moments.pop(frame.f_code, None)
-            self._moments[frame.f_code] = Moment.of(frame)
-        return self._line
-
-    def _is_about(self, value: object) -> bool:
-        if isinstance(value, Site):
-            return value in self._sites
-        if isinstance(value, tuple) and len(value) < 10:
-            return any(self._is_about(part) for part in value)
-        return getattr(value, "site", None) in self._sites
-
-    def decision(self) -> list[str]:
-        """The condition of the rule that decided last, and what its names stand for; nothing if it never looked at the
-        sites. A method that receives events decides, not what computes for it."""
-        receiving = sorted(self._moments, key=lambda code: code.co_name.startswith("on_"))
-        for code in reversed(receiving):
-            moment = self._moments[code]
-            if (found := _condition(self._tree, moment.line)) is not None:
-                test, holds = deciding(*found, moment)
-                where = f"{os.path.basename(self._file)}:{found[0].lineno}"
-                shown = f"`{ast.unparse(test)}` is {'true' if holds else 'false'} ({where})"
-                return [shown, *explained(test, moment, docstrings_of_constants(self._module))]
-        return []
-
-
-def _condition(tree: ast.AST, line: int) -> tuple[ast.expr, bool] | None:
-    """The condition on a line, which was false if nothing ran after it, or else the one above the line, which held."""
-    found: tuple[ast.expr, bool] | None = None
-    for node in ast.walk(tree):  # outer nodes first
-        if isinstance(node, ast.If):
-            if node.test.lineno <= line <= (node.test.end_lineno or node.test.lineno):
-                found = node.test, False
-            elif any(one.lineno <= line <= (one.end_lineno or one.lineno) for one in node.body):
-                found = node.test, True
-        elif isinstance(node, ast.comprehension) and node.ifs:
-            if node.ifs[0].lineno <= line <= (node.ifs[-1].end_lineno or line):
-                found = node.ifs[-1], False
-        elif isinstance(node, ast.Return) and node.value is not None:
-            if node.lineno <= line <= (node.end_lineno or node.lineno) and isinstance(
-                node.value, (ast.BoolOp, ast.Compare, ast.UnaryOp)
-            ):
-                found = node.value, False
-    return found

@@ -115,7 +115,7 @@ def _serve(task: Task, limits: Limits, pipe: Connection) -> None:
             return
         limits.start_clock()
         try:
-            if checker is not None and checker.files.kept > KEPT_BYTES:
+            if checker is not None and checker.files.bytes_read > KEPT_BYTES:
                 checker = None
                 path_conditions.forget()
                 gc.unfreeze()

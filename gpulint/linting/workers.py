@@ -71,7 +71,7 @@ class Workers:
     rules: pack.Sources
     edits: bool = True
     forks: bool = field(default_factory=lambda: FORKS)
-    """Whether to fork this process, or to start Python anew."""
+    """Whether to fork this process, or to start a new Python."""
 
     def __call__(
         self, portions: Sequence[tuple[str, ...]], shown: Collection[str], given: Mapping[str, bytes]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from gpulint.analysis import Project
 from gpulint.analysis.project.modules import Parsed
 from gpulint.linting.files import Files
+from gpulint.linting.provenance import Roots
 from gpulint.linting.selection import Catalogue
 from gpulint.places import Site, Span
 from gpulint.settings import Settings, SettingsFinder
@@ -17,8 +18,6 @@ from gpulint.sources.source import Source
 from gpulint.sources.suppressions import Comments, comments_in
 from gpulint.syntax import ir
 from gpulint.syntax.enclosing import Enclosing
-
-Roots = tuple[str, ...]
 
 
 class Workspace:

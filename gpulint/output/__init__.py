@@ -1,0 +1,1 @@
+"""What `check`, `plan` and `rule` print."""

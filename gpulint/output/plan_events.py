@@ -14,15 +14,14 @@ from gpulint.analysis.plan.plan import Plan
 from gpulint.analysis.queries.descriptions import describe
 from gpulint.analysis.queries.plan_notes import strategy_name
 from gpulint.output.escapes import json_text, printable
-from gpulint.output.plan_text import Elsewhere
 from gpulint.places import Site, Span
-from gpulint.sources.source import Source
+from gpulint.sources.source import ReadSource, Source
 from gpulint.syntax.spans import spans
 
 
-def render(plan: Plan, source: Source, elsewhere: Elsewhere) -> str:
+def render(plan: Plan, source: Source, read: ReadSource) -> str:
     """A line for each event, in evaluation order: `row:column  Event  field=value, …`."""
-    places = _places(plan, source, elsewhere)
+    places = _places(plan, source, read)
     lines = []
     for event in plan.events:
         told = ", ".join(f"{name}={value}" for name, value in _fields(event, places).items())
@@ -30,9 +29,9 @@ def render(plan: Plan, source: Source, elsewhere: Elsewhere) -> str:
     return "\n".join(lines) + "\n" if lines else "The program has no event.\n"
 
 
-def render_json(plan: Plan, source: Source, elsewhere: Elsewhere) -> str:
+def render_json(plan: Plan, source: Source, read: ReadSource) -> str:
     """`[{"event", "filename", "location", "fields"}]`, the fields in words."""
-    places = _places(plan, source, elsewhere)
+    places = _places(plan, source, read)
     return json_text(
         [
             {
@@ -49,15 +48,15 @@ def render_json(plan: Plan, source: Source, elsewhere: Elsewhere) -> str:
 Places = dict[Site, Span]
 
 
-def _places(plan: Plan, source: Source, elsewhere: Elsewhere) -> Places:
+def _places(plan: Plan, source: Source, read: ReadSource) -> Places:
     """The spans of all sites in the events."""
     named = {site for event in plan.events for site in _sites(event)}
     found: Places = {}
     for path in {site.path for site in named}:
-        read = source if path == plan.path else elsewhere(path)
-        if read is not None:
-            known = spans(read, {site.node for site in named if site.path == path and site.node})
-            in_cell = read.cells.in_cell if read.cells is not None else lambda span: span
+        file = source if path == plan.path else read(path)
+        if file is not None:
+            known = spans(file, {site.node for site in named if site.path == path and site.node})
+            in_cell = file.cells.in_cell if file.cells is not None else lambda span: span
             found |= {Site(path, node): in_cell(span) for node, span in known.items()}
     return found
 

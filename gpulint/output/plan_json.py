@@ -6,20 +6,20 @@ from typing import Any
 
 from gpulint.analysis.plan.plan import Plan
 from gpulint.output.escapes import json_text
-from gpulint.output.plan_text import Elsewhere, PlacedNote, Stop, place, stops
-from gpulint.sources.source import Source
+from gpulint.output.plan_text import PlacedNote, Stop, placed_notes, stops
+from gpulint.sources.source import ReadSource, Source
 
 VERSION = 2
 """Version of the format; increases when a field changes its meaning or is removed."""
 
 
-def render(plan: Plan, source: Source, elsewhere: Elsewhere) -> str:
+def render(plan: Plan, source: Source, read: ReadSource) -> str:
     """One object: `version`, `filename`, `graph_mode`, `complete`, `notes[]`, `not_followed[]`.
 
     Rows and columns start at 1. `cell` is the index among all cells of a notebook, from 0, or null; rows then count
     inside the cell.
     """
-    placed = place(plan, source)
+    placed = placed_notes(plan, source)
     return json_text(
         {
             "version": VERSION,
@@ -27,7 +27,7 @@ def render(plan: Plan, source: Source, elsewhere: Elsewhere) -> str:
             "graph_mode": plan.graph_mode,
             "complete": plan.is_complete,
             "notes": [_note(one) for one in placed],
-            "not_followed": [_stop(one) for one in stops(plan, source, elsewhere)],
+            "not_followed": [_stop(one) for one in stops(plan, source, read)],
         }
     )
 

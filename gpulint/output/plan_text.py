@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpulint.analysis.plan.plan import WHY_STOPPED, Plan
@@ -11,7 +11,7 @@ from gpulint.analysis.queries.plan_notes import MAY, MUST, UNKNOWN, Note, notes
 from gpulint.output.escapes import first_on_line, printable, printable_row
 from gpulint.places import Site, Span
 from gpulint.sources.containment import relative_to
-from gpulint.sources.source import Source
+from gpulint.sources.source import ReadSource, Source
 
 
 class PlacedNote(NamedTuple):
@@ -23,10 +23,6 @@ class PlacedNote(NamedTuple):
     via: tuple[tuple[str, Span], ...]
 
 
-Elsewhere = Callable[[str], Source | None]
-"""Gives the other files of a project by path, None for one that cannot be read."""
-
-
 class Stop(NamedTuple):
     """A bound that the analysis reached, the reason, and its place if the file can be read."""
 
@@ -36,23 +32,24 @@ class Stop(NamedTuple):
     span: Span | None
 
 
-def stops(plan: Plan, source: Source, elsewhere: Elsewhere) -> list[Stop]:
-    """The bounds that a plan reached, in order of rows; those of the whole program are at its first row."""
+def stops(plan: Plan, source: Source, read: ReadSource) -> list[Stop]:
+    """The bounds that a plan reached, in order of rows; those of the whole program are at its first row. `read` gives
+    the other files of the project."""
     from gpulint.syntax.spans import spans
 
-    made: list[Stop] = []
+    reached: list[Stop] = []
     for path in sorted({site.path for _, site in plan.bounds}):
         at = [(bound, site.node) for bound, site in plan.bounds if site.path == path]
-        read = source if path == plan.path else elsewhere(path)
-        found = spans(read, {node for _, node in at if node}) if read is not None else {}
+        file = source if path == plan.path else read(path)
+        found = spans(file, {node for _, node in at if node}) if file is not None else {}
         first = Span(path, 1, 1, 1, 2)
         for bound, node in at:
-            span = _in_cell(read, found.get(node, first)) if read is not None else None
-            made.append(Stop(bound, WHY_STOPPED[bound], path, span))
-    return sorted(made, key=lambda one: (one.path, one.span or Span(one.path, 1, 1, 1, 2), one.bound))
+            span = _in_cell(file, found.get(node, first)) if file is not None else None
+            reached.append(Stop(bound, WHY_STOPPED[bound], path, span))
+    return sorted(reached, key=lambda one: (one.path, one.span or Span(one.path, 1, 1, 1, 2), one.bound))
 
 
-def place(plan: Plan, source: Source) -> list[PlacedNote]:
+def placed_notes(plan: Plan, source: Source) -> list[PlacedNote]:
     """The notes on a plan's own file, in order of rows; spans in a notebook refer to its cells."""
     from gpulint.syntax.spans import spans
 
@@ -85,10 +82,10 @@ def _line(span: Span) -> str:
     return f"line {span.row}" if span.cell is None else f"cell {span.cell + 1} line {span.row}"
 
 
-def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False, said: set[Stop] | None = None) -> str:
-    """The text output of `gpulint plan`. The stops that were `said` for an earlier file are left out, and those of this
-    one are added to them."""
-    placed = place(plan, source)
+def render(plan: Plan, source: Source, read: ReadSource, color: bool = False, shown: set[Stop] | None = None) -> str:
+    """The text output of `gpulint plan`. The stops that were `shown` for an earlier file are left out, and those of
+    this one are added to them."""
+    placed = placed_notes(plan, source)
     lines: dict[int | None, Sequence[str]] = {None: source.text.splitlines()}
     if source.cells is not None:
         lines |= {piece.cell: piece.lines for piece in source.cells.pieces}
@@ -111,9 +108,9 @@ def render(plan: Plan, source: Source, elsewhere: Elsewhere, color: bool = False
         out += _note_lines(one, width, words, color)
     if not placed:
         out.append("Nothing here builds, places, distributes or configures anything that gpulint knows.")
-    stopped = [one for one in stops(plan, source, elsewhere) if said is None or one not in said]
-    if said is not None:
-        said.update(stopped)
+    stopped = [one for one in stops(plan, source, read) if shown is None or one not in shown]
+    if shown is not None:
+        shown.update(stopped)
     out += _closing(plan, stopped, color)
     return "\n".join(out) + "\n"
 
@@ -145,12 +142,12 @@ def _closing(plan: Plan, stopped: Sequence[Stop], color: bool) -> list[str]:
     out: list[str] = []
     if stopped:
         out += ["", _paint("Where the analysis stopped:", "35", color)]
-    said: dict[str, None] = {}
+    lines: dict[str, None] = {}
     for one in stopped:
         where = [printable(relative_to(one.path))] if one.path != plan.path else []
         where += [_line(one.span)] if one.span is not None else []
-        said[f"  {' '.join(where)}: {one.why} ({one.bound})"] = None
-    out += said
+        lines[f"  {' '.join(where)}: {one.why} ({one.bound})"] = None
+    out += lines
     if not plan.is_complete:
         out.append("The program is too large to be analysed to its end: more may happen than is listed here.")
     return out

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpulint.linting.pack import Pack
 from gpulint.output import formats
+from gpulint.output.json_schema import DRAFT
 from gpulint.settings import OPTIONS, TABLES, Option, Settings
 from gpulint.settings.kinds import KINDS, Schema
 
@@ -29,7 +30,7 @@ def schema(rules: Pack, checks: Iterable[str], ignorable: Iterable[str]) -> dict
     for table, keys in tables.items():
         properties[table] = {"type": "object", "additionalProperties": False, "properties": keys}
     return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$schema": DRAFT,
         "$id": FILE_NAME,
         "title": "gpulint",
         "description": "The settings of gpulint: gpulint.toml, or [tool.gpulint] in pyproject.toml.",

@@ -12,7 +12,7 @@ from gpulint.rewriting.names import spelled
 from gpulint.syntax import ir
 
 
-def argument(draft: Draft, call: ir.Call, name: str, position: int | None = None) -> ir.Argument | None:
+def argument(call: ir.Call, name: str, position: int | None = None) -> ir.Argument | None:
     """The argument of a call with that keyword, or at that position."""
     for index, given in enumerate(call.arguments):
         if given.keyword == name or (position == index and given.keyword is None and not given.star):
@@ -36,7 +36,7 @@ def passed(call: ir.Call, value: object, named: Collection[str]) -> ir.Argument 
 def without_argument(draft: Draft, site: Site, name: str) -> list[Edit]:
     """Remove a keyword argument, with its comma, from the call at or around a place."""
     call = call_around(draft, site)
-    given = argument(draft, call, name)
+    given = argument(call, name)
     if given is None:
         raise Refused(f"the call has no argument `{name}`")
     index = call.arguments.index(given)
@@ -67,7 +67,7 @@ def with_argument(draft: Draft, site: Site, name: str, value: str) -> list[Edit]
     edits: list[Edit] = []
     if value.startswith("tensorflow."):
         value, edits = spelled(draft, value, call)
-    if (given := argument(draft, call, name)) is not None:
+    if (given := argument(call, name)) is not None:
         return [*edits, draft.rewrite(given.value, value)]
     if not call.arguments:
         return [*edits, draft.insert(draft.end(call) - 1, f"{name}={value}")]
@@ -122,11 +122,6 @@ def factor(draft: Draft, node: ir.Expr) -> str:
     return draft.source(node) if plain else f"({draft.source(node)})"
 
 
-def rewritten(draft: Draft, site: Site, content: str) -> list[Edit]:
-    """Replace an expression."""
-    return [draft.rewrite(draft.node(site), content)]
-
-
 def literal(draft: Draft, site: Site, value: str) -> list[Edit]:
     """Replace a string literal, keeping its quotes."""
     node = draft.typed(site, ir.Constant)
@@ -167,14 +162,14 @@ def moved_in_chain(draft: Draft, link: Site, target: Site, before: bool) -> list
         if call not in _links(other, call) or not isinstance(other.function, ir.Attribute):
             raise Refused("the two calls are not in one chain")
         place = draft.end(other.function.value)
-        place = _behind_parentheses(draft, place, other)
+        place = _behind_parentheses(draft, place)
     else:
         if other not in _links(call, other):
             raise Refused("the two calls are not in one chain")
         place = draft.end(other)
     if not isinstance(call.function, ir.Attribute):
         raise Refused("it is not a method")
-    start = _behind_parentheses(draft, draft.end(call.function.value), call)
+    start = _behind_parentheses(draft, draft.end(call.function.value))
     end = draft.end(call)
     return [draft.insert(place, draft.text[start:end]), draft.delete(start, end)]
 
@@ -190,7 +185,7 @@ def assigned(draft: Draft, site: Site) -> list[Edit]:
     return [draft.insert(draft.start(call), f"{draft.source(owner)} = ")]
 
 
-def _behind_parentheses(draft: Draft, end: int, call: ir.Call) -> int:
+def _behind_parentheses(draft: Draft, end: int) -> int:
     """The offset behind the receiver of a call, including closing parentheses that its extent leaves out."""
     while draft.text[end : end + 1] == ")":
         end += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
 
@@ -230,38 +230,10 @@ def blocks(owner: Any) -> Iterator[ir.Block]:
             yield block
 
 
-def children(node: ir.Node | ir.Module) -> Iterator[ir.Node]:
-    """The children of a node, in the order of its fields."""
-    for name in walk.fields(node):
-        value = getattr(node, name)
-        if isinstance(value, ir.Node):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            yield from _nodes_of(value)
-
-
-def within(node: ir.Node, wanted: Callable[[ir.Node], bool] = lambda node: True) -> Iterator[ir.Node]:
-    """A node and its descendants; nodes that are not `wanted` are left out with theirs."""
-    pending = [node]
-    while pending:
-        one = pending.pop()
-        if wanted(one):
-            yield one
-            pending.extend(children(one))
-
-
 def _walk(module: ir.Module) -> Iterator[tuple[ir.Node | None, ir.Node]]:
     """(parent, node) for each node of a module."""
     pending: list[tuple[ir.Node | None, ir.Node]] = [(None, statement) for statement in module.body]
     while pending:
         parent, node = pending.pop()
         yield parent, node
-        pending.extend((node, child) for child in children(node))
-
-
-def _nodes_of(values: Iterable[object]) -> Iterator[ir.Node]:
-    for value in values:
-        if isinstance(value, ir.Node):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            yield from _nodes_of(value)
+        pending.extend((node, child) for child in walk.children(node))

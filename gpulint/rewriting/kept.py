@@ -7,12 +7,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpulint.rewriting.draft import Draft, is_always, within
+from gpulint.rewriting.draft import Draft, is_always
 from gpulint.rewriting.fix import Edit
 from gpulint.rewriting.text import edited
 from gpulint.sources.magics import code_of
 from gpulint.syntax import ir
 from gpulint.syntax.embedded import error_in, is_kept
+from gpulint.syntax.walk import within
 
 MAX_PARSED = 1_000_000
 """Maximum number of characters parsed for all fixes of a program; further fixes are refused."""

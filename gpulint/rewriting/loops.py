@@ -7,11 +7,12 @@ from collections import Counter, defaultdict
 from typing import NamedTuple
 
 from gpulint.places import Site
-from gpulint.rewriting.draft import Draft, within
+from gpulint.rewriting.draft import Draft
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.rewriting.names import bindings, free, is_local, spelled, variable
 from gpulint.rewriting.statements import decorated, rows, unit
 from gpulint.syntax import ir
+from gpulint.syntax.walk import within
 
 
 def loop_over(draft: Draft, site: Site) -> ir.For:

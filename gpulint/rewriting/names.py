@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from gpulint.places import Site
-from gpulint.rewriting.draft import Draft, children, is_always, within
+from gpulint.rewriting.draft import Draft, is_always
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.syntax import ir
+from gpulint.syntax.walk import children, within
 
 Scope: TypeAlias = "ir.FunctionDef | ir.ClassDef | None"
 """A function, a class, or the module (None)."""

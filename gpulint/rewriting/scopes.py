@@ -8,11 +8,12 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from gpulint.places import Site
-from gpulint.rewriting.draft import Draft, within
+from gpulint.rewriting.draft import Draft
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.rewriting.names import binds, reads, variable
 from gpulint.rewriting.statements import indented, is_whole, rows, under
 from gpulint.syntax import ir
+from gpulint.syntax.walk import within
 
 
 def in_scope(draft: Draft, place: Site, strategy: Site, makers: Collection[Site]) -> list[Edit]:

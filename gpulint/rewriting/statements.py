@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from gpulint.places import Site
-from gpulint.rewriting.draft import Draft, is_always, within
+from gpulint.rewriting.draft import Draft, is_always
 from gpulint.rewriting.fix import Edit, Refused
 from gpulint.rewriting.names import binds, reads, spelled
 from gpulint.syntax import ir
+from gpulint.syntax.walk import within
 
 
 def rows(draft: Draft, statement: ir.Statement) -> tuple[int, int]:
@@ -165,14 +166,6 @@ def moved_out(draft: Draft, statement: ir.Statement) -> list[Edit]:
     blanks = draft.indent(draft.start(statement)).removeprefix(draft.indent(header))
     moved = draft.insert(body[1], draft.text[header : body[0]])
     return [draft.delete(header, body[0]), *dedented(draft, *body, blanks), moved]
-
-
-def put_first(draft: Draft, owner: ir.For | ir.While, row: str) -> list[Edit]:
-    """Insert a one-row statement at the start of a loop's body."""
-    first = draft.start(owner.body[0])
-    if draft.row_start(first) == draft.row_start(draft.start(owner)):
-        raise Refused("the block is on the line of its header")
-    return [draft.insert(first, f"{row}\n{draft.indent(first)}")]
 
 
 def decorated(draft: Draft, site: Site, decorator: str) -> list[Edit]:

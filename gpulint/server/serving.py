@@ -125,7 +125,7 @@ async def _talk(server: Server, reader: _Reader) -> int:
         asyncio.get_running_loop().set_exception_handler(_without_cancelled)
         try:
             await server.stop()
-        except Exception as error:  # the server ends all the same, and its analysis process with its input
+        except Exception as error:  # the server ends anyway, and its analysis process with its input
             logger.error("the session did not end: %s: %s", type(error).__name__, error)
 
 

@@ -1,0 +1,1 @@
+"""Files: reading, decoding and writing them, notebooks, comments, git."""

@@ -24,7 +24,7 @@ def decode(path: str, data: bytes) -> Source:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
-        raise Undecodable(_cookie_message(error, data), *_first_bad(data)) from None
+        raise Undecodable(_cookie_message(error), *_first_bad(data)) from None
     except (LookupError, UnicodeError):  # from Python 3.14 on, for codecs that are not for text
         raise _no_text_encoding(data) from None
     try:
@@ -56,7 +56,7 @@ def _no_text_encoding(data: bytes) -> Undecodable:
     )
 
 
-def _cookie_message(error: SyntaxError, data: bytes) -> str:
+def _cookie_message(error: SyntaxError) -> str:
     if "unknown encoding" in str(error):
         return str(error)
     return "the file is not valid UTF-8; declare its encoding in the first line"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpulint.sources.cells import CellMap
@@ -29,3 +30,7 @@ class Source:
     def file(self) -> str:
         """The path of the file that contains it."""
         return self.path if self.cells is None else self.cells.notebook
+
+
+ReadSource = Callable[[str], "Source | None"]
+"""Gives the program at a path, None if it cannot be read."""

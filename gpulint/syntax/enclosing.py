@@ -62,7 +62,7 @@ def _entries(body: Sequence[ir.Statement]) -> Iterator[tuple[int, Definitions]]:
         pending.extend([(each, around) for each in reversed(_parts(node))])
 
 
-def within(body: Sequence[ir.Statement]) -> Iterator[ir.Statement | ir.Handler | ir.Case]:
+def own_statements(body: Sequence[ir.Statement]) -> Iterator[ir.Statement | ir.Handler | ir.Case]:
     """The statements, handlers and cases of a block, recursively, without nested functions and classes."""
     pending: list[ir.Statement | ir.Handler | ir.Case] = [*body]
     while pending:

@@ -53,7 +53,7 @@ _EXITS = frozenset({"exit", "quit", "os._exit", "os.abort", "sys.exit"})
 
 
 def _raised(handler: ir.Handler) -> Iterator[ir.Expr]:
-    """The exception that a handler raises, None if it is not explicit."""
+    """The exceptions that a handler raises; a bare `raise` names none."""
     for node in walk.below(handler.body):
         if isinstance(node, ir.Raise) and node.value is not None:
             yield node.value

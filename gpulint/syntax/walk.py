@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from gpulint.syntax import ir
@@ -24,6 +24,34 @@ def below(node: object) -> Iterator[ir.Node]:
             if present is not node:
                 yield present
             stack += [getattr(present, name) for name in fields(present)]
+
+
+def within(node: ir.Node, wanted: Callable[[ir.Node], bool] = lambda node: True) -> Iterator[ir.Node]:
+    """A node and its descendants; nodes that are not `wanted` are left out with theirs."""
+    pending = [node]
+    while pending:
+        one = pending.pop()
+        if wanted(one):
+            yield one
+            pending.extend(children(one))
+
+
+def children(node: ir.Node | ir.Module) -> Iterator[ir.Node]:
+    """The children of a node, by the names of its fields in alphabetical order."""
+    for name in fields(node):
+        value = getattr(node, name)
+        if isinstance(value, ir.Node):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _nodes_of(value)
+
+
+def _nodes_of(values: Iterable[object]) -> Iterator[ir.Node]:
+    for value in values:
+        if isinstance(value, ir.Node):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _nodes_of(value)
 
 
 def fields(node: object) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Rules about device names and scopes (GPU1xx)."""

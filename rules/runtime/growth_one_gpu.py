@@ -150,7 +150,7 @@ _MOOT = ("set_visible_devices", "logical_device_configuration")
 def _for_all(draft: Draft, site: Site) -> list[Edit]:
     """Put `set_memory_growth(gpus[0], True)` in a loop over `gpus`."""
     call = calls.call_around(draft, site)
-    given = calls.argument(draft, call, "device", 0)
+    given = calls.argument(call, "device", 0)
     statement = draft.statement(call)
     if given is None or not statements.is_whole(draft, call):
         raise Refused("the call is not a statement of its own")

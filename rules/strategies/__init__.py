@@ -1,0 +1,1 @@
+"""Rules about distribution strategies (GPU2xx)."""

@@ -203,7 +203,7 @@ def _scaled(
     else:
         call = calls.call_around(draft, batched)
         is_batch = call is draft.node(batched) and draft.source(call.function).rpartition(".")[2] in FIRST
-        given = calls.argument(draft, call, "batch_size", 0 if is_batch else None) or calls.passed(call, size, named)
+        given = calls.argument(call, "batch_size", 0 if is_batch else None) or calls.passed(call, size, named)
     if given is None:
         raise Refused("the size is not an argument of the call")
     name = names.variable(draft, strategy, call)

@@ -1,0 +1,1 @@
+"""Rules about files, imports and suppression comments (GPU0xx)."""

@@ -8,6 +8,8 @@ from typing import Any
 
 from gpulint.doctor import messages
 from gpulint.doctor.answer import Answer
+from gpulint.doctor.causes import diagnose
+from gpulint.doctor.diagnosis import Diagnosis
 from gpulint.doctor.evidence import Build, Card, Distribution, Evidence, Gpu, Interpreter, Library
 from gpulint.doctor.machine import BusCard, Machine
 from gpulint.probe.measures.cards import Row
@@ -89,6 +91,9 @@ def on(evidence: Evidence = HEALTHY, *, environment: dict[str, str] | None = Non
     return replace(evidence, **changes)
 
 
+NO_GPUS: dict[str, Any] = {"gpus": ()}
+"""The change to a machine of which TensorFlow lists no GPU."""
+
 NO_HARDWARE = on(
     machine={"bus_cards": (), "kernel_driver": "", "device_files": {}},
     cards=(),
@@ -106,3 +111,19 @@ def log(name: str) -> str:
     head, _, rest = text.partition("\n")
     assert head.startswith("# ")
     return rest
+
+
+def only(evidence: Evidence) -> Diagnosis:
+    """The only finding about a machine."""
+    (one,) = diagnose(evidence)
+    return one
+
+
+def ids(evidence: Evidence) -> list[str]:
+    """The findings about a machine."""
+    return [one.id for one in diagnose(evidence)]
+
+
+def said(name: str) -> messages.Messages:
+    """What TensorFlow says in a recorded log."""
+    return messages.read(log(name))

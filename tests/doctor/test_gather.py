@@ -96,10 +96,11 @@ class TestTensorFlowInAProcessOfItsOwn:
         evidence = gathered(tmp_path, environment(tensorflow(tmp_path / "site", source)))
         assert evidence.listed and evidence.asked_tensorflow.ended == "answered"
 
-    def test_a_process_that_ends_itself(self, tmp_path: Path) -> None:
-        site = tensorflow(tmp_path / "site", "import os\nos._exit(3)\n")
-        evidence = gathered(tmp_path, environment(site))
-        assert (evidence.asked_tensorflow.ended, evidence.asked_tensorflow.error) == ("crashed", "exit status 3")
+    @pytest.mark.parametrize("status", [0, 3])
+    def test_a_process_that_ends_itself(self, tmp_path: Path, status: int) -> None:
+        site = tensorflow(tmp_path / "site", f"import os\nos._exit({status})\n")
+        asked = gathered(tmp_path, environment(site)).asked_tensorflow
+        assert (asked.ended, asked.error) == ("crashed", f"exit status {status}")
 
     def test_gpus_are_joined_with_the_log(self, tmp_path: Path) -> None:
         found = (

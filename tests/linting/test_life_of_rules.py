@@ -186,18 +186,20 @@ def test_rules_that_come_and_go(lint: LintSettings, codes: set[str]) -> None:
     assert Selection(Catalogue((Listening, Tried, Leaving)), Settings(lint=lint)).codes == codes
 
 
-def test_a_code_of_another_release_can_be_turned_off(project: Path) -> None:
-    (project / "gpulint.toml").write_text('[lint]\nignore = ["GPU999"]\n', encoding="utf-8")
+@pytest.mark.parametrize("key", ["ignore", "extend-ignore"])
+def test_a_code_of_another_release_can_be_turned_off(key: str, project: Path) -> None:
+    (project / "gpulint.toml").write_text(f'[lint]\n{key} = ["GPU999"]\n', encoding="utf-8")
     for _ in range(2):  # the second result is a cached one
         done = check()
         assert done.exit_code == 1 and "GPU101" in done.stdout
-        assert "ignore: there is no rule `GPU999`; nothing to turn off" in done.stderr
+        assert f"lint.{key}: there is no rule `GPU999`; nothing to turn off" in done.stderr
     (project / "gpulint.toml").write_text('[lint]\nselect = ["GPU999"]\n', encoding="utf-8")
     assert check("--no-cache").exit_code == 2
 
 
-def test_a_former_code_in_the_settings_is_noted(project: Path) -> None:
-    (project / "gpulint.toml").write_text('[lint]\nignore = ["GPU211", "GPU106"]\n', encoding="utf-8")
+@pytest.mark.parametrize("key", ["ignore", "extend-ignore"])
+def test_a_former_code_in_the_settings_is_noted(key: str, project: Path) -> None:
+    (project / "gpulint.toml").write_text(f'[lint]\n{key} = ["GPU211", "GPU106"]\n', encoding="utf-8")
     for _ in range(2):  # the second result is a cached one
         done = check()
         assert done.exit_code == 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpulint.places import Site
-from gpulint.rewriting.draft import Draft, within
+from gpulint.rewriting.draft import Draft
 from gpulint.rewriting.fix import Edit
 from gpulint.rewriting.text import edited
 from gpulint.sources.decoding import decode
 from gpulint.syntax import ir
 from gpulint.syntax.spans import layout
+from gpulint.syntax.walk import within
 
 PATH = "program.py"
 

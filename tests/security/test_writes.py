@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from gpulint.cli import fixes
 from gpulint.cli.main import main
-from gpulint.cli.project import Project
+from gpulint.cli.writable import WritableFiles
 from gpulint.fixing.rounds import Fixed
 from gpulint.sources.writing import NotWritten, replace_file
 
@@ -137,7 +137,7 @@ def test_a_file_that_became_a_link_after_it_was_checked_is_left_alone(
 ) -> None:
     write = fixes.write
 
-    def swapped(outcome: Fixed, of: Project) -> Fixed:
+    def swapped(outcome: Fixed, of: WritableFiles) -> Fixed:
         (project / "other").write_text(NUMBER)
         (project / "own.py").unlink()
         (project / "own.py").symlink_to("other")

@@ -62,6 +62,8 @@ def test_targets_of_one_assignment_do_not_each_have_the_words_of_all() -> None:
     definitions = look(" = ".join((*names, "tf.device(b)"))).definitions
     assert {"tf", ".device(", "b", *names} <= definitions["a0"].words
     assert [definitions[name].words for name in names[1:]] == [{"a0", name} for name in names[1:]]
+    assert all(one.is_variable for one in definitions.values())
+    assert not look(PROGRAM).definitions["build"].is_variable
 
 
 def test_a_class_has_its_bases_and_the_words_of_its_methods() -> None:

@@ -30,7 +30,7 @@ from gpulint.analysis.project.slicing import Relevance, Relevant, Subject, texts
 from gpulint.places import Site
 from gpulint.sources.source import Source
 from gpulint.syntax import ir, walk
-from gpulint.syntax.enclosing import body_of, within
+from gpulint.syntax.enclosing import body_of, own_statements
 from gpulint.syntax.parse import parse
 
 
@@ -91,7 +91,7 @@ def _has_with_not_reached(project: Project, plan: Plan, definition: Site | None)
     body = body_of(syntax, definition.node) if definition is not None else syntax.body
     return any(
         not isinstance(manager, ir.Call) and Site(path, manager.number) not in plan.entered
-        for statement in within(body)
+        for statement in own_statements(body)
         if isinstance(statement, ir.With)
         for manager, _ in statement.items
     )

@@ -54,7 +54,7 @@ _IMPORTS_BY_NAME = frozenset({"import_module(", ".import_module(", "__import__("
 class Reach:
     """The parts of a project that the program in a file reaches. `project` records the files that this depends on.
 
-    With `alone`, the program has no TensorFlow: only those words of the file itself count that it can have all the same
+    With `alone`, the program has no TensorFlow: only those words of the file itself count that it can have anyway
     (`words_without_imports`).
     """
 

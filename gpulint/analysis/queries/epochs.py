@@ -115,6 +115,6 @@ def _is_of_many(event: Event, inner: Loop) -> bool:
 
 
 def _is_long(event: Event) -> bool:
-    """Whether a method of Keras goes over a data set."""
+    """Whether a method of Keras iterates over a data set."""
     is_fit = isinstance(event, (ModelFitted, UnknownFitted))
     return is_fit or (isinstance(event, ModelCalled) and event.how in ("evaluate", "predict"))

@@ -23,13 +23,11 @@ def finding_at(
     return None
 
 
-def finding_of(observed: Observed, codes: Sequence[str], path: str | None = None) -> Finding | None:
-    """The finding of the first of these rules that found anything, in a file if it has one."""
-    found = sorted(
-        (one for one in observed.findings if one.code in codes),
-        key=lambda one: (one.span.path != path, codes.index(one.code)),
+def finding_of(observed: Observed, codes: Sequence[str]) -> Finding | None:
+    """The first finding of the first of these rules that found anything."""
+    return min(
+        (one for one in observed.findings if one.code in codes), key=lambda one: codes.index(one.code), default=None
     )
-    return found[0] if found else None
 
 
 def place_of(finding: Finding) -> Where:

@@ -23,9 +23,6 @@ from gpulint.probe.agent.replicas import split
 from gpulint.probe.agent.states import INPUT, OWN, TRACE, States
 from gpulint.probe.agent.tally import Tally
 
-GAPS = 100
-"""Gaps between requests that an iterator remembers."""
-
 LONGEST = 9.9
 """Seconds from which a gap may be missing: longer than 10 s are not remembered."""
 

@@ -373,11 +373,6 @@ class Internals:
         definition = self._found["definitions"](op) if "definitions" in self._found else None
         return definition.input_arg[0] if definition is not None and definition.input_arg else None
 
-    @property
-    def reads_models(self) -> bool:
-        """Whether iterators report their performance model."""
-        return self._model_of is not None
-
     @staticmethod
     def is_synchronous(iterator: Any) -> bool:
         """Whether a pipeline produces elements on request only."""

@@ -31,7 +31,7 @@ def findings_of(capture: Capture, finder: SettingsFinder, catalogue: Catalogue) 
     findings = checker.check(existing).findings if existing else []
     written: dict[tuple[str, int | None], tuple[str, int]] = {}
     for path in existing:
-        if path.endswith(SUFFIX) and (programs := checker.programs(path)) is not None:
+        if path.endswith(SUFFIX) and (programs := checker.loaded(path)) is not None:
             written |= _written(programs, files)
 
     def placed(span: Span) -> Span:

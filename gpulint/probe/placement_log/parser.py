@@ -150,7 +150,7 @@ class PlacementLogParser:
             self._read_torn(line, self._offset, records, spans)
             if begun and not records and torn == self._torn:
                 self._torn += 1
-            self._pass_on(line, 0, spans, pieces)
+            self._pass_on(line, spans, pieces)
             self._released = 0
         return Parsed(records, b"".join(pieces), spans)
 
@@ -169,11 +169,11 @@ class PlacementLogParser:
                 pieces.append(line[self._released : self._ruled_out])
                 self._released = self._ruled_out
 
-    def _pass_on(self, lines: bytes, start: int, spans: list[tuple[int, int]], pieces: list[bytes]) -> None:
+    def _pass_on(self, lines: bytes, spans: list[tuple[int, int]], pieces: list[bytes]) -> None:
         """Collects the text outside the spans, without what was already passed on."""
         position = self._released
-        for number in range(start, len(spans)):
-            first, behind = spans[number][0] - self._offset, spans[number][1] - self._offset
+        for number, span in enumerate(spans):
+            first, behind = span[0] - self._offset, span[1] - self._offset
             if first > position:
                 pieces.append(lines[position:first])
             if first < position:
@@ -237,7 +237,7 @@ class PlacementLogParser:
             self._placements += 1
         if first >= 0:
             spans.append((first, last))
-        self._pass_on(lines, 0, spans, pieces)
+        self._pass_on(lines, spans, pieces)
 
     def _named(self, name: bytes) -> str:
         """The interned string of an op or a device."""

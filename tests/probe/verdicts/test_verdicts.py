@@ -258,6 +258,12 @@ def test_the_outcome_of_a_call_decides_about_late_configuration(error: str, expe
     assert said("GPU301", capture(calls=[made])) is expected
 
 
+def test_one_refused_call_of_several_refutes_nothing() -> None:
+    made = Call("tf.config.set_visible_devices", {}, "", HERE)
+    refused = Call("tf.config.set_visible_devices", {}, "TypeError: a device is expected", HERE)
+    assert said("GPU301", capture(calls=[made, refused])) is None
+
+
 def test_the_first_round_of_a_loop_does_not_refute_what_is_late_from_the_second_on() -> None:
     made = Call("tf.config.set_visible_devices", {}, "", HERE)
     below = [(ROW + 1, "this initialises it")]

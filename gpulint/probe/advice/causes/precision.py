@@ -16,7 +16,6 @@ BOUND = 0.5
 """Busy share from which halving the arithmetic is felt."""
 
 WIDE = ("float64", "complex128")
-NARROW = ("half", "float16", "bfloat16")
 
 HALF = 0.5
 """Share of the computing time that half the bits save at most."""
