@@ -16,6 +16,9 @@ from gpulint.server.analyst import Analyst
 from gpulint.server.folders import Folders
 from gpulint.server.messages import SIZE, At, Call, Raised, Returned, Stop, Superseded, packed, unpacked
 
+if sys.platform != "win32":
+    import resource
+
 
 class _Stopped(BaseException):
     """Another message came during a call. Not an Exception, which is taken for the fault of a rule."""
@@ -45,7 +48,7 @@ class _Child:
 
     def _result(self, call: Call) -> Returned | Raised:
         try:
-            return Returned(call.method(self._analyst, *call.arguments))
+            return Returned(call.method(self._analyst, *call.arguments), _resident())
         except _Stopped:
             return Raised(Superseded())
         except Exception as error:
@@ -65,6 +68,14 @@ class _Child:
             data = packed(Raised(RuntimeError(f"{type(error).__name__}: {error}")))
         self._outbox.write(data)
         self._outbox.flush()
+
+
+def _resident() -> int:
+    """Memory of this process in bytes, 0 if the system does not tell the present figure."""
+    if sys.platform != "linux":
+        return 0
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
 
 
 def main() -> None:

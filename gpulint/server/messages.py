@@ -35,9 +35,10 @@ class At(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """The result of a call."""
+    """The result of a call. `resident` is the memory of the process in bytes, 0 if it is unknown."""
 
     value: Any
+    resident: int = 0
 
 
 class Raised(NamedTuple):

@@ -32,6 +32,12 @@ RETRY = 0.1
 LONGEST = 10
 """A process is killed after this many times `max-file-seconds` without a message."""
 
+LARGEST = 300_000_000
+"""Bytes of memory of a process that is replaced while nobody waits: Python keeps much of what was needed once."""
+
+CALLS = 200
+"""Number of calls that a process answers at least before it is replaced."""
+
 _START = "import sys; sys.path[:] = {path!r}; from gpulint.server.child import main; main()"
 """With `-c` the working directory comes first on the path: a project must not shadow the standard library."""
 
@@ -64,6 +70,9 @@ class AnalysisProcess:
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
         self._job: _Job | None = None
         self._process: asyncio.subprocess.Process | None = None
+        self._answered = 0
+        """Calls that the process has answered."""
+        self._resident = 0
         self._worker = asyncio.get_running_loop().create_task(self._work())
 
     def configure(self, folders: Folders) -> None:
@@ -128,6 +137,9 @@ class AnalysisProcess:
                     job.future.set_result(value)
             finally:
                 self._job = None
+            if self._resident > LARGEST and self._answered >= CALLS and self._jobs.empty():
+                await self._kill()
+                await self._start()
 
     async def _result(self, job: _Job) -> Any:
         process = await self._start()
@@ -143,6 +155,8 @@ class AnalysisProcess:
             if isinstance(message, At):
                 job.at = message
             elif isinstance(message, Returned):
+                self._answered += 1
+                self._resident = message.resident
                 return message.value
             elif isinstance(message, Raised):
                 if message.trace:
@@ -171,6 +185,7 @@ class AnalysisProcess:
             pipe = subprocess.PIPE
             self._process = await asyncio.create_subprocess_exec(sys.executable, "-c", command, stdin=pipe, stdout=pipe)
             self._is_informed = False
+            self._answered = self._resident = 0
         return self._process
 
     async def _end(self, error: Exception) -> int | None:

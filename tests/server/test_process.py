@@ -111,3 +111,21 @@ def test_while_a_check_hangs_hovering_answers_and_the_next_edit_ends_it(project:
         assert await editor.diagnostics(uri, version) == []
 
     edit(test, project, arguments=("--trust",), is_fresh=True)
+
+
+def test_a_process_with_much_memory_is_replaced_while_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpulint.server.process.CALLS", 2)
+    monkeypatch.setattr("gpulint.server.process.LARGEST", 0 if sys.platform == "linux" else -1)
+
+    async def test() -> None:
+        process = AnalysisProcess(Folders(SettingsFinder(), False, [], Options()))
+        numbers = []
+        for _ in range(5):
+            await process.call(Analyst.tidy)
+            while process._process is None or process._job is not None:
+                await asyncio.sleep(0.01)
+            numbers.append(process._process.pid)
+        await process.close()
+        assert numbers[0] != numbers[1] == numbers[2] != numbers[3] == numbers[4]
+
+    asyncio.run(test())

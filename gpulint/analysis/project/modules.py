@@ -71,14 +71,23 @@ Text: TypeAlias = tuple[str, int]
 class Parsed:
     """Outlines and syntax of files, which follow from their texts alone: one object can serve many runs.
 
-    Outlines are kept of all files, syntax of those used last: `characters` is the maximum of their total size.
+    Outlines are kept of the last text of each file, syntax of the files used last: `characters` is the maximum of their
+    total size.
     """
 
     def __init__(self, characters: int = 0) -> None:
-        self.outlines: dict[Text, Outline | None] = {}
+        self._outlines: dict[str, tuple[int, Outline | None]] = {}
         self._characters = characters
         self._kept = 0
         self._syntax: dict[Text, tuple[ir.Module, int]] = {}
+
+    def outline(self, source: Source) -> Outline | None:
+        """The outline of a program; None if it is not Python."""
+        text = hash(source.text)
+        known = self._outlines.get(source.path)
+        if known is None or known[0] != text:
+            known = self._outlines[source.path] = text, outline(source)
+        return known[1]
 
     def syntax(self, source: Source) -> ir.Module:
         """The syntax of a file. Raises CannotParse."""
@@ -248,12 +257,8 @@ class Project:
 
     def outline_of_source(self, source: Source) -> Outline | None:
         """Outline of a program; None if it is not Python."""
-        key = source.path, hash(source.text)
-        outlines = self._parsed.outlines
-        if key not in outlines:
-            with self._watched(source):
-                outlines[key] = outline(source)
-        return outlines[key]
+        with self._watched(source):
+            return self._parsed.outline(source)
 
     def text_of(self, path: str) -> str:
         """Text of the file at `path`; "" if it cannot be read."""
