@@ -381,12 +381,13 @@ class ModelCalled(Event):
 class WeightsUsed(Event):
     """The weights of a model or layer are read, set, saved or loaded as a whole. `how`: "get_weights", "set_weights",
     "save", "save_weights", "load_weights" or "clone_model". `are_got`: the new weights are computed from the result of
-    `get_weights`."""
+    `get_weights`. `are_computed`: they are computed from the variables of a model."""
 
     owner: Model | Layer
     how: str
     arguments: Arguments
     are_got: bool = False
+    are_computed: bool = False
 
 
 @dataclass(eq=False, repr=False)
