@@ -6,6 +6,7 @@ from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.symbolic_patterns import is_single
 from gpulint.analysis.domain.values.base import Arguments, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import UserClass
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.domain.values.object_facts import ObjectFact
@@ -28,7 +29,9 @@ from gpulint.places import Site
 
 
 def instantiate(machine: Machine, cls: UserClass, arguments: Arguments, site: Site) -> Value:
-    """Instance of a program class."""
+    """Instance of a program class, or the dataset that its `__new__` returns instead."""
+    if (dataset := _new_dataset(machine, cls, arguments, site)) is not None:
+        return dataset
     libraries = cls.libraries()
     made = _of_kind(machine, cls, libraries, arguments, site)
     if (constructor := cls.find("__init__")) is not None:
@@ -40,6 +43,18 @@ def instantiate(machine: Machine, cls: UserClass, arguments: Arguments, site: Si
             for value in arguments.all():
                 escape(machine, value, "passed", site)
     return made
+
+
+def _new_dataset(machine: Machine, cls: UserClass, arguments: Arguments, site: Site) -> Dataset | None:
+    """The dataset that `__new__` of a subclass of `tf.data.Dataset` returns. The class itself is abstract."""
+    creator = cls.find("__new__")
+    if creator is None or _DATASET not in cls.libraries():
+        return None
+    made = machine.choose(machine.call_method(cls, creator[0], arguments, site))
+    return made if isinstance(made, Dataset) else None
+
+
+_DATASET = "tensorflow.data.Dataset"
 
 
 def _of_kind(machine: Machine, cls: UserClass, libraries: list[str], arguments: Arguments, site: Site) -> Object:
