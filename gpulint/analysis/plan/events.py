@@ -378,6 +378,14 @@ class ModelCalled(Event):
 
 
 @dataclass(eq=False, repr=False)
+class NetworkCalled(Event):
+    """A layer of the program that consists of several layers is called outside any model, as a network of its own."""
+
+    model: Layer
+    arguments: Arguments
+
+
+@dataclass(eq=False, repr=False)
 class WeightsUsed(Event):
     """The weights of a model or layer are read, set, saved or loaded as a whole. `how`: "get_weights", "set_weights",
     "save", "save_weights", "load_weights" or "clone_model". `are_got`: the new weights are computed from the result of

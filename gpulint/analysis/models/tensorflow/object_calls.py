@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.symbolic_patterns import is_single
+from gpulint.analysis.domain.traversal import leaves
 from gpulint.analysis.domain.values.base import Arguments, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
@@ -23,6 +24,7 @@ from gpulint.analysis.models.tensorflow import (
     tensors,
 )
 from gpulint.analysis.models.tensorflow.escape import escape
+from gpulint.analysis.plan import events
 from gpulint.knowledge import fact
 from gpulint.knowledge.facts import Kind
 from gpulint.places import Site
@@ -84,6 +86,8 @@ def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: 
         objects.model_used(machine, receiver, "call", arguments, site)
     if isinstance(receiver, (Model, Layer)) and known(arguments.get("training")) is not False:
         stateful_ops.note_layer(machine, receiver, site)
+    if isinstance(receiver, Layer) and _is_network(receiver):
+        machine.emit(events.NetworkCalled(site, machine.where(), receiver, arguments))
     if receiver.cls is not None:
         name = "call" if isinstance(receiver, (Model, Layer, Loss)) else "__call__"
         if found := receiver.cls.find(name):
@@ -128,6 +132,12 @@ def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: 
     for value in arguments.all():
         escape(machine, value, "passed", site)
     return Unknown(("call", receiver.symbol, tuple(symbol_of(value) for value in arguments.all())))
+
+
+def _is_network(layer: Layer) -> bool:
+    """Whether a layer of the program consists of several layers of Keras."""
+    parts = [one for value in layer.attributes.values() if isinstance(value, Value) for one in leaves(value)]
+    return layer.cls is not None and sum(isinstance(one, Layer) and not one.hands_on for one in parts) > 1
 
 
 TAKE_LISTS = frozenset(
