@@ -349,7 +349,7 @@ def _is_eager_call(event: _Called) -> bool:
         return False
     is_one_of_several = not _sites(event.model.where) <= _sites(event.where)
     return not any(
-        caller.function == "call"  # part of a call of the model
+        caller.function in ("call", "__getitem__")  # part of a call of the model, or of a loader's
         or (caller.function in _STEPS and caller.site is None)
         or (caller.function == "__call__" and is_one_of_several)  # a network calls its blocks one after the other
         for caller in callers(event.where.caller)
