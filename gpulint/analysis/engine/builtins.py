@@ -370,8 +370,8 @@ def _is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
 def _type(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if len(values) == 1:
         value = values[0]
-        if isinstance(value, Object) and value.cls is not None:
-            return value.cls
+        if isinstance(value, Object) and (cls := value.cls or machine.library.class_of(value)) is not None:
+            return cls
         name = (
             "dict"
             if isinstance(value, Mapping)
