@@ -132,6 +132,7 @@ OF_EVENTS: Mapping[str, frozenset[str]] = {
     ),
     "ModelCompiled": frozenset({".compile("}),
     "ModelFitted": frozenset({".fit(", ".fit_generator("}),
+    "NetworkCalled": frozenset({"Layer"}),
     "RuntimeConfigured": CONFIG_WORDS,
     "TracedCalled": frozenset({"function"}),
     "UnknownFitted": frozenset({".fit(", ".fit_generator("}),

@@ -75,12 +75,13 @@ class PythonInPipeline(Rule):
     def on_end(self, plan: Plan) -> Iterator[Report]:
         for event in pipelines.made_for_training(plan):
             sources = list(datasets_in(event.dataset))
-            for one, batched in _all(event.dataset):
+            for one, batched, mapped in _all(event.dataset):
+                gives_names = one.gives_names and mapped
                 fresh = pipelines.after_cache(one.steps)
                 read = pipelines.reader(event)
                 from_generator = one.source.endswith(".from_generator") and len(fresh) == len(one.steps)
                 few = batched and pipelines.yields_few(one) and any(one is source for source in sources)
-                if from_generator and not few and not pipelines.is_toy(one) and not _gives_names(one):
+                if from_generator and not few and not pipelines.is_toy(one) and not gives_names:
                     for_samples = one.work.for_samples() if one.work is not None else None
                     if batched:
                         yield Report(
@@ -122,10 +123,11 @@ _PARALLEL = "`num_parallel_calls` helps only a function that releases the GIL, s
 _FUNCTIONS = {f"tensorflow.{name}": f"`{name}` runs Python" for name in ("numpy_function", "py_function")}
 
 
-def _gives_names(dataset: values.Dataset) -> bool:
-    """Whether a generator yields file names for a map that reads the files. The cost is then reported for the map."""
+def _maps_singly(dataset: values.Dataset) -> bool:
+    """Whether a map gets the elements one by one. If a generator yields file names, the cost is reported for the map
+    that reads the files."""
     singly = itertools.takewhile(lambda step: step.name not in pipelines.BATCHES, dataset.steps)
-    return dataset.gives_names and any(step.name in ("map", "interleave", "flat_map") for step in singly)
+    return any(step.name in ("map", "interleave", "flat_map") for step in singly)
 
 
 def _joins(step: values.Step) -> bool:
@@ -133,17 +135,20 @@ def _joins(step: values.Step) -> bool:
     return step.name in pipelines.BATCHES and known(step.arguments.get("batch_size", 0)) != 1
 
 
-def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, bool]]:
-    """A dataset, its inputs and the generators in it, each with whether its elements are batched later."""
-    seen: set[tuple[int, bool]] = set()
-    pending = [(dataset, False)]
+def _all(dataset: values.Dataset) -> Iterator[tuple[values.Dataset, bool, bool]]:
+    """A dataset, its inputs and the generators in it, each with whether its elements are batched later, and whether
+    they are mapped one by one."""
+    seen: set[tuple[int, bool, bool]] = set()
+    pending = [(dataset, False, False)]
     while pending:
-        one, batched = pending.pop()
+        one, batched, mapped = pending.pop()
         reads = one.work is not None and one.work.reads
         batched = batched or any(_joins(step) or (step.name in pipelines.BATCHES and reads) for step in one.steps)
-        if (id(one), batched) not in seen:
-            seen.add((id(one), batched))
-            yield one, batched
+        is_singly = all(step.name not in pipelines.BATCHES for step in one.steps)
+        mapped = (mapped and is_singly) or _maps_singly(one)
+        if (id(one), batched, mapped) not in seen:
+            seen.add((id(one), batched, mapped))
+            yield one, batched, mapped
             steps = pipelines.after_cache(one.steps)
             inner = [made for step in steps for made in step.inner if made.source.endswith(".from_generator")]
-            pending += [(given, batched) for given in reversed((*inner, *one.inputs))]
+            pending += [(given, batched, mapped) for given in reversed((*inner, *one.inputs))]

@@ -131,14 +131,24 @@ class DebugLeftOn(Rule):
             )
         settings, fitted = self._settings()
         flags = {place for _, place, eager in settings if eager is False}
-        ways = {one.where.path: one.where for one, _, eager in settings if eager is not True and one.where.path}
+        ways = [one for one, _, eager in settings if eager is not True and one.where.path]
+        places: dict[int, set[Site]] = defaultdict(set)
+        """Where models, by serial number, are created and fitted."""
+        for setting, _, _ in settings:
+            places[setting.model.serial].add(setting.model.site)
+        for fit in self.all(events.ModelFitted):
+            places[fit.model.serial].add(fit.site)
         of_model: dict[int, list[int]] = defaultdict(list)
         for index, (one, _, _) in enumerate(settings):
             of_model[one.model.serial].append(index)
         for index, (chosen, place, eager) in enumerate(settings):
             if eager is not True or place in flags or _is_guarded(chosen):
                 continue
-            is_chosen = any(not together(other, chosen.where) for other in ways.values())
+            own = places[chosen.model.serial]
+            is_chosen = any(
+                not own.isdisjoint(places[other.model.serial]) and not together(other.where, chosen.where)
+                for other in ways
+            )
             later = any(
                 other > index and together(settings[other][0].where, chosen.where)
                 for other in reversed(of_model[chosen.model.serial])

@@ -40,6 +40,7 @@ from gpulint.plugin.symbols import Path, is_array, is_drawn, is_observed, is_of_
 from gpulint.plugin.words import MODEL_WORDS
 
 _E = TypeVar("_E", bound=events.Event)
+_Called = events.ModelCalled | events.NetworkCalled
 
 _CREATES = frozenset({"constant", "convert_to_tensor"})
 """TensorFlow functions that create a tensor from a value of the host, which no symbolic tensor is."""
@@ -107,9 +108,9 @@ class EagerInference(Rule):
     name = "eager-inference"
     severity = Severity.WARNING
     is_performance = True
-    any_of_names = MODEL_WORDS | {"Callback", "from_pretrained"}
+    any_of_names = MODEL_WORDS | {"Callback", "Layer", "from_pretrained"}
     all_of_name_sets = (
-        MODEL_WORDS,
+        MODEL_WORDS | {"Layer"},
         frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend", "np", "cv2"})
         | _CREATES
         | _READS,
@@ -120,7 +121,7 @@ class EagerInference(Rule):
     cost = "4 to 13 × slower for small models"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
-        called = [event for event in self.all(events.ModelCalled) if _is_eager_call(event)]
+        called = [event for event in self.all(events.ModelCalled, events.NetworkCalled) if _is_eager_call(event)]
         if not called or has_other_backend(plan):
             return
         training = {loop.site for step in updates(plan) for loop in step.where.context.loops}
@@ -148,7 +149,7 @@ class EagerInference(Rule):
         otherwise: dict[Site, dict[Path, Where]] = defaultdict(dict)
         """Moments of compiled calls of a model, one for each path, by the site of the call and of the loops around
         it."""
-        for event in self.all(events.ModelCalled):
+        for event in self.all(events.ModelCalled, events.NetworkCalled):
             if event.where.context.traced is not None:
                 for place in (event.site, *(loop.site for loop in event.where.context.loops)):
                     otherwise[place][event.where.path] = event.where
@@ -181,7 +182,7 @@ class EagerInference(Rule):
         eager_modes = [
             step.where for step in updates(plan) if _is_eager(step.where) and has_compiled_way(step.where, plan)
         ]
-        found: dict[Site, dict[Site, events.ModelCalled]] = {}
+        found: dict[Site, dict[Site, _Called]] = {}
         for event in called:
             loop = _loop(event)
             if loop is None or loop.site in much:
@@ -316,7 +317,7 @@ def _functions(where: Where, loop: Loop) -> list[Site | None]:
     return [caller.definition for caller in callers(where.caller) if caller.loops >= depth]
 
 
-def _leaves(event: events.ModelCalled) -> list[values.Value]:
+def _leaves(event: _Called) -> list[values.Value]:
     """Arguments of a call, and what is in those that are containers."""
     return [leaf for one in event.arguments.all() for value in possible(one, event.where) for leaf in leaves(value)]
 
@@ -337,8 +338,10 @@ def _is_eager(where: Where) -> bool:
     return not where.context.may_be_traced and where.context.replica is None
 
 
-def _is_eager_call(event: events.ModelCalled) -> bool:
-    if event.how != "call" or not _is_eager(event.where) or not event.where.context.loops:
+def _is_eager_call(event: _Called) -> bool:
+    if isinstance(event, events.ModelCalled) and event.how != "call":
+        return False
+    if not _is_eager(event.where) or not event.where.context.loops:
         return False
     cls = event.model.cls
     forward = cls.find("call") if cls is not None else None
@@ -346,7 +349,7 @@ def _is_eager_call(event: events.ModelCalled) -> bool:
         return False
     is_one_of_several = not _sites(event.model.where) <= _sites(event.where)
     return not any(
-        caller.function == "call"  # part of a call of the model
+        caller.function in ("call", "__getitem__")  # part of a call of the model, or of a loader's
         or (caller.function in _STEPS and caller.site is None)
         or (caller.function == "__call__" and is_one_of_several)  # a network calls its blocks one after the other
         for caller in callers(event.where.caller)
@@ -362,7 +365,7 @@ _STEPS = frozenset({"__call__", "compute_loss", "predict_step", "test_step", "tr
 """Methods that Keras calls, or may call, in its own `tf.function`, unless the program does."""
 
 
-def _loop(event: events.ModelCalled) -> Loop | None:
+def _loop(event: _Called) -> Loop | None:
     """The innermost loop with several iterations around a call."""
     around = reversed(event.where.context.loops)
     return next((loop for loop in around if iteration_count(loop) != 1 and not loop.is_batches), None)
@@ -381,7 +384,7 @@ def _is_over_scales(where: Where, loop: Loop) -> bool:
 _SCALES = frozenset({"scale", "scales"})
 
 
-def _is_of_loop(model: values.Model, loop: Loop) -> bool:
+def _is_of_loop(model: values.Model | values.Layer, loop: Loop) -> bool:
     """Whether each iteration has a model of its own."""
     iterated = leaves(loop.iterable) if loop.iterable is not None else ()
     return any(around.site == loop.site for around in model.where.context.loops) or any(

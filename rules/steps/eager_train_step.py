@@ -257,7 +257,11 @@ class EagerTrainStep(Rule):
     def _assigned_beside(self, plan: Plan) -> Iterator[Report]:
         """Report weights that eager code assigns one by one after each compiled step: a moving average, the weights of
         a target network."""
-        assigned = [event for event in self.all(events.WeightAssigned) if _is_eager(event.where)]
+        assigned = [
+            event
+            for event in self.all(events.WeightAssigned, events.WeightsUsed)
+            if (isinstance(event, events.WeightAssigned) or event.are_computed) and _is_eager(event.where)
+        ]
         if not assigned:
             return
         loops, compiled, eager = step_loops(plan) - fitting_loops(plan), set[Site](), set[Site]()
@@ -266,7 +270,10 @@ class EagerTrainStep(Rule):
             of_kind.update(loop.site for loop in update.where.context.loops)
         for event in assigned:
             loop = loop_around(event.where, loops & compiled - eager)
-            if loop is None or loop is event.where.context.loops[-1] or are_few(_up_to(event.where, loop)):
+            is_one_of_all = isinstance(event, events.WeightAssigned)
+            if loop is None or (is_one_of_all and loop is event.where.context.loops[-1]):
+                continue
+            if are_few(_up_to(event.where, loop)):
                 continue
             if is_rare(event.where, loop) or not in_every_iteration(event, loop, assigned):
                 continue

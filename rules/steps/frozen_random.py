@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 
-from gpulint.plugin import Plan, Report, Rule, Severity, confidence, events
+from gpulint.plugin import Caller, Plan, Report, Rule, Severity, Site, confidence, events
 from gpulint.plugin.queries import callers, chain
 from gpulint.plugin.symbols import words
 from gpulint.plugin.words import HOST_RANDOM_WORDS
@@ -77,7 +77,7 @@ class FrozenRandom(Rule):
             is_called_once = not context.loops and any(caller.site in calls for caller in around)
             if is_called_once and context.mapped is None:
                 continue
-            if any(words(caller.function) & _ONCE for caller in around):
+            if any(words(caller.function) & _ONCE for caller in _traced(around, {*calls, context.mapped})):
                 continue
             traced = context.mapped or context.traced
             yield Report(
@@ -89,6 +89,13 @@ class FrozenRandom(Rule):
                     *chain(event.where),
                 ),
             )
+
+
+def _traced(around: Sequence[Caller], places: Container[Site | None]) -> Sequence[Caller]:
+    """Calls from a moment up to that of the function that is traced: all, if it is not among them. A constructor may
+    make the dataset that maps it."""
+    last = next((index for index, caller in enumerate(around) if caller.site in places), len(around))
+    return around[: last + 1]
 
 
 _ONCE = frozenset({"build", "create", "init", "initialise", "initialize", "make", "reset", "setup"})

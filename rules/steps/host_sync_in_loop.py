@@ -28,11 +28,11 @@ class HostSyncInLoop(Rule):
     """Host waits for the GPU in every step
 
     ## What it does
-    Finds `.numpy()`, NumPy functions, `float(t)`, `int(t)`, `if t`, `print(t)` and f-strings of a device tensor that
-    are reached in every step of a training loop; and of a loss or metric in every iteration of an evaluation loop. A
-    loop over more than a hundred epochs whose body is one step is a training loop. Several reads of one tensor, of one
-    number of steps, or of single numbers with no work for the GPU in between (the metrics in a progress bar) are one
-    finding.
+    Finds `.numpy()`, NumPy functions, `float(t)`, `int(t)`, `min(t, u)`, `if t`, `print(t)` and f-strings of a device
+    tensor that are reached in every step of a training loop; and of a loss or metric in every iteration of an
+    evaluation loop. A loop over more than a hundred epochs whose body is one step is a training loop. Several reads of
+    one tensor, of one number of steps, or of single numbers with no work for the GPU in between (the metrics in a
+    progress bar) are one finding.
 
     ## Why is this bad
     TensorFlow hands work to the GPU and returns at once, and Python prepares the next step meanwhile. Reading a value
@@ -347,6 +347,7 @@ _COUNT = "count the steps in Python: `for step, x in enumerate(data)`"
 
 _INSTEAD = {
     "bool": "check it every hundred steps, or move the `if` into the `@tf.function`, which decides on the device",
+    "order": "use `tf.minimum` or `tf.maximum`, which compute on the device",
     "weights": "read them every hundred steps or once per epoch",
 }
 
@@ -358,6 +359,7 @@ _HOW = {
     "float": "`float()` reads a device tensor",
     "int": "`int()` reads a device tensor",
     "bool": "a condition reads a device tensor",
+    "order": "`min` or `max` of Python compares device tensors",
     "print": "`print` reads a device tensor",
     "format": "a format string reads a device tensor",
     "weights": "`get_weights()` copies all weights to the host",

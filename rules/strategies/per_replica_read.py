@@ -140,6 +140,7 @@ HOW = {
     "metric": "passed to a metric",
     "op": "passed to a TensorFlow op",
     "compare": "compared",
+    "order": "compared",
     "float": "passed to `float()`",
     "format": "formatted",
     "int": "passed to `int()`",

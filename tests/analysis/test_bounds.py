@@ -171,6 +171,13 @@ def test_the_entry_points_of_a_program_share_steps_by_its_size() -> None:
     assert max(long) == budget.MAX_ENTRY_STEPS
 
 
+def test_the_last_entry_point_may_take_all_that_is_left() -> None:
+    steps = budget.Budget()
+    steps.begin_entries(100)
+    steps.grant_entry(is_last=True)
+    assert steps.limit == budget.MIN_STEPS_OF_ENTRIES + 100 * budget.STEPS_PER_NODE
+
+
 def test_the_own_functions_of_a_file_are_run_before_those_that_it_inherits(tmp_path: Path) -> None:
     """What it inherits is analysed in the other file, too: it must not take the steps of what is written here."""
     (tmp_path / "base.py").write_text(

@@ -50,6 +50,15 @@ _PARTS = {"binary": 4, "updated": 2, "slice": 4, "item": 3, "call": 3}
 """Number of parts of the symbols that are looked into, by their heads."""
 
 
+def rows_of(name: Symbol) -> Symbol | None:
+    """Number of rows of an array that is created with a shape, as `np.zeros((n, 4))`; None for any other value."""
+    called, given = _called(name)
+    if not given or called not in {f"numpy.{one}" for one in _FILLED}:
+        return None
+    sizes = _elements(symbol(given[0]))
+    return symbol(sizes[0] if sizes else given[0])
+
+
 def images_in(name: Symbol) -> HostArray | None:
     """The image that a symbol names, in float32; None if it is small, or none that is read from a file or taken from a
     dataset of Keras."""

@@ -121,13 +121,16 @@ def _run_entries(machine: Machine, scope: ModuleScope, wanted: Relevant | None) 
     """Run functions and methods that the program itself never calls, with unknown arguments. What some of them assign
     for others is kept for these."""
     machine.budget.begin_entries(walk.size_of(scope.syntax))
-    for entry, fills in entries(machine, scope, wanted):
+    left = list(entries(machine, scope, wanted))
+    while left:
+        entry, fills = left.pop(0)
         if id(entry.own.definition) in machine.entered:
             continue
         machine.entry_points += 1
         mark = machine.state.mark()
         machine.state.apply(machine.filled)
-        machine.budget.grant_entry()
+        is_last = all(id(one.own.definition) in machine.entered for one, _ in left)
+        machine.budget.grant_entry(is_last=is_last)
         machine.frame = machine.module_frame.entry()
         machine.state.write(machine.library_state.runtime, "state", Unknown(("runtime",)))
         process.configure_as_imported(machine)

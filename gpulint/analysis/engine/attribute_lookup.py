@@ -72,8 +72,8 @@ def _object_attribute(machine: Machine, receiver: Object, name: str, node: ir.No
         return value if later is None else later
     if receiver.cls is not None and (found := receiver.cls.find(name)):
         return bind(machine, found[0], receiver, node)
-    if name == "__class__" and receiver.cls is not None:
-        return receiver.cls
+    if name == "__class__" and (cls := receiver.cls or machine.library.class_of(receiver)) is not None:
+        return cls
     return machine.library.get_object_attribute(receiver, name, node)
 
 

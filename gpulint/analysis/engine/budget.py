@@ -117,11 +117,11 @@ class Budget:
         """Set the number of steps for all entry points of a program with this many syntax nodes."""
         self._last_of_entries = self.taken + min(MIN_STEPS_OF_ENTRIES + STEPS_PER_NODE * nodes, MAX_STEPS_OF_ENTRIES)
 
-    def grant_entry(self) -> None:
+    def grant_entry(self, *, is_last: bool = False) -> None:
         """Set these numbers for an entry point: at most half of what is left, so that there are some for the next."""
         left = self._last_of_entries - self.taken
         if left > 0:
-            steps = min(MAX_ENTRY_STEPS, (left + 1) // 2)
+            steps = min(MAX_ENTRY_STEPS, left if is_last else (left + 1) // 2)
             self.grant(steps, max(min(ENTRY_RESERVE, steps), LATE_RESERVE))
         else:
             self.grant(0, LATE_RESERVE)

@@ -267,9 +267,13 @@ def _number(name: str) -> Callable[..., Value]:
 
 def _extreme(name: str) -> Callable[..., Value]:
     def run(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
-        if len(values) > 1:
-            for value in values:
-                machine.library.value_read(value, "compare", site)
+        compared = values
+        if len(values) == 1 and arguments.get("key") is None:
+            items, element = elements(machine, values[0], site)
+            compared = list(items or ()) or ([element] if element is not None and element is not values[0] else [])
+        if arguments.get("key") is None:
+            for value in compared:
+                machine.library.value_read(value, "order", site)
         numbers = [v.value for v in values if isinstance(v, Constant) and isinstance(v.value, (int, float))]
         if len(numbers) == len(values) > 1:
             named = tuple(word for v in values if isinstance(v, Constant) for word in v.named)
@@ -366,8 +370,8 @@ def _is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
 def _type(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     if len(values) == 1:
         value = values[0]
-        if isinstance(value, Object) and value.cls is not None:
-            return value.cls
+        if isinstance(value, Object) and (cls := value.cls or machine.library.class_of(value)) is not None:
+            return cls
         name = (
             "dict"
             if isinstance(value, Mapping)

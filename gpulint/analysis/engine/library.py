@@ -73,6 +73,10 @@ class LibrarySemantics(ABC):
         """Value of `receiver.name` for an object, if neither it nor a class of the program has the attribute."""
 
     @abstractmethod
+    def class_of(self, receiver: Object) -> Value | None:
+        """Class of an object of a library, with which a program may create another one."""
+
+    @abstractmethod
     def get_unset_attribute(self, receiver: Object, name: str) -> Value | None:
         """Value of an attribute of an object that is None until a library calls a method that assigns it."""
 

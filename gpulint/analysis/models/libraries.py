@@ -108,6 +108,9 @@ class Libraries(LibrarySemantics):
     def get_object_attribute(self, receiver: Object, name: str, node: ir.Node) -> Value:
         return objects.library_attribute(self._machine, receiver, name, node)
 
+    def class_of(self, receiver: Object) -> Value | None:
+        return objects.class_of(receiver)
+
     def get_unset_attribute(self, receiver: Object, name: str) -> Value | None:
         return built_later.attribute(receiver, name)
 

@@ -165,7 +165,7 @@ class Reduction(Event):
 @dataclass(eq=False, repr=False)
 class ReplicaValueRead(Event):
     """A per-replica value is used as if it were one tensor. `how`: "float", "int", "arithmetic", "op", "numpy",
-    "metric", "assign", "print", "format", "bool" or "compare"."""
+    "metric", "assign", "print", "format", "bool", "compare" or "order"."""
 
     value: PerReplica
     how: str
@@ -178,10 +178,9 @@ class ReplicaValueRead(Event):
 class TensorRead(Event):
     """Eager code in a loop reads the content of a tensor, so that the host waits for it.
 
-    `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "print", "format" or "weights"
-    (all weights of a model or layer). Under an unknown decorator, only those kinds are reported that raise an exception
-    in traced code.
-    """
+    `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "order" (`min`, `max`), "print",
+    "format" or "weights" (all weights of a model or layer). Under an unknown decorator, only those kinds are reported
+    that raise an exception in traced code."""
 
     tensor: Tensor
     how: str
@@ -378,15 +377,24 @@ class ModelCalled(Event):
 
 
 @dataclass(eq=False, repr=False)
+class NetworkCalled(Event):
+    """A layer of the program that consists of several layers is called, perhaps as a network of its own."""
+
+    model: Layer
+    arguments: Arguments
+
+
+@dataclass(eq=False, repr=False)
 class WeightsUsed(Event):
     """The weights of a model or layer are read, set, saved or loaded as a whole. `how`: "get_weights", "set_weights",
     "save", "save_weights", "load_weights" or "clone_model". `are_got`: the new weights are computed from the result of
-    `get_weights`."""
+    `get_weights`. `are_computed`: they are computed from the variables of a model."""
 
     owner: Model | Layer
     how: str
     arguments: Arguments
     are_got: bool = False
+    are_computed: bool = False
 
 
 @dataclass(eq=False, repr=False)

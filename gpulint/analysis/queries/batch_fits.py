@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from gpulint.analysis.domain.context import Loop, Object
+from gpulint.analysis.domain.host_arrays import rows_of
 from gpulint.analysis.domain.random_draws import is_drawn, is_drawn_in, is_reordered
 from gpulint.analysis.domain.symbolic_patterns import is_next_batch, is_single, is_small_part
 from gpulint.analysis.domain.traversal import leaves
-from gpulint.analysis.domain.values.base import Unknown, Value, known
+from gpulint.analysis.domain.values.base import Unknown, Value, known, symbol_of
 from gpulint.analysis.plan.events import ModelCalled, ModelFitted
 from gpulint.analysis.plan.plan import Plan
 from gpulint.analysis.queries.moments import possible
@@ -37,6 +38,7 @@ def batch_fits(plan: Plan) -> list[tuple[ModelFitted, Loop]]:
             or is_next_batch(value, loop)
             or _is_sampled(value)
             or is_drawn_in(value, loop)
+            or _is_of_batch_size(value, event)
             for value in fitted_data(event)
         ):
             found.append((event, loop))
@@ -76,6 +78,12 @@ def _is_sampled(value: Value) -> bool:
     """Whether a value is part of what `random.sample` or the `sample` method of a memory returned: not of all elements
     in another order."""
     return type(value) is Unknown and not value.symbol.words.isdisjoint(_SAMPLES) and not is_reordered(value.symbol)
+
+
+def _is_of_batch_size(value: Value, event: ModelFitted) -> bool:
+    """Whether a value is an array that has as many rows as the batch that `fit` is asked to make of it."""
+    size = event.batch_size
+    return type(value) is Unknown and size is not None and rows_of(value.symbol) == symbol_of(size)
 
 
 _SAMPLES = frozenset({"random.sample", "sample", "sample_batch", "sample_buffer", "sample_memory"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
-from gpulint.analysis.domain.context import Loop, Where
+from gpulint.analysis.domain.context import Loop, Where, callers
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.domain.symbolic import Symbol, symbol
@@ -120,12 +120,17 @@ def evaluation_loops(plan: Plan) -> frozenset[Site]:
             isinstance(event, TracedCalled)
             or (isinstance(event, ModelCalled) and event.how == "call")
             or (isinstance(event, StateUpdated) and isinstance(event.target, Metric))
-        ):
+        ) and not _prepares_data(event.where):
             loops = event.where.context.loops
             inner = next((loop for loop in reversed(loops) if not loop.unrolled and not loop.is_traced), None)
             if inner is not None and not is_called_epoch(inner):
                 found.add(inner.site)
     return frozenset(found - training_loops(plan) - fitting_loops(plan)) if found else frozenset()
+
+
+def _prepares_data(where: Where) -> bool:
+    """Whether a moment is in a loader's `__getitem__`, which prepares a batch or a sample."""
+    return any(caller.function == "__getitem__" for caller in callers(where.caller))
 
 
 def _is_drawn(event: Event) -> bool:
@@ -395,7 +400,8 @@ def _deciding(where: Where, loop: Loop) -> Path:
     iteration there."""
     loops = where.context.loops
     inner = next((loops[index + 1 :] for index, one in enumerate(loops) if one.site == loop.site), ())
-    collections = {symbol_of(one.iterable) for one in inner if one.iterable is not None}
+    over = (part for one in inner if one.iterable is not None for part in (one.iterable, *length_sources(one.iterable)))
+    collections = set(map(symbol_of, over))
     return frozenset(
         literal
         for literal in where.path - loop.start - where.assumed

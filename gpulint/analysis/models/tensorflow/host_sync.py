@@ -21,7 +21,7 @@ from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.plan import events
 from gpulint.places import Site
 
-READS = frozenset({"float", "int", "bool", "numpy", "array", "print", "format", "weights"})
+READS = frozenset({"float", "int", "bool", "numpy", "array", "order", "print", "format", "weights"})
 """Kinds of read for which the host waits."""
 
 _NOTED_BY = frozenset(

@@ -30,6 +30,7 @@ from gpulint.analysis.models.tensorflow import (
     tensors,
     tf_data,
 )
+from gpulint.analysis.models.tensorflow.model_parts import is_of_weights
 from gpulint.analysis.plan import events
 from gpulint.knowledge import method_params
 from gpulint.knowledge.facts import Fact, Kind
@@ -63,10 +64,10 @@ def weights_used(machine: Machine, owner: Model | Layer, name: str, arguments: A
 
     A Keras callback that gets the weights reads them. Other loops pass them on more often than not.
     """
-    are_got = name == "set_weights" and any(
-        "get_weights" in symbol_of(one).words for value in arguments.all() for one in leaves_on(machine.path, value)
-    )
-    machine.emit(events.WeightsUsed(site, machine.where(), owner, name, arguments, are_got))
+    given = arguments.all() if name == "set_weights" else ()
+    new = [symbol_of(one) for value in given for one in leaves_on(machine.path, value)]
+    are_got, are_computed = any("get_weights" in one.words for one in new), any(map(is_of_weights, new))
+    machine.emit(events.WeightsUsed(site, machine.where(), owner, name, arguments, are_got, are_computed))
     if name == "get_weights" and any(loop.is_batches for loop in machine.context.loops):
         host_sync.read_tensor(machine, Tensor(site), "weights", site)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 
 
@@ -10,6 +12,16 @@ def is_weight(name: Symbol) -> bool:
     if name.parts[0] == "attribute" and name.parts[-1] in _NAMES_OF_VARIABLES:
         return is_layer(symbol(name.parts[1]))
     return _is_one_of(_LISTS_OF_VARIABLES, name)
+
+
+@lru_cache(maxsize=8192)
+def is_of_weights(name: Symbol) -> bool:
+    """Whether a symbol is one of the variables of a model, or computed from some by arithmetic."""
+    if name.parts[0] == "in_iteration":
+        return is_of_weights(symbol(name.parts[2]))
+    if name.parts[0] == "binary":
+        return any(is_of_weights(symbol(side)) for side in name.parts[2:])
+    return is_weight(name)
 
 
 def is_layer(name: Symbol) -> bool:

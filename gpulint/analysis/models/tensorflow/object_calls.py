@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.symbolic_patterns import is_single
+from gpulint.analysis.domain.traversal import leaves
 from gpulint.analysis.domain.values.base import Arguments, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
+from gpulint.analysis.domain.values.datasets import Dataset
 from gpulint.analysis.domain.values.functions import UserClass
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.domain.values.object_facts import ObjectFact
@@ -22,13 +24,16 @@ from gpulint.analysis.models.tensorflow import (
     tensors,
 )
 from gpulint.analysis.models.tensorflow.escape import escape
+from gpulint.analysis.plan import events
 from gpulint.knowledge import fact
 from gpulint.knowledge.facts import Kind
 from gpulint.places import Site
 
 
 def instantiate(machine: Machine, cls: UserClass, arguments: Arguments, site: Site) -> Value:
-    """Instance of a program class."""
+    """Instance of a program class, or the dataset that its `__new__` returns instead."""
+    if (dataset := _new_dataset(machine, cls, arguments, site)) is not None:
+        return dataset
     libraries = cls.libraries()
     made = _of_kind(machine, cls, libraries, arguments, site)
     if (constructor := cls.find("__init__")) is not None:
@@ -40,6 +45,18 @@ def instantiate(machine: Machine, cls: UserClass, arguments: Arguments, site: Si
             for value in arguments.all():
                 escape(machine, value, "passed", site)
     return made
+
+
+def _new_dataset(machine: Machine, cls: UserClass, arguments: Arguments, site: Site) -> Dataset | None:
+    """The dataset that `__new__` of a subclass of `tf.data.Dataset` returns. The class itself is abstract."""
+    creator = cls.find("__new__")
+    if creator is None or _DATASET not in cls.libraries():
+        return None
+    made = machine.choose(machine.call_method(cls, creator[0], arguments, site))
+    return made if isinstance(made, Dataset) else None
+
+
+_DATASET = "tensorflow.data.Dataset"
 
 
 def _of_kind(machine: Machine, cls: UserClass, libraries: list[str], arguments: Arguments, site: Site) -> Object:
@@ -69,6 +86,8 @@ def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: 
         objects.model_used(machine, receiver, "call", arguments, site)
     if isinstance(receiver, (Model, Layer)) and known(arguments.get("training")) is not False:
         stateful_ops.note_layer(machine, receiver, site)
+    if isinstance(receiver, Layer) and _is_network(receiver):
+        machine.emit(events.NetworkCalled(site, machine.where(), receiver, arguments))
     if receiver.cls is not None:
         name = "call" if isinstance(receiver, (Model, Layer, Loss)) else "__call__"
         if found := receiver.cls.find(name):
@@ -113,6 +132,12 @@ def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: 
     for value in arguments.all():
         escape(machine, value, "passed", site)
     return Unknown(("call", receiver.symbol, tuple(symbol_of(value) for value in arguments.all())))
+
+
+def _is_network(layer: Layer) -> bool:
+    """Whether a layer of the program consists of several layers of Keras."""
+    parts = [one for value in layer.attributes.values() if isinstance(value, Value) for one in leaves(value)]
+    return layer.cls is not None and sum(isinstance(one, Layer) and not one.hands_on for one in parts) > 1
 
 
 TAKE_LISTS = frozenset(

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from gpulint.analysis.domain.context import Object, Strategy, Where
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.functions import Bound, Function, UserClass
 from gpulint.analysis.domain.values.instances import Instance
@@ -138,6 +138,16 @@ def _calls_layers(method: Function, model: Model) -> bool:
         and node.function.value.id == parameters[0].name
     )
     return any(isinstance(one, Layer) for one in layers) and not any(isinstance(node, ir.With) for node in nodes)
+
+
+def class_of(receiver: Object) -> LibraryName | None:
+    """Class of a model of Keras. Functions create most others than `Sequential`."""
+    if not isinstance(receiver, Model):
+        return None
+    return LibraryName(_SEQUENTIAL if receiver.library == _SEQUENTIAL else "tensorflow.keras.Model")
+
+
+_SEQUENTIAL = "tensorflow.keras.Sequential"
 
 
 def model_used(machine: Machine, model: Model, how: str, arguments: Arguments, site: Site) -> None:
