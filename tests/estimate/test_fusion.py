@@ -50,6 +50,15 @@ def test_what_is_expensive_is_in_memory_if_two_kernels_read_it() -> None:
     assert chain("Erf") == chain("Neg") + 1
 
 
+def test_the_mask_of_random_numbers_is_in_memory_and_not_the_numbers() -> None:
+    graph = Graph()
+    x, mask = product(graph), Tensor("bool", UNIT.shape)
+    kept = graph.add("GreaterEqual", graph.add("StatelessRandomUniformV2"), outputs=(mask,))
+    y = product(graph, graph.add("SelectV2", kept, x))
+    z = graph.add("SelectV2", kept, product(graph, y))
+    assert play_compiled(graph.step(product(graph, z)), allocator=Bfc(1 << 40, grows=False))[-1].peak == 2 * KiB + 256
+
+
 def test_a_reduction_reads_what_it_computes() -> None:
     graph = Graph()
     x = product(graph)
