@@ -120,8 +120,10 @@ class StepWatch:
         function.__call__, tape.gradient, session.run = called, differentiated, ran
 
     def device_of(self, device: str) -> str:
-        """The program's short name, as `GPU:0`, of a device of the runtime."""
-        return self._seen(device).rpartition("device:")[2]
+        """The program's short name, as `GPU:0`, of a device of the runtime; "" where only a process is named, as for
+        `tf.numpy_function`."""
+        _, found, name = self._seen(device).rpartition("device:")
+        return name if found else ""
 
     def _begin(self, stage: str) -> None:
         """Tell the parent what is done from now on."""
