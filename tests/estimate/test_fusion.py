@@ -8,7 +8,7 @@ import pytest
 
 from gpulint.estimate.graph import Edge, StepGraph, Tensor
 from gpulint.estimate.memory.bfc import Bfc
-from gpulint.estimate.memory.figures import figures, steady
+from gpulint.estimate.memory.figures import CONTEXT, figures, steady
 from gpulint.estimate.memory.fusion import play_compiled
 from tests.estimate.made import UNIT, Graph
 
@@ -155,8 +155,10 @@ def test_convolutions_are_tuned_beside_the_first_step() -> None:
     image, kernel = Tensor("float32", (8, 32, 32, 16)), Tensor("float32", (3, 3, 16, 16))
     x = graph.add("Einsum", outputs=(image,))
     weight = graph.add("Einsum", outputs=(kernel,))
-    first, *_, later = play_compiled(graph.step(graph.add("Conv2D", x, weight, outputs=(image,))))
+    step = replace(graph.step(graph.add("Conv2D", x, weight, outputs=(image,))), is_compiled=True)
+    first, *_, later = play_compiled(step)
     assert first.peak > later.peak
+    assert figures(step).process > CONTEXT + first.peak
     assert sum(one.size for one in later.held) == later.peak
 
 
