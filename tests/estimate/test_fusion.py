@@ -10,7 +10,7 @@ from gpulint.estimate.graph import Edge, StepGraph, Tensor
 from gpulint.estimate.memory.bfc import Bfc
 from gpulint.estimate.memory.figures import CONTEXT, figures, steady
 from gpulint.estimate.memory.fusion import play_compiled
-from tests.estimate.made import UNIT, Graph
+from tests.estimate.made import UNIT, Graph, filling_a_list
 
 KiB = 1024
 
@@ -126,6 +126,10 @@ def test_operations_that_were_added_at_the_end_run_where_they_are_needed() -> No
     operations[1] = user
     names = [one.name for one, _ in play_compiled(graph.step())[-1].curve]
     assert names.index(f"Einsum_{moved}") < names.index("BatchMatMul_1") < names.index("BatchMatMul_2")
+
+
+def test_lists_that_loops_fill_are_in_memory() -> None:
+    assert peak(filling_a_list()) >= 10
 
 
 def test_the_step_takes_one_block_of_the_allocator() -> None:

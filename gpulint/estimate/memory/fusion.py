@@ -23,6 +23,7 @@ from gpulint.estimate.memory.kernels import (
     opaque_size,
     tuning_memory,
 )
+from gpulint.estimate.memory.lists import listed
 from gpulint.estimate.memory.liveness import REDZONES, Held, Run
 from gpulint.estimate.sharing import VIEWS
 
@@ -255,6 +256,8 @@ class _Plan:
                 continue
             opaque = opaque_size(one, output)
             size = tensor.bytes if opaque is None else opaque
+            if tensor.dtype == "variant" and "body" in one.calls:
+                size = listed(self._graph, self._function, one, output)
             if size is None:
                 result.unknown.append(one)
             elif size:
