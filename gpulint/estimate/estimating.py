@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gpulint.estimate.answers import Batches, Change, changes, is_unrolled
 from gpulint.estimate.cards import Card
-from gpulint.estimate.graph import StepGraph
+from gpulint.estimate.graph import SMALL, StepGraph
 from gpulint.estimate.memory.figures import Figures, Groups, devices, figures, place_of
 from gpulint.estimate.result import Estimate, Fits, Holder, Memory, Moment, Timing
 from gpulint.estimate.time.bounds import LAUNCH
 from gpulint.estimate.time.statements import method
 from gpulint.estimate.tracing import Traced
+from gpulint.probe.capture.records import Where
 from gpulint.probe.measures.sizes import in_words
 from gpulint.probe.measures.time_words import percent
 
@@ -25,6 +26,9 @@ METHOD = (
 
 TOO_LOW = 0.05
 """Share of the steady peak that is left for its error; of those that were measured it was 0.033 too low at worst."""
+
+MOST_NAMED = 3
+"""Maximum number of operations of unknown size that are named."""
 
 _REMEDIES = {
     "mixed precision": 'mixed precision (`keras.mixed_precision.set_global_policy("mixed_float16")`)',
@@ -65,7 +69,26 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
         chosen.append(timing.on(card, gpus, launch, memory))
     tight = tuple(card.name for card in cards if _is_tight(found, card.limit))
     methods = METHOD, method(launch)
-    return Estimate(step, timing.steps, chosen, traced.is_eager, launch, methods, traced.others, tight, unrolled)
+    unsized = tuple(_unsized(step))[:MOST_NAMED] if found.steady.unknown and not step.unknown else ()
+    return Estimate(
+        step, timing.steps, chosen, traced.is_eager, launch, methods, traced.others, tight, unrolled, unsized
+    )
+
+
+def _unsized(step: StepGraph) -> Iterator[tuple[str, Where]]:
+    """Operations with which unknown sizes begin: type and line, each line once."""
+    seen = set()
+    for function in (step.body, *step.functions.values()):
+        for one in function.operations:
+            place = Where(one.filename, one.row, one.cell)
+            if one.type == "_Arg" or one.type in SMALL or not one.filename or place in seen:
+                continue
+            given = (function.operations[source].outputs[output] for source, output in one.inputs)
+            if any(
+                tensor.bytes is None and output not in one.host_outputs for output, tensor in enumerate(one.outputs)
+            ) and all(tensor.bytes is not None for tensor in given):
+                seen.add(place)
+                yield one.type, place
 
 
 def _fits(found: Figures, limit: int) -> Fits:

@@ -96,6 +96,9 @@ class Estimate:
     """Cards whose limit is so near the peak that the allocator and the error of the estimate decide whether it fits."""
     is_unrolled: bool = False
     """Whether Python loops over the examples of the batch."""
+    unsized: Sequence[tuple[str, Where]] = ()
+    """Operations whose output's size the graph does not tell, though it tells those of their inputs: type and line. The
+    memory is unknown."""
 
     @property
     def unknown(self) -> Counter[str]:
@@ -116,6 +119,9 @@ class Estimate:
             found.append(f"the peak is too close to the limit of {named} for this estimate to decide")
         if self.is_unrolled:
             found.append("the step loops over its examples in Python: larger batches are unknown")
+        if self.unsized:
+            named = ", ".join(f"{kind} ({located(where)})" for kind, where in self.unsized)
+            found.append(f"the memory is unknown: the graph does not tell the size of what these return: {named}")
         if self.step.unknown:
             found.append(f"unknown dimensions: {', '.join(self.step.unknown)} (state them with --shape)")
         return found

@@ -46,6 +46,15 @@ with tf.Session() as session:
 print("trained")
 """
 
+NO_ELEMENTS = """
+import keras
+import tensorflow as tf
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+model.compile("sgd", "mse")
+data = tf.data.Dataset.from_tensor_slices((tf.zeros((0, 8)), tf.zeros((0, 2))))
+model.fit(data.batch(4))
+"""
+
 NEEDS_ARGUMENTS = """
 import argparse
 parser = argparse.ArgumentParser()
@@ -97,6 +106,7 @@ def test_a_step_that_does_not_fit_is_status_1(tmp_path: Path) -> None:
         (SESSION, 3, "train.py:10 runs its training step in a TensorFlow 1 session, which cannot be estimated"),
         ("import sys\nsys.exit(7)", 4, "train.py:2 failed before its first training step: SystemExit: 7"),
         (NEEDS_ARGUMENTS, 4, "train.py:4 ended with exit status 2 before its first training step; if it lacks arg"),
+        (NO_ELEMENTS, 3, "the step at train.py:7 cannot be read: its dataset has no elements"),
         ("import os\nos.kill(os.getpid(), 9)", 4, "train.py failed before its first training step: SIGKILL ended it"),
     ],
 )

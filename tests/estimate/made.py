@@ -83,3 +83,28 @@ class Graph:
     def step(self, *results: int, batch: int | None = 1) -> StepGraph:
         body = Function("step", tuple(self.operations), tuple(self.parameters), tuple(Edge(one, 0) for one in results))
         return StepGraph("step", "", 0, body, self.functions, tuple(self.variables), tuple(self.arguments), batch=batch)
+
+
+def filling_a_list() -> StepGraph:
+    """A loop that adds to a list what each of 10 iterations computes, and its own argument."""
+    condition, body, graph = Graph(), Graph(), Graph()
+    condition.enter(Tensor("int32", ()), Tensor("variant", ()), UNIT)
+    limit = condition.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 10})
+    less = condition.add("Less", condition.parameters[0], limit, outputs=(Tensor("bool", ()),))
+    body.enter(Tensor("int32", ()), Tensor("variant", ()), UNIT)
+    one = body.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 1})
+    counted = body.add("AddV2", body.parameters[0], one, outputs=(Tensor("int32", ()),))
+    computed = body.add("Transpose", body.parameters[2])
+    listed = body.add("TensorListPushBack", body.parameters[1], computed, outputs=(Tensor("variant", ()),))
+    kept = body.add("TensorListPushBack", listed, body.parameters[2], outputs=(Tensor("variant", ()),))
+    graph.functions = {
+        "cond": condition.step(less).body,
+        "body": body.step(counted, kept, body.parameters[2]).body,
+    }
+    first = graph.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 0})
+    empty = graph.add("EmptyTensorList", outputs=(Tensor("variant", ()),))
+    value = graph.add("RandomUniform")
+    outputs = (Tensor("int32", ()), Tensor("variant", ()), UNIT)
+    loop = graph.add("While", first, empty, value, outputs=outputs, calls={"cond": "cond", "body": "body"})
+    last = graph.add("Transpose", Edge(loop, 1))
+    return graph.step(last)

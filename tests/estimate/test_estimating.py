@@ -53,6 +53,16 @@ def test_a_step_without_a_batch_has_no_largest_one() -> None:
     assert (found.cards[0].memory.fits, found.cards[0].memory.largest_batch) == ("yes", None)
 
 
+def test_operations_with_which_unknown_sizes_begin_are_named() -> None:
+    graph = Graph()
+    x = graph.argument(Tensor("float32", (64, 512)))
+    taken = graph.add("Where", x, outputs=(Tensor("int64", (None, 1)),))
+    graph.add("Neg", taken, outputs=(Tensor("int64", (None, 1)),))
+    graph.operations[:] = [replace(one, filename="train.py", row=row) for row, one in enumerate(graph.operations)]
+    found = estimated(Traced(graph.step(batch=64), None), [by_numbers(["memory=1GiB"])], ())
+    assert "what these return: Where (train.py:1)" in " ".join(found.notes)
+
+
 def test_what_no_card_changes_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     plays: list[int | None] = []
     works: list[int | None] = []

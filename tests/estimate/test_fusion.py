@@ -8,9 +8,9 @@ import pytest
 
 from gpulint.estimate.graph import Edge, StepGraph, Tensor
 from gpulint.estimate.memory.bfc import Bfc
-from gpulint.estimate.memory.figures import figures, steady
+from gpulint.estimate.memory.figures import CONTEXT, figures, steady
 from gpulint.estimate.memory.fusion import play_compiled
-from tests.estimate.made import UNIT, Graph
+from tests.estimate.made import UNIT, Graph, filling_a_list
 
 KiB = 1024
 
@@ -48,6 +48,15 @@ def test_what_is_expensive_is_in_memory_if_two_kernels_read_it() -> None:
         return peak(graph.step(product(graph, graph.add("AddN", z, y, x))))
 
     assert chain("Erf") == chain("Neg") + 1
+
+
+def test_the_mask_of_random_numbers_is_in_memory_and_not_the_numbers() -> None:
+    graph = Graph()
+    x, mask = product(graph), Tensor("bool", UNIT.shape)
+    kept = graph.add("GreaterEqual", graph.add("StatelessRandomUniformV2"), outputs=(mask,))
+    y = product(graph, graph.add("SelectV2", kept, x))
+    z = graph.add("SelectV2", kept, product(graph, y))
+    assert play_compiled(graph.step(product(graph, z)), allocator=Bfc(1 << 40, grows=False))[-1].peak == 2 * KiB + 256
 
 
 def test_a_reduction_reads_what_it_computes() -> None:
@@ -119,6 +128,10 @@ def test_operations_that_were_added_at_the_end_run_where_they_are_needed() -> No
     assert names.index(f"Einsum_{moved}") < names.index("BatchMatMul_1") < names.index("BatchMatMul_2")
 
 
+def test_lists_that_loops_fill_are_in_memory() -> None:
+    assert peak(filling_a_list()) >= 10
+
+
 def test_the_step_takes_one_block_of_the_allocator() -> None:
     graph = Graph()
     big = Tensor("float32", (3, 256, 1024))
@@ -146,8 +159,10 @@ def test_convolutions_are_tuned_beside_the_first_step() -> None:
     image, kernel = Tensor("float32", (8, 32, 32, 16)), Tensor("float32", (3, 3, 16, 16))
     x = graph.add("Einsum", outputs=(image,))
     weight = graph.add("Einsum", outputs=(kernel,))
-    first, *_, later = play_compiled(graph.step(graph.add("Conv2D", x, weight, outputs=(image,))))
+    step = replace(graph.step(graph.add("Conv2D", x, weight, outputs=(image,))), is_compiled=True)
+    first, *_, later = play_compiled(step)
     assert first.peak > later.peak
+    assert figures(step).process > CONTEXT + first.peak
     assert sum(one.size for one in later.held) == later.peak
 
 

@@ -9,7 +9,7 @@ import pytest
 from gpulint.estimate.graph import Edge, Operation, StepGraph, Tensor
 from gpulint.estimate.memory.bfc import Bfc, Exhausted
 from gpulint.estimate.memory.liveness import Order, Run, play, play_steps
-from tests.estimate.made import UNIT, Graph
+from tests.estimate.made import Graph, filling_a_list
 
 KiB = 1024
 
@@ -253,27 +253,7 @@ def test_a_limit_raises() -> None:
 
 
 def test_a_list_holds_what_each_iteration_of_a_loop_computes() -> None:
-    condition, body, graph = Graph(), Graph(), Graph()
-    condition.enter(Tensor("int32", ()), Tensor("variant", ()), UNIT)
-    limit = condition.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 10})
-    less = condition.add("Less", condition.parameters[0], limit, outputs=(Tensor("bool", ()),))
-    body.enter(Tensor("int32", ()), Tensor("variant", ()), UNIT)
-    one = body.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 1})
-    counted = body.add("AddV2", body.parameters[0], one, outputs=(Tensor("int32", ()),))
-    computed = body.add("Transpose", body.parameters[2])
-    listed = body.add("TensorListPushBack", body.parameters[1], computed, outputs=(Tensor("variant", ()),))
-    kept = body.add("TensorListPushBack", listed, body.parameters[2], outputs=(Tensor("variant", ()),))
-    graph.functions = {
-        "cond": condition.step(less).body,
-        "body": body.step(counted, kept, body.parameters[2]).body,
-    }
-    first = graph.add("Const", outputs=(Tensor("int32", ()),), attributes={"value": 0})
-    empty = graph.add("EmptyTensorList", outputs=(Tensor("variant", ()),))
-    value = graph.add("RandomUniform")
-    outputs = (Tensor("int32", ()), Tensor("variant", ()), UNIT)
-    loop = graph.add("While", first, empty, value, outputs=outputs, calls={"cond": "cond", "body": "body"})
-    last = graph.add("Transpose", Edge(loop, 1))
-    run = play(graph.step(last), allocator=_exact())
+    run = play(filling_a_list(), allocator=_exact())
     assert run.curve[-1][1] // KiB == 10 + 1
 
 

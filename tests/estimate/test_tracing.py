@@ -152,8 +152,31 @@ model.fit(np.zeros((64, 8), "float32"), np.zeros(64, "int32"), batch_size=32, ve
     assert (step.replicas, step.batch) == (2, 16)
     kernels = [one for one in step.variables if one.name.startswith("sequential_1") and one.tensor.shape == (8, 4)]
     assert {one.device for one in kernels} == {"GPU:0", "GPU:1"}
-    devices = {one.device for one in step.body.operations if one.type == "MatMul"}
-    assert devices == {"GPU:0", "GPU:1"}
+    products = [one for one in step.body.operations if one.type == "MatMul"]
+    assert {one.device for one in products} == {"GPU:0", "GPU:1"}
+    assert {(Path(one.filename).name, one.row) for one in products} == {("train.py", step.row)}
+
+
+def test_functions_of_python_in_a_step_name_no_device(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        """
+import tensorflow as tf
+
+weight = tf.Variable(tf.zeros((8, 4)))
+
+@tf.function
+def step(x):
+    x = tf.ensure_shape(tf.numpy_function(lambda one: one, [x], tf.float32), (16, 8))
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(x @ weight)
+    weight.assign_sub(tape.gradient(loss, weight))
+
+step(tf.zeros((16, 8)))
+""",
+    )
+    assert isinstance(result, Traced)
+    assert {one.device for one in result.step.body.operations if one.type == "PyFunc"} == {"CPU:0"}
 
 
 def test_an_eager_step_is_traced_for_the_program(tmp_path: Path) -> None:

@@ -17,7 +17,11 @@ _COMPOSITES = ("RaggedTensorSpec", "SparseTensorSpec", "IndexedSlicesSpec")
 
 
 class Unknown(Exception):
-    """The batch size cannot be found. The message says why."""
+    """The batch size cannot be found. The message is what is left open."""
+
+
+class Empty(Exception):
+    """The dataset has no elements."""
 
 
 def batch_of(pieces: Pieces, arguments: Any, may_take: bool = True) -> int | None:
@@ -174,7 +178,7 @@ def _first(pieces: Pieces, iterator: Any) -> Any:
     try:
         return next(iter(iterator))
     except (StopIteration, pieces.tensorflow.errors.OutOfRangeError):
-        raise Unknown("the dataset has no elements") from None
+        raise Empty from None
 
 
 def _opened_iterator(iterator: Any, change: Any) -> Any:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from gpulint.estimate.agent.pieces import Pieces
-from gpulint.probe.agent.places import Places
+from gpulint.probe.agent.places import Place, Places
 
 _ADDED = re.compile(r"^(ArithmeticOptimizer|ConstantFolding|LayoutOptimizer|RemapperOptimizer|ConstantFoldingCtrl)/")
 """Name scopes of operations that Grappler adds; the rest of the name begins with that of one that it replaces."""
@@ -35,9 +35,11 @@ class Sources:
     the operation they are the gradient of; those that Grappler adds, that of the operation they replace.
     """
 
-    def __init__(self, graph: Any, places: Places, layers: Mapping[str, str]) -> None:
-        """`layers`: name scope → path of the layer that opened it."""
+    def __init__(self, graph: Any, places: Places, layers: Mapping[str, str], fallback: Place | None = None) -> None:
+        """`layers`: name scope → path of the layer that opened it. `fallback`: the line of operations without one, such
+        as the call of `fit`, which is not on the stack of the threads that trace replicas."""
         self._places = places
+        self._fallback = Source(*fallback) if fallback is not None else Source()
         self._layers = layers
         self._known: dict[str, Source] = {}
         self._collect(graph, "", set())
@@ -55,6 +57,10 @@ class Sources:
 
     def of(self, name: str) -> Source:
         """The source of an operation, of the longest known name that it begins with if it was added later."""
+        found = self._found(name)
+        return found if found.filename else self._fallback._replace(layer=found.layer)
+
+    def _found(self, name: str) -> Source:
         known = self._known.get(name)
         backward = _BACKWARD.search(name)
         if backward is not None:

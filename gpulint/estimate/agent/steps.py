@@ -19,6 +19,7 @@ from gpulint.estimate.agent.graphs import Captured, Read, Reader
 from gpulint.estimate.agent.inference import Shape
 from gpulint.estimate.agent.names import GRADIENT, UPDATES, mentions, names_in
 from gpulint.estimate.agent.opened import (
+    Empty,
     Shapes,
     Unknown,
     batch_of,
@@ -37,6 +38,9 @@ from gpulint.estimate.graph import INPUTS, Argument, StepGraph, Tensor, Variable
 from gpulint.probe.agent.places import Place, Places
 
 _TAPES = frozenset({"GradientTape", "gradients", "minimize", "apply_gradients"})
+FIT = "fit"
+"""Name of Keras's training step."""
+
 _GENERATED = "__autograph_generated_file"
 
 
@@ -116,8 +120,10 @@ class StepWatch:
         function.__call__, tape.gradient, session.run = called, differentiated, ran
 
     def device_of(self, device: str) -> str:
-        """The program's short name, as `GPU:0`, of a device of the runtime."""
-        return self._seen(device).rpartition("device:")[2]
+        """The program's short name, as `GPU:0`, of a device of the runtime; "" where only a process is named, as for
+        `tf.numpy_function`."""
+        _, found, name = self._seen(device).rpartition("device:")
+        return name if found else ""
 
     def _begin(self, stage: str) -> None:
         """Tell the parent what is done from now on."""
@@ -227,6 +233,8 @@ class StepWatch:
             graphs = self._graphs(name, place, function, trace, arguments, keywords, is_alone=not others)
         except Unknown as error:
             self._stop("dynamic", str(error), place)
+        except Empty:
+            self._stop("untraceable", "its dataset has no elements", place)
         except Exception as error:
             self._stop("untraceable", f"{type(error).__name__}: {_first_line(error)}", place)
         head = {
@@ -355,7 +363,7 @@ class _Reading:
             concrete,
             [Captured(name, one.variable.dtype.base_dtype, one.variable.shape) for name, one in self._captured.items()],
             watch.device_of,
-            Sources(concrete.graph, watch.places, watch.layers.scopes),
+            Sources(concrete.graph, watch.places, watch.layers.scopes, place if name == FIT else None),
             watch.settings.gpus,
         )
         self._inputs = [tensor for tensor in concrete.graph.inputs if tensor.op.name not in captured]
@@ -487,7 +495,7 @@ def _name(function: Any) -> str:
     python = inspect.unwrap(function.python_function)
     code = getattr(python, "__code__", None)
     is_of_keras = code is not None and f"{os.sep}keras{os.sep}" in code.co_filename
-    return "fit" if is_of_keras else str(getattr(python, "__name__", function.name))
+    return FIT if is_of_keras else str(getattr(python, "__name__", function.name))
 
 
 def _first_line(error: BaseException) -> str:

@@ -64,12 +64,13 @@ def _figures(graph: StepGraph, device: str) -> Figures:
         ((run, order) for runs, (order, _) in zip(plays, allocators, strict=True) for run in runs[1:]),
         key=lambda one: one[0].peak,
     )
+    first = max((runs[0] for runs in plays), key=lambda one: one.peak)
     most = play_steps(graph, device)[-1].peak if graph.is_compiled else later.peak
     return Figures(
-        first=max((runs[0] for runs in plays), key=lambda one: one.peak),
+        first=first,
         steady=later,
         least=min(runs[-1].asked for runs in plays),
-        process=allocators[0][1].regions + CONTEXT + LIBRARIES * _uses(graph, _CUDNN),
+        process=max(allocators[0][1].regions, first.peak) + CONTEXT + LIBRARIES * _uses(graph, _CUDNN),
         order=worst,
         most=max(most, later.peak),
     )

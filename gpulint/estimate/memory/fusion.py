@@ -23,6 +23,7 @@ from gpulint.estimate.memory.kernels import (
     opaque_size,
     tuning_memory,
 )
+from gpulint.estimate.memory.lists import listed
 from gpulint.estimate.memory.liveness import REDZONES, Held, Run
 from gpulint.estimate.sharing import VIEWS
 
@@ -194,13 +195,25 @@ class _Plan:
             for edge in one.inputs:
                 users[edge.operation].append(index)
         for index in reversed(range(len(operations))):
-            if operations[index].type in EXPENSIVE and not found[index]:
-                found[index] = len(self._kernels(index, users, found)) > 1
+            if operations[index].type in EXPENSIVE and not found[index] and len(self._kernels(index, users, found)) > 1:
+                found[self._smallest(index, users)] = True
         # The new value of a variable is written in place; inputs are in memory before.
         for index, one in enumerate(operations):
             if one.type.startswith(_ASSIGNS) or one.type in INPUTS or not one.is_on_gpu:
                 found[index] = found[index] and one.type.startswith(_ASSIGNS)
         return found
+
+    def _smallest(self, index: int, users: Sequence[Sequence[int]]) -> int:
+        """The operation that is in memory for an expensive one: one that alone reads it, and is smaller, such as the
+        mask that a comparison makes of random numbers (`PriorityFusion`)."""
+        operations = self._function.operations
+        while len(readers := set(users[index])) == 1:
+            (user,) = readers
+            size, smaller = operations[index].outputs[0].bytes, operations[user].outputs[0].bytes
+            if operations[user].type not in FUSED or size is None or smaller is None or smaller > size:
+                break
+            index = user
+        return index
 
     def _kernels(self, index: int, users: Sequence[Sequence[int]], in_memory: Sequence[bool]) -> set[int]:
         """The operations in whose kernels one that is fused is computed."""
@@ -243,6 +256,8 @@ class _Plan:
                 continue
             opaque = opaque_size(one, output)
             size = tensor.bytes if opaque is None else opaque
+            if tensor.dtype == "variant" and "body" in one.calls:
+                size = listed(self._graph, self._function, one, output)
             if size is None:
                 result.unknown.append(one)
             elif size:

@@ -15,18 +15,17 @@ from dataclasses import dataclass, field
 
 from gpulint.estimate.graph import Edge, Function, Operation, StepGraph, Tensor, Variable
 from gpulint.estimate.memory.beginning import initialized
-from gpulint.estimate.memory.bfc import Bfc, Chunk, Exhausted, rounded
+from gpulint.estimate.memory.bfc import Bfc, Chunk, Exhausted
 from gpulint.estimate.memory.copies import copied
 from gpulint.estimate.memory.kernels import (
-    ADDS_TO_LIST,
     CONSTANTS,
     TUNED,
     opaque_size,
     takes_over,
     tuning_memory,
 )
+from gpulint.estimate.memory.lists import listed
 from gpulint.estimate.sharing import VIEWS, shared_input
-from gpulint.estimate.trips import trips
 
 ASSIGN = "AssignVariableOp"
 SCATTERS = ("ResourceScatter", "ResourceSparseApply")
@@ -315,7 +314,7 @@ class _Player:
         opaque = opaque_size(one, output)
         size = tensor.bytes if opaque is None else opaque
         if tensor.dtype == "variant" and "body" in one.calls:
-            size = self._lists(one, output)
+            size = listed(self._graph, self._function, one, output)
         if size is None:
             self._result.unknown.append(one)
             return
@@ -329,25 +328,6 @@ class _Player:
                 self._buffers[edge] = taken
                 return
         self._buffers[edge] = self._allocate(size, one, users)
-
-    def _lists(self, loop: Operation, output: int) -> int | None:
-        """Bytes of the tensors that a loop adds to a list, one or more in each iteration. What was in memory before the
-        loop, such as the value of a variable, is the same buffer each time."""
-        body = self._graph.functions.get(loop.calls["body"])
-        if body is None or output >= len(body.results):
-            return 0
-        added: int | None = 0
-        edge = body.results[output]
-        while (one := body.operations[edge.operation]).type in ADDS_TO_LIST or (one.type in VIEWS and one.inputs):
-            if one.type in ADDS_TO_LIST and not _is_invariant(body, one.inputs[-1]):
-                source, number = one.inputs[-1]
-                size = body.operations[source].outputs[number].bytes
-                added = None if size is None or added is None else added + rounded(size)
-            edge = one.inputs[0]
-        if not added:
-            return added
-        count = trips(loop, self._function, self._graph)
-        return None if count is None else count * added
 
     def _fits(self, one: Operation, position: int, tensor: Tensor) -> bool:
         source, output = one.inputs[position]
@@ -452,18 +432,3 @@ class _Player:
         needed, found = calls.played[key]
         self._result.unknown += found
         return needed
-
-
-def _is_invariant(body: Function, edge: Edge) -> bool:
-    """Whether a tensor in a loop's body is a view of what the loop is given, and passes on as it is."""
-    while (one := body.operations[edge.operation]).type in VIEWS and one.inputs:
-        edge = one.inputs[0]
-    if edge.operation not in body.parameters:
-        return False
-    position = body.parameters.index(edge.operation)
-    if one.outputs[0].dtype == "resource" or position >= len(body.results):
-        return True
-    passed = body.results[position]
-    while (after := body.operations[passed.operation]).type in VIEWS and after.inputs:
-        passed = after.inputs[0]
-    return passed.operation == edge.operation
