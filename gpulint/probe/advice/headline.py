@@ -11,6 +11,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.expectations.metrics import is_on
 from gpulint.probe.measures.device_words import listed
 from gpulint.probe.measures.failures import signal_name
+from gpulint.probe.measures.number_words import counted
 from gpulint.probe.measures.out_of_memory import refused, retried
 from gpulint.probe.measures.reasons import has_gpu
 from gpulint.probe.measures.sizes import in_words
@@ -102,13 +103,13 @@ def _without_steps(capture: Capture, time: TimeSpent | None, advice: Sequence[Ad
         outside = advice[0].outside
         return f"No training was seen; {outside.what} took {duration(outside.seconds)}."
     workers = len(capture.members)
-    return f"{_counted(workers, 'worker')}; no training step was seen." if workers else "No training was seen."
+    return f"{counted(workers, 'worker')}; no training step was seen." if workers else "No training was seen."
 
 
 def _devices(capture: Capture, time: TimeSpent) -> str:
     """The devices: how busy they were, or which they were if that is unknown."""
     if capture.simulated:
-        return f"{_REHEARSED} on {_counted(capture.simulated, 'simulated GPU')}"
+        return f"{_REHEARSED} on {counted(capture.simulated, 'simulated GPU')}"
     known = [one for one in time.devices if one.busy_share is not None]
     if known:
         return _busy(known)
@@ -124,7 +125,7 @@ def _busy(devices: Sequence[DeviceTime]) -> str:
     if len(devices) == 1:
         return f"{devices[0].device} computed {high} of the time"
     if idle and len(idle) < len(devices):
-        busy = _counted(len(devices) - len(idle), "GPU")
+        busy = counted(len(devices) - len(idle), "GPU")
         return f"{busy} computed up to {high} of the time, {listed(idle)} nothing"
     if low == high:
         return f"{len(devices)} GPUs computed {high} of the time"
@@ -166,10 +167,6 @@ def _has_work(capture: Capture) -> bool:
     done = work(capture)
     gpus = [device for device in capture.own_devices if is_on(device, "GPU")]
     return bool(done.steps and gpus) and all(done.by_device[device] for device in gpus)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _capital(text: str) -> str:

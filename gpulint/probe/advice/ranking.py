@@ -38,17 +38,18 @@ def ranked(
     whole = {part.name: part.seconds for part in time.shown}
     left = dict(whole)
     while open_ and len(chosen) < MOST:
-        rehearsed = [one for one in open_ if not is_timed and one.cause in REHEARSED]
-        best = max(rehearsed or open_, key=lambda one: sum(saved(one, left, whole).values()) + _outside(one))
+        certain = [one for one in open_ if not is_timed and _is_certain(one, left, whole)]
+        best = max(certain or open_, key=lambda one: sum(saved(one, left, whole).values()) + _outside(one))
         open_.remove(best)
-        gains, remaining = saved(best, left, whole), sum(left.values())
+        is_rehearsed = not is_timed and best.cause in REHEARSED  # the time that other changes leave says nothing of it
+        gains, remaining = saved(best, whole if is_rehearsed else left, whole), sum(left.values())
         seconds = sum(gains.values())
-        after = {name: value - gains.get(name, 0.0) for name, value in left.items()}
+        after = {name: max(value - gains.get(name, 0.0), 0.0) for name, value in left.items()}
         outside = _outside(best)
         if outside and seconds + outside > LEAST * run:
             chosen.append(_of_run(best, seconds, remaining, run, is_timed))
             run -= seconds + outside
-        elif seconds > (LEAST * whole.get("launch", 0.0) if rehearsed else least_gain(time, after)):
+        elif seconds > (LEAST * whole.get("launch", 0.0) if is_rehearsed else least_gain(time, after)):
             advice = _advice(best, seconds, remaining / max(remaining - seconds, 1e-9), is_timed)
             chosen.append(replace(advice, is_after_outside=any(one.is_outside for one in chosen)))
         else:
@@ -67,6 +68,13 @@ def saved(one: Candidate, left: Mapping[str, float], whole: Mapping[str, float])
             seconds *= rest / whole[part]
         gains[part] = min(seconds, rest)
     return gains
+
+
+def _is_certain(one: Candidate, left: Mapping[str, float], whole: Mapping[str, float]) -> bool:
+    """Whether a rehearsal shows that GPUs would lose most by this cause."""
+    if one.cause != "copies":
+        return one.cause in REHEARSED
+    return 2 * sum(saved(one, left, whole).values()) > whole.get("launch", 0.0)
 
 
 def least_gain(time: TimeSpent, after: Mapping[str, float]) -> float:

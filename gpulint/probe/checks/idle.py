@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
 from gpulint.probe.expectations.metrics import is_on
+from gpulint.probe.measures.number_words import counted
 from gpulint.probe.measures.work import work
 
 _ID = "gpu-idle"
@@ -21,7 +22,7 @@ def check(run: Run) -> Iterator[Expectation]:
         return
     subject, expected = "work of training steps on " + ", ".join(gpus), "some on each"
     idle = [device for device in gpus if not done.by_device[device]]
-    busy = [f"{device}: {count} operations" for device, count in sorted(done.by_device.items())]
+    busy = [f"{device}: {counted(count, 'operation')}" for device, count in sorted(done.by_device.items())]
     if not idle:
         yield held(_ID, subject, expected, ", ".join(busy))
         return

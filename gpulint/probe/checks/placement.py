@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gpulint.probe.capture.records import Where
 from gpulint.probe.expectations.expectation import Expectation, Level, Run, Status, held, undecided, violated
+from gpulint.probe.measures.number_words import counted
 from gpulint.probe.measures.reasons import has_gpu, is_free
 
 _ID = "scope-placement"
@@ -36,7 +37,7 @@ def check(run: Run) -> Iterator[Expectation]:
         total = sum(count for (op, _), count in seen.items() if not is_free(op))
         if not elsewhere:
             if total:
-                yield held(_ID, subject, expected, f"{total} operations there", where=where)
+                yield held(_ID, subject, expected, f"{counted(total, 'operation')} there", where=where)
             continue
         devices = Counter[str]()
         for (_, device), count in elsewhere.items():

@@ -9,6 +9,7 @@ from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Strategy
 from gpulint.probe.checks.copies import between_replicas, is_unsure
 from gpulint.probe.expectations.expectation import Expectation, Run, Status, held, undecided, violated
+from gpulint.probe.measures.number_words import counted
 from gpulint.probe.measures.variable_balance import variable_balance
 from gpulint.probe.measures.work import work
 
@@ -47,7 +48,7 @@ def _spread(capture: Capture, strategy: Strategy, devices: tuple[str, ...], subj
     expected = f"work on {', '.join(devices)}"
     done = work(capture)
     idle = [device for device in devices if not done.by_device[device]]
-    observed = ", ".join(f"{device}: {done.by_device[device]} operations" for device in devices)
+    observed = ", ".join(f"{device}: {counted(done.by_device[device], 'operation')}" for device in devices)
     observed += " in training steps" if done.steps else ""
     has_failed = bool(capture.error) and not done.steps
     if idle and (done.unseen or has_failed or not (done.steps or done.by_device)):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gpulint.probe.launch.capture_tail import CaptureTail
+from gpulint.probe.measures.number_words import counted
 from gpulint.probe.measures.sizes import in_words
 
 _ERASE = b"\r\x1b[K"
@@ -30,9 +31,9 @@ def describe(seen: CaptureTail, seconds: float) -> str:
     """The progress of a program that is probed."""
     parts = [clock(seconds)]
     if seen.steps:
-        parts.append(_counted(seen.steps, "step"))
+        parts.append(counted(seen.steps, "step"))
     if seen.operations:
-        parts.append(_counted(seen.operations, "operation"))
+        parts.append(counted(seen.operations, "operation"))
     parts += [f"{device} {in_words(used)}" for device, used in sorted(seen.devices.items()) if used]
     if seen.resident:
         parts.append(f"host {in_words(seen.resident)}")
@@ -43,10 +44,6 @@ def clock(seconds: float) -> str:
     """Time as `5:07`, and `1:02:05` from an hour on."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class ProgressLine:

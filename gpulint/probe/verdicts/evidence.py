@@ -100,7 +100,7 @@ def peers(device: str, capture: Capture) -> list[str]:
     return [name for name in capture.logical if name != device and kind_of(name) == kind_of(device)]
 
 
-def counted(devices: Counter[str]) -> str:
+def by_device(devices: Counter[str]) -> str:
     """`12 on GPU:0, 3 on GPU:1`."""
     return ", ".join(f"{count} on {device}" for device, count in sorted(devices.items()))
 

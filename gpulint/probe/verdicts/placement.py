@@ -9,13 +9,14 @@ from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.evidence import COPIES, REQUESTED
 from gpulint.probe.capture.records import Execution, Node
+from gpulint.probe.measures.number_words import counted
 from gpulint.probe.measures.reasons import NO_KERNEL, has_gpu, is_bookkeeping, is_free, is_heavy, reason
 from gpulint.probe.verdicts.evidence import (
     STEP,
     Judge,
     PlacedOp,
     Verdict,
-    counted,
+    by_device,
     first_of,
     is_all_seen,
     is_in,
@@ -51,7 +52,7 @@ def _confined(finding: Finding, capture: Capture) -> Verdict | None:
     others = peers(device, capture)
     if not others and device.startswith("GPU"):
         pinned = sum(one.times for one in _with_requested_device(finding, capture))
-        return Verdict(True, f"{pinned} operations pinned to {device}, the only GPU here")
+        return Verdict(True, f"{counted(pinned, 'operation')} pinned to {device}, the only GPU here")
     if not others or not is_all_seen(capture):
         return None
     everything, heavy = Counter[str](), Counter[str]()
@@ -63,7 +64,7 @@ def _confined(finding: Finding, capture: Capture) -> Verdict | None:
     idle = [name for name in others if not counts[name]]
     if len(idle) < len(others):
         return None
-    return Verdict(True, f"{counts[device]} operations on {device}, none on {', '.join(idle)}")
+    return Verdict(True, f"{counted(counts[device], 'operation')} on {device}, none on {', '.join(idle)}")
 
 
 def _copied(finding: Finding, capture: Capture) -> Verdict | None:
@@ -96,11 +97,11 @@ def _replicas_pinned(finding: Finding, capture: Capture) -> Verdict | None:
             devices[one.device] += one.times
     if len(devices) == 1:
         ((device, count),) = devices.items()
-        return Verdict(True, f"all {strategy.replicas} replicas ran on {device} ({count} operations)")
+        return Verdict(True, f"all {strategy.replicas} replicas ran on {device} ({counted(count, 'operation')})")
     made = {one.device for one in capture.variables if is_in(one.where, finding.span, STEP)}
     if len(made) > 1:
         return Verdict(True, f"variables are on {', '.join(sorted(made))} despite the device scope")
-    return Verdict(False, f"operations of the {strategy.replicas} replicas: {counted(devices)}") if devices else None
+    return Verdict(False, f"operations of the {strategy.replicas} replicas: {by_device(devices)}") if devices else None
 
 
 def _without_kernel(finding: Finding, capture: Capture) -> Verdict | None:

@@ -9,6 +9,7 @@ from gpulint.linting.finding import Finding
 from gpulint.probe.capture.contents import Capture
 from gpulint.probe.capture.records import Variable, Where
 from gpulint.probe.measures import configuration, leaks
+from gpulint.probe.measures.number_words import counted
 from gpulint.probe.verdicts.evidence import (
     STEP,
     Judge,
@@ -132,7 +133,7 @@ def _removed_name(finding: Finding, capture: Capture) -> Verdict | None:
             return Verdict(True, f"the program ended here with {first_line(capture.error)}")
         return None
     ran = sum(one.times for one in placed(capture) if is_in(one.where, finding.span))
-    return Verdict(False, f"{ran} operations ran here without an error") if ran else None
+    return Verdict(False, f"{counted(ran, 'operation')} ran here without an error") if ran else None
 
 
 _MISSING = re.compile(r"(?:has no attribute|cannot import name|unexpected keyword argument) '(\w+)'")

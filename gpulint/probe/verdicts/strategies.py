@@ -16,7 +16,7 @@ from gpulint.probe.measures.work import work
 from gpulint.probe.verdicts.evidence import (
     Judge,
     Verdict,
-    counted,
+    by_device,
     ended_with,
     first_line,
     first_of,
@@ -197,7 +197,7 @@ def _updated_by_each(finding: Finding, capture: Capture) -> Verdict | None:
     (device,) = devices
     if sum(updates.values()) < strategy.replicas:
         return None
-    return Verdict(True, f"{strategy.replicas} replicas share one copy, on {device}; updates: {counted(updates)}")
+    return Verdict(True, f"{strategy.replicas} replicas share one copy, on {device}; updates: {by_device(updates)}")
 
 
 def _does_not_compile(finding: Finding, capture: Capture) -> Verdict | None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gpulint.probe.advice.advise import advise
 from gpulint.probe.advice.words import gain, with_gain
-from gpulint.probe.capture.contents import Log, Member
-from gpulint.probe.capture.records import Copy, Node, Pace, Strategy, Task
+from gpulint.probe.capture.contents import Capture, Log, Member
+from gpulint.probe.capture.records import Copy, Node, Pace, Strategy, Task, Variable
 from gpulint.probe.measures.holders import Held, Holder
-from tests.probe.advice.seen import GPUS, HERE, THERE, capture, finding, first, heavy, input_at, opened
+from gpulint.probe.measures.time_spent import PartAt
+from tests.probe.advice.seen import GPUS, HERE, OTHER, THERE, capture, eager, finding, first, heavy, input_at, opened
 from tests.probe.advice.times import spent
 
 
@@ -60,6 +63,57 @@ def test_copies_of_a_rehearsal_have_the_share_that_they_would_have_on_gpus() -> 
     assert "GPU:1 to GPU:0. On real GPUs copying takes at least 810 µs, launching the step 190 µs" in one.evidence
     launched = advise(seen, (), spent({"launch": 8.0, "python": 2.0}, operations=100_000.0))
     assert [one.cause for one in launched] == ["launch-bound"]
+
+
+def hosted(*more: Copy, device: str = "CPU:0", **contents: Any) -> Capture:
+    """A step on two GPUs that reads two variables from the host. Their gradients are applied there, eagerly."""
+    sizes = (4 << 20, 2 << 20)
+    variables = [Variable("w", (8,), "float32", size, device, OTHER) for size in sizes]
+    read = [
+        Copy("_Send", "CPU:0", f"GPU:{gpu}", THERE, "MatMul", "", size, in_step=True)
+        for gpu in (0, 1)
+        for size in sizes
+    ]
+    back = [Copy("EagerCopy", "GPU:1", "CPU:0", HERE, "Identity", "CPU:0", size) for size in sizes]
+    copies = Counter({**dict.fromkeys([*read, *more], 1), **dict.fromkeys(back, 100)})
+    return capture(logical=GPUS, copies=copies, variables=variables, **contents)
+
+
+def test_variables_that_stay_on_the_host_are_copied_in_each_step() -> None:
+    time = spent({"copy": 5.0, "gpu": 5.0}, busy={"GPU:0": 0.5})
+    one = first(time, hosted())
+    assert (one.cause, one.where, one.seconds) == ("copies", OTHER, 5.0)
+    assert one.text == "steps read 2 variables from the host"
+    assert one.evidence.startswith("6 copies of 18 MiB in each step, CPU:0 to GPU:0, CPU:0 to GPU:1, GPU:1 to CPU:0")
+    assert "`tf.device('/CPU:0')`" in one.fix
+    batch = Copy("_Send", "CPU:0", "GPU:0", HERE, "Conv2D", "", 6 << 20, in_step=True)
+    assert first(time, hosted(batch)).seconds == pytest.approx(5.0 * 18 / 24)
+    for other in (
+        hosted(device="GPU:0"),
+        hosted(strategies=[Strategy(1, "ParameterServerStrategy", GPUS[1:], 2, THERE)]),
+    ):
+        assert not [one for one in advise(other, (), time) if "variable" in one.text]
+
+
+def test_copies_come_first_in_a_rehearsal_where_they_would_take_most_of_the_time() -> None:
+    lines = [PartAt("launch", HERE, 7.0, 100, "eager operations")]
+    seen = replace(hosted(simulated=2), steps=eager(400).steps, taken=eager(400).taken, eager=eager(400).eager)
+    many = advise(seen, (), spent({"launch": 8.0}, 100, lines, operations=400.0))
+    assert [one.cause for one in many][:2] == ["eager-step", "copies"]
+    few = advise(hosted(simulated=2), (), spent({"launch": 8.0}, operations=20.0))
+    assert [one.cause for one in few] == ["copies"]
+
+
+def test_eager_copies_between_gpus_are_part_of_the_step() -> None:
+    moved = Copy("EagerCopy", "GPU:1", "GPU:0", THERE, "MatMul", "", 1 << 20)
+    time = spent({"copy": 5.0, "gpu": 5.0}, busy={"GPU:0": 0.5})
+    one = first(time, capture(logical=GPUS, copies=Counter({moved: 200})))
+    assert (one.cause, one.where) == ("copies", THERE)
+    assert one.evidence.startswith("2 copies of 2 MiB in each step")
+    for rare in ({moved: 3}, {moved._replace(source="CPU:0"): 200}):
+        assert not [
+            one for one in advise(capture(logical=GPUS, copies=Counter(rare)), (), time) if one.cause == "copies"
+        ]
 
 
 def test_a_gpu_without_work_would_share_it() -> None:

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from gpulint.probe.advice.advice import Advice
 from gpulint.probe.advice.advise import advise
 from gpulint.probe.capture.contents import Capture
-from gpulint.probe.capture.records import Data, Execution, Split, Transformation, Where
+from gpulint.probe.capture.records import Data, Execution, Segment, Split, Stage, Transformation, Where, Work
 from gpulint.probe.measures.time_spent import InputStage, PartAt, PipelineStage, TimeSpent
 from tests.probe.advice.seen import HERE, OTHER, THERE, WAITING, capture, finding, first, input_at, opened, phase
 from tests.probe.advice.times import spent
@@ -97,6 +98,30 @@ def test_an_evaluation_is_no_epoch() -> None:
     one = first(spent({"input": 4.0, "launch": 5.0}, 100, opened(HERE, 2), phases=phases), capture())
     assert one.text == "each prediction opens its own pipeline"
     assert "`model(x, training=False)` opens no pipeline" in one.fix
+
+
+def test_the_pipelines_of_evaluations_are_not_those_of_epochs() -> None:
+    """`repeat()` saves those of the epochs alone."""
+    phases = [phase(name, HERE) for name in ("epoch 1", "evaluation", "epoch 2", "evaluation", "epoch 3")]
+    stages = {number: Stage(one.name, HERE) for number, one in enumerate(phases)}
+
+    def run(epochs: float, evaluations: float) -> list[Advice]:
+        took = {2: epochs / 2, 4: epochs / 2, 1: evaluations / 2, 3: evaluations / 2}
+        segments = [
+            Segment(number, number, number + 1.0, 1, {}, 0, (Work(HERE, "input", "iter", seconds, 1),))
+            for number, seconds in took.items()
+        ]
+        seen = capture(data=Counter({Data(HERE, "arrays", 0, 32): 1}), stages=stages, segments=segments)
+        lines = [PartAt("input", HERE, epochs + evaluations, 4, "iter")]
+        return list(advise(seen, (), spent({"input": 8.0, "launch": 8.0}, 100, lines, phases=phases)))
+
+    (one,) = run(4.0, 0.2)
+    assert (one.text, one.seconds) == ("each epoch reopens the pipeline", pytest.approx(4.0))
+    assert one.evidence == "Opening one took 2.0 s each time, 2 times."
+    (one,) = run(0.2, 6.0)
+    assert (one.text, one.seconds) == ("each evaluation opens its own pipeline", pytest.approx(3.0))
+    assert one.evidence == "Opening it took 3.0 s each time, 2 times."
+    assert "`validation_freq`" in one.fix
 
 
 def test_what_next_takes_in_python_is_not_blamed_on_the_pipeline() -> None:

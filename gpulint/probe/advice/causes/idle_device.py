@@ -8,6 +8,7 @@ from gpulint.probe.advice.advice import Candidate, Observed
 from gpulint.probe.advice.matching import finding_of, place_of, sentence
 from gpulint.probe.expectations.metrics import is_on
 from gpulint.probe.measures.device_words import listed
+from gpulint.probe.measures.number_words import counted
 from gpulint.probe.measures.work import work
 
 RULES = ("GPU203", "GPU201", "GPU206", "GPU101")
@@ -29,7 +30,7 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
     made = next((one.where for one in capture.strategies), None)
     share = len(idle) / len(gpus)
     counts = {device: done.by_device[device] for device in gpus if done.by_device[device]}
-    busy = ", ".join(f"{count:,} operation{'s' * (count != 1)} on {device}" for device, count in counts.items())
+    busy = ", ".join(f"{counted(count, 'operation')} on {device}" for device, count in counts.items())
     yield Candidate(
         "idle-device",
         place_of(finding) if finding is not None else made or steps.where,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 from gpulint.linting.finding import Finding
@@ -64,7 +65,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         opened = sum(one.count for one in of_line if one.detail == OPEN)
         if opened and not observed.capture.simulated:  # the replicas share a CPU, which delays the end of a pipeline
             between = [one for one in of_line if one.detail == OPEN or _recurs(observed, where, one)]
-            yield from _reopened(observed, where, opened, between)
+            yield from _reopened(observed, where, between)
+            yield from _validated(observed, where)
 
 
 def _own_share(observed: Observed, where: Where | None) -> float:
@@ -96,12 +98,56 @@ def _waits_for_tuning(lines: list[PartAt]) -> str:
     return f" Closing pipelines took {duration(closing)} in total: {why}. `options.autotune.enabled = False` avoids it."
 
 
-def _reopened(observed: Observed, where: Where | None, opened: int, between: list[PartAt]) -> Iterator[Candidate]:
+def _validated(observed: Observed, where: Where | None) -> Iterator[Candidate]:
+    """The evaluations of a call of `fit` open their own pipelines, of which the first is needed."""
+    fits = _fits(observed, where)
+    evaluations = sum(one.where == where and one.name in WITHOUT_STEPS for one in observed.time.phases)
+    seconds, opened = _in_evaluations(observed, where, OPEN)
+    if fits and opened and evaluations > fits:
+        yield Candidate(
+            "input-bound",
+            where,
+            "each evaluation opens its own pipeline",
+            f"Opening it took {duration(seconds / evaluations)} each time, {evaluations:,} times.",
+            "Evaluate less often: pass `validation_freq` to `fit`.",
+            {"input": seconds * (evaluations - fits) / evaluations},
+        )
+
+
+def _fits(observed: Observed, where: Where | None) -> int:
+    """Number of calls of `fit` on a line."""
+    return sum(number for one, number in observed.capture.data.items() if one.where == where)
+
+
+def _in_evaluations(observed: Observed, where: Where | None, detail: str) -> tuple[float, int]:
+    """Seconds and number of the openings or ends of pipelines of a line during evaluations and predictions."""
+    capture = observed.capture
+    last = max((one.ended for one in capture.segments if one.steps), default=0.0)
+    works = [
+        work
+        for one in capture.segments
+        if one.began < last and one.stage in capture.stages and capture.stages[one.stage].name in WITHOUT_STEPS
+        for work in one.work
+        if (work.where, work.state, work.detail) == (where, "input", detail)
+    ]
+    return sum(work.seconds for work in works), sum(work.times for work in works)
+
+
+def _of_epochs(observed: Observed, where: Where | None, line: PartAt) -> PartAt:
+    """The part of a line of `fit` that belongs to its epochs, not to its evaluations."""
+    seconds, number = _in_evaluations(observed, where, line.detail)
+    return replace(line, seconds=max(line.seconds - seconds, 0.0), count=max(line.count - number, 0))
+
+
+def _reopened(observed: Observed, where: Where | None, between: list[PartAt]) -> Iterator[Candidate]:
     """Each epoch begins with a new pipeline, and ends with the wait for what the old one is still doing. The first
     pipeline of a loop, or of a call of `fit` or `evaluate`, is needed; that of the first epoch of all was opened before
     the time began."""
     phases = observed.time.phases
-    fits = sum(number for one, number in observed.capture.data.items() if one.where == where)
+    fits = _fits(observed, where)
+    if fits:
+        between = [_of_epochs(observed, where, one) for one in between]
+    opened = sum(one.count for one in between if one.detail == OPEN)
     names = [one.name for one in phases if one.where == where and one.name in WITHOUT_STEPS] if not fits else []
     tests = len(names)
     is_first = bool(phases) and phases[0].where == where

@@ -44,27 +44,28 @@ def section(report: RunReport, places: Places) -> Iterator[Child]:
     known = [_together(equal) for equal in _equal(report.held)]
     if known:
         limits = report.capture.limits
+        rows = sorted(
+            ((one, holder) for one in known for holder in one.holders),
+            key=lambda row: row[1].bytes < TINY * row[0].peak,
+        )
         yield tag(
             "div",
             (treemap(one, places.located, limits.get(one.device.partition("–")[0])) for one in known),
-            class_="figures",
-        )
-        yield table(
-            ("device", "held by", "bytes", "share", "line"),
-            (
-                [
-                    chip(one.device),
-                    GROUP_NAMES[holder.group],
-                    sortable(in_words(holder.bytes), holder.bytes),
-                    sortable(percent(holder.bytes / one.peak), holder.bytes),
-                    link(places, holder.where),
-                ]
-                for one, holder in sorted(
-                    ((one, holder) for one in known for holder in one.holders),
-                    key=lambda row: row[1].bytes < TINY * row[0].peak,
-                )
+            table(
+                ("device", "held by", "bytes", "share", "line"),
+                (
+                    [
+                        chip(one.device),
+                        GROUP_NAMES[holder.group],
+                        sortable(in_words(holder.bytes), holder.bytes),
+                        sortable(percent(holder.bytes / one.peak), holder.bytes),
+                        link(places, holder.where),
+                    ]
+                    for one, holder in rows
+                ),
+                numbers={2, 3},
             ),
-            numbers={2, 3},
+            class_="figures",
         )
     seen = curves(report.capture)
     if not seen:
