@@ -59,7 +59,6 @@ class Interpreter:
     version: str = ""
     package: str = ""
     kind: str = ""
-    libc: str = ""
     distributions: tuple[Distribution, ...] = ()
     requires: tuple[str, ...] = ()
     wheels: tuple[str, ...] = ()

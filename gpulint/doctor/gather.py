@@ -48,7 +48,7 @@ def gather(
     first = ask(python, "interpreter", {}, deadline=deadline, environment=environment)
     if first.ended == "not asked":
         raise NoInterpreter(f"{python}: {first.error}")
-    if "python" not in first.values:
+    if "version" not in first.values:
         lines = first.log.strip().splitlines()
         raise NoInterpreter(f"{python}: no answer ({first.error or first.ended}{': ' + lines[-1] if lines else ''})")
     interpreter = _interpreter(python, first.values)
@@ -81,8 +81,7 @@ def _interpreter(python: str, values: Mapping[str, Any]) -> Interpreter:
     package = values.get("package") or {}
     return Interpreter(
         executable=python,
-        version=values["python"]["version"],
-        libc=values["python"]["libc"],
+        version=values["version"],
         package=package.get("path", ""),
         kind=package.get("kind", ""),
         distributions=tuple(

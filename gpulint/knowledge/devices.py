@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CHECKED_AGAINST = ("2.16", "2.21")
-
 _SHORT_TYPES = frozenset({"CPU", "GPU", "TPU", "TPU_SYSTEM"})
 
 

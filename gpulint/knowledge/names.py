@@ -13,8 +13,6 @@ from functools import lru_cache
 from gpulint.knowledge.facts import Kind
 from gpulint.knowledge.table import aliases, generated, names_of_classes
 
-CHECKED_AGAINST = ("2.16", "2.21")
-
 _PACKAGES = (
     ("tensorflow.compat.v2.", "tensorflow."),
     ("tensorflow._api.v2.", "tensorflow."),

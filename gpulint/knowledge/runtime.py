@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from gpulint.knowledge.facts import Fact, Initialises, Kind
 
-CHECKED_AGAINST = ("2.16", "2.21")
-
 _CONFIG = "tensorflow.config."
 
 

@@ -1,10 +1,8 @@
-"""Distribution strategies."""
+"""Distribution strategies, as TensorFlow 2.16 and 2.21 have them."""
 
 from __future__ import annotations
 
 from gpulint.knowledge.facts import Fact, Initialises, Kind
-
-CHECKED_AGAINST = ("2.16", "2.21")
 
 _PREFIX = "tensorflow.distribute."
 

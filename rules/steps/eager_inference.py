@@ -124,20 +124,7 @@ class EagerInference(Rule):
         called = [event for event in self.all(events.ModelCalled, events.NetworkCalled) if _is_eager_call(event)]
         if not called or has_other_backend(plan):
             return
-        training = {loop.site for step in updates(plan) for loop in step.where.context.loops}
-        kept = {
-            event.tensor.gradient.site for event in self.all(events.TensorKept) if event.tensor.gradient is not None
-        }
-        learning: dict[Site, list[events.GradientTaken]] = defaultdict(list)
-        """Loops with an eager training step."""
-        for taken in self.all(events.GradientTaken):
-            loops = taken.where.context.loops
-            if taken.where.context.traced is None and loops:
-                is_penalty = _is_of_inputs(taken)  # perhaps of a validation: nothing is trained with it
-                around = loops[-1:] if is_penalty else loops
-                trains = not training.isdisjoint(loop.site for loop in around)
-                if taken.is_of_moved or trains or (taken.site in kept and not is_penalty):
-                    learning[loops[-1].site].append(taken)
+        learning = self._learning(plan)
         observed, acting = (self._observed(), self._acting()) if learning else (set[int](), set[Site]())
         steps = {
             (taken.tape.site, taken.site)
@@ -146,26 +133,10 @@ class EagerInference(Rule):
         }
         taken_at = {site for _, site in steps}
         """Where gradients are taken: what `minimize` calls there computes the loss."""
-        otherwise: dict[Site, dict[Path, Where]] = defaultdict(dict)
-        """Moments of compiled calls of a model, one for each path, by the site of the call and of the loops around
-        it."""
-        for event in self.all(events.ModelCalled, events.NetworkCalled):
-            if event.where.context.traced is not None:
-                for place in (event.site, *(loop.site for loop in event.where.context.loops)):
-                    otherwise[place][event.where.path] = event.where
-        reading = {
-            loop.site
-            for event in self.all(events.TensorRead, events.StateUpdated)
-            if isinstance(event, events.TensorRead) or isinstance(event.target, values.Metric)
-            for loop in event.where.context.loops
-        }
+        otherwise = self._compiled_calls()
+        reading = self._loops_that_read()
         compiled = {loop.site for step in self.all(events.TracedCalled) for loop in step.where.context.loops[-1:]}
-        wrapped = {
-            function.definition_site
-            for one in self.all(events.FunctionTraced)
-            if (function := values.function_of(one.function)) is not None
-        }
-        """Functions that a `tf.function` wraps somewhere, perhaps in a method that Keras calls."""
+        wrapped = self._wrapped()
         much, stepping = fitting_loops(plan) | self._loops_of_steps(plan), step_loops(plan)
         data = self._data()
         made = {
@@ -174,11 +145,7 @@ class EagerInference(Rule):
         }
         fed = {event.site for event in called if any(id(one) in data for one in _leaves(event))}
         """Calls with a tensor of data in an iteration, perhaps the first one: the others get what it led to."""
-        constant = {
-            id(event.result)
-            for event in self.all(events.OpCalled)
-            if all(isinstance(leaf, values.Constant) for one in event.inputs for leaf in leaves(one))
-        }
+        constant = self._constant()
         eager_modes = [
             step.where for step in updates(plan) if _is_eager(step.where) and has_compiled_way(step.where, plan)
         ]
@@ -240,6 +207,58 @@ class EagerInference(Rule):
                     *chain(first.where),
                 ),
             )
+
+    def _learning(self, plan: Plan) -> defaultdict[Site, list[events.GradientTaken]]:
+        """Loops with an eager training step, with the gradients that it takes."""
+        training = {loop.site for step in updates(plan) for loop in step.where.context.loops}
+        kept = {
+            event.tensor.gradient.site for event in self.all(events.TensorKept) if event.tensor.gradient is not None
+        }
+        learning: defaultdict[Site, list[events.GradientTaken]] = defaultdict(list)
+        for taken in self.all(events.GradientTaken):
+            loops = taken.where.context.loops
+            if taken.where.context.traced is None and loops:
+                is_penalty = _is_of_inputs(taken)  # perhaps of a validation: nothing is trained with it
+                around = loops[-1:] if is_penalty else loops
+                trains = not training.isdisjoint(loop.site for loop in around)
+                if taken.is_of_moved or trains or (taken.site in kept and not is_penalty):
+                    learning[loops[-1].site].append(taken)
+        return learning
+
+    def _compiled_calls(self) -> defaultdict[Site, dict[Path, Where]]:
+        """Moments of compiled calls of a model, one for each path, by the site of the call and of the loops around
+        it."""
+        found: defaultdict[Site, dict[Path, Where]] = defaultdict(dict)
+        for event in self.all(events.ModelCalled, events.NetworkCalled):
+            if event.where.context.traced is not None:
+                for place in (event.site, *(loop.site for loop in event.where.context.loops)):
+                    found[place][event.where.path] = event.where
+        return found
+
+    def _loops_that_read(self) -> set[Site]:
+        """Loops in which a tensor is read or a metric is updated."""
+        return {
+            loop.site
+            for event in self.all(events.TensorRead, events.StateUpdated)
+            if isinstance(event, events.TensorRead) or isinstance(event.target, values.Metric)
+            for loop in event.where.context.loops
+        }
+
+    def _wrapped(self) -> set[Site]:
+        """Functions that a `tf.function` wraps somewhere, perhaps in a method that Keras calls."""
+        return {
+            function.definition_site
+            for one in self.all(events.FunctionTraced)
+            if (function := values.function_of(one.function)) is not None
+        }
+
+    def _constant(self) -> set[int]:
+        """Tensors, by id, that operations compute from constants."""
+        return {
+            id(event.result)
+            for event in self.all(events.OpCalled)
+            if all(isinstance(leaf, values.Constant) for one in event.inputs for leaf in leaves(one))
+        }
 
     def _acting(self) -> set[Site]:
         """Functions that read the action with which the program steps an environment, also one of its own classes."""

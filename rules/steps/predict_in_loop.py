@@ -162,17 +162,7 @@ class PredictInLoop(Rule):
                 continue
             if self._is_of_variable(event, loop):
                 continue
-            how[event.site, loop.site] = (
-                "on one sample in every iteration of a loop"
-                if one
-                else "in every training step"
-                if in_step
-                else "in every step of an environment"
-                if acts
-                else how[first]
-                if first
-                else "on one batch in every iteration of a loop"
-            )
+            how[event.site, loop.site] = _how(one, in_step, acts, how[first] if first else None)
             yield Report(
                 event.site,
                 f"`{event.how}` is called {how[event.site, loop.site]}",
@@ -234,6 +224,17 @@ class PredictInLoop(Rule):
             if event.where.context.loops and any(_is_of_data(value, found) for value in event.inputs):
                 found.add(id(event.result))
         return found
+
+
+def _how(of_sample: bool, in_step: bool, acts: bool, of_source: str | None) -> str:
+    """How a call is made, in words; `of_source` are those of the call on whose result it is made."""
+    if of_sample:
+        return "on one sample in every iteration of a loop"
+    if in_step:
+        return "in every training step"
+    if acts:
+        return "in every step of an environment"
+    return of_source or "on one batch in every iteration of a loop"
 
 
 def _is_of_data(value: values.Value, results: Container[int]) -> bool:

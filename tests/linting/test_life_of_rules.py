@@ -130,6 +130,13 @@ def test_a_test_of_a_rule_says_what_is_wrong() -> None:
         reports(Listening, "import tensorflow as tf (")
 
 
+def test_a_rule_is_tested_for_a_release() -> None:
+    (removed,) = [one for one in load(installed=False) if one.code == "GPU901"]
+    text = "import tensorflow as tf\n\nconfig = tf.estimator.RunConfig()"
+    assert_reports(removed, f"{text}  # expect: GPU901\n")
+    assert_reports(removed, text, target="2.15")
+
+
 def test_a_fix_is_applied() -> None:
     (device,) = [one for one in load(installed=False) if one.code == "GPU103"]
     text = 'import tensorflow as tf\n\nwith tf.device("gpu0"):\n    x = tf.zeros(4)\n'

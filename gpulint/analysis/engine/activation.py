@@ -65,32 +65,17 @@ def call_function(
     passed = _keys(arguments)
     unknown = Unknown(("call", (function.module.path, definition.number), passed))
     caller = machine.frame.caller
-    if is_placeholder(definition) or (machine.frame.module.graph_mode and caller.depth >= 1):
-        return unknown
-    if machine.budget.thrift is Thrift.NO_CALLS:
-        return unknown
-    if caller.depth >= MAX_DEPTH or machine.active.count(identity) >= MAX_RECURSION:
-        machine.plan.reached("call depth", site)
-        machine.plan.is_complete = machine.plan.is_complete and caller.depth < MAX_DEPTH
+    if _is_beyond_limits(machine, definition, identity, site):
         return unknown
     key = (identity, passed, () if function.memoized else _context_key(machine))
     earlier = [run for run in machine.executions.setdefault(key, []) if compatible(run.path, machine.path)]
     history = machine.histories[identity]
     history.arrive(_moment(machine))
     again = on_yield is not None or (history.runs < MAX_FORMULA_RUNS and machine.project.is_formula(definition))
-    if not again:
-        is_known = len(earlier) >= (1 if function.memoized else MAX_REPEATS)
-        if is_known and not function.memoized and len(earlier) == MAX_REPEATS:
-            is_known = any(run.iteration == _iteration(machine) for run in earlier)
-        if is_known and not function.memoized and history.makes and history.may_go_on:
-            is_known = not _is_chosen(earlier[-1].result, arguments)
-        if not is_known and not earlier and not history.may_go_on:
-            machine.plan.reached("runs of one function", site)
-        is_settled = history.is_settled and not _may_empty(machine, definition, arguments)
-        if is_known or not history.may_go_on or is_settled:
-            return _as_before(machine, history.alike(earlier)) or unknown
-        if _is_idle(machine, history, function, arguments):
-            return earlier[-1].result if earlier else unknown
+    if not again and _is_known(machine, function, arguments, site, history, earlier):
+        return _as_before(machine, history.alike(earlier)) or unknown
+    if not again and _is_idle(machine, history, function, arguments):
+        return earlier[-1].result if earlier else unknown
     machine.entered.add(id(definition))
     definition_site = function.definition_site
     is_borrowed = function.module.path != machine.plan.path and (caller.known or caller.depth > 0)
@@ -151,6 +136,42 @@ def call_function(
     history.computes &= is_plain and machine.significant_event_count == happened
     history.last = run
     return result
+
+
+def _is_beyond_limits(
+    machine: Machine, definition: ir.FunctionDef | ir.Lambda, identity: tuple[int, ...], site: Site
+) -> bool:
+    """Whether the body of a function is not run at this depth, or has nothing to run."""
+    caller = machine.frame.caller
+    if is_placeholder(definition) or (machine.frame.module.graph_mode and caller.depth >= 1):
+        return True
+    if machine.budget.thrift is Thrift.NO_CALLS:
+        return True
+    if caller.depth >= MAX_DEPTH or machine.active.count(identity) >= MAX_RECURSION:
+        machine.plan.reached("call depth", site)
+        machine.plan.is_complete = machine.plan.is_complete and caller.depth < MAX_DEPTH
+        return True
+    return False
+
+
+def _is_known(
+    machine: Machine,
+    function: Function,
+    arguments: Arguments,
+    site: Site,
+    history: FunctionProfile,
+    earlier: list[CallSummary],
+) -> bool:
+    """Whether the earlier runs with the same arguments tell what a call does, or no further run is worth its steps."""
+    is_known = len(earlier) >= (1 if function.memoized else MAX_REPEATS)
+    if is_known and not function.memoized and len(earlier) == MAX_REPEATS:
+        is_known = any(run.iteration == _iteration(machine) for run in earlier)
+    if is_known and not function.memoized and history.makes and history.may_go_on:
+        is_known = not _is_chosen(earlier[-1].result, arguments)
+    if not is_known and not earlier and not history.may_go_on:
+        machine.plan.reached("runs of one function", site)
+    is_settled = history.is_settled and not _may_empty(machine, function.definition, arguments)
+    return is_known or not history.may_go_on or is_settled
 
 
 def _iteration(machine: Machine) -> int:

@@ -18,16 +18,8 @@ _PREFIXES = ("tensorflow", "tf-nightly", "nvidia-")
 
 
 def ask(write: Callable[[str, Any], None]) -> None:
-    """Writes `python`, `package`, `distributions`, `requires`, `build` and `wheels`."""
-    write(
-        "python",
-        {
-            "executable": sys.executable,
-            "version": platform.python_version(),
-            "prefix": sys.prefix,
-            "libc": " ".join(platform.libc_ver()).strip(),
-        },
-    )
+    """Writes `version`, `package`, `distributions`, `requires`, `build` and `wheels`."""
+    write("version", platform.python_version())
     write("package", _package())
     found = list(_distributions())
     write("distributions", [row[:3] for row in found])

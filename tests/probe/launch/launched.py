@@ -27,6 +27,20 @@ with open(options["capture_path"] + ".ended", "w") as file:
     json.dump(ended._asdict(), file)
 """
 
+WAITING = """if True:
+    import signal, sys, time
+    def handle(number, frame):
+        print("got", signal.Signals(number).name, flush=True)
+        if number != signal.SIGUSR1:
+            sys.exit(5)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1):
+        signal.signal(number, handle)
+    print("ready", flush=True)
+    while True:
+        time.sleep(0.05)
+"""
+"""A program that says which signal it gets, and ends at all but SIGUSR1."""
+
 
 class Launched:
     """A program under the probe, started. `arguments` are those of Popen for the process that launches it."""

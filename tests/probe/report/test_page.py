@@ -248,6 +248,15 @@ def test_copies_are_shown_with_what_is_known_of_them() -> None:
         assert ["".join(one.itertext()) for one in section.iter("td")][: len(cells)] == cells
 
 
+def test_memory_of_a_card_that_the_driver_does_not_attribute_is_unknown() -> None:
+    run = report("/p/a.py", "step")
+    run.capture.cards = [Card(1001.0, "0000:86:00.0", "NVIDIA T4", 16 * GIB, 2 * GIB, 0, -1, 50)]
+    section = tag("section", devices.section(run, [], Places(run, content(run)["placements"])))
+    cells = ["".join(one.itertext()) for one in section.iter("td")]
+    first = cells.index("NVIDIA T4")
+    assert cells[first + 3 : first + 5] == ["0 B", "unknown"]
+
+
 def test_each_cell_of_a_notebook_has_its_own_rows(tmp_path: Path) -> None:
     path = tmp_path / "a.ipynb"
     path.write_text(notebook("first = tf.zeros(1)", "md:# t", "second = tf.zeros(2)"))

@@ -44,8 +44,8 @@ def section(report: RunReport, transfers: Sequence[Mapping[str, Any]], places: P
                     card.name,
                     code(card.bus),
                     in_words(card.total),
-                    _known(card.by_program),
-                    _known(card.by_others),
+                    _size(card.by_program),
+                    _size(card.by_others),
                     "not known" if devices is None else [[chip(device), " "] for device in devices] or "none",
                 ]
                 for card, devices in told
@@ -121,8 +121,9 @@ _COPY: Mapping[str, tuple[str, Callable[[Any], Child]]] = {
 """Fields of a copy: column heading, and how a value is shown."""
 
 
-def _known(size: int) -> str:
-    return in_words(size) if size >= 0 else "not told"
+def _size(size: int) -> str:
+    """A size in words; that of a card is negative if the driver does not report it."""
+    return in_words(size) if size >= 0 else "unknown"
 
 
 def _device(report: RunReport, device: str) -> Element:
