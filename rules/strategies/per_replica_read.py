@@ -143,6 +143,7 @@ HOW = {
     "float": "passed to `float()`",
     "format": "formatted",
     "int": "passed to `int()`",
+    "math": "passed to a `math` function",
     "numpy": "read with `.numpy()`",
     "array": "passed to a NumPy function",
     "print": "printed",

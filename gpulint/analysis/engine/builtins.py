@@ -25,7 +25,7 @@ from gpulint.analysis.domain.values.base import (
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Descriptor, ModuleValue, Namespace, Super, UserClass
 from gpulint.analysis.engine import attribute_lookup, dicts, dynamic_lookup, name_lookup, sequences, special_methods
-from gpulint.analysis.engine.iteration import elements
+from gpulint.analysis.engine.iteration import MAX_UNROLL, elements
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.engine.strings import MAX_STRING, formatted, of_string
 from gpulint.places import Site
@@ -222,6 +222,8 @@ def _ordered(machine: Machine, values: list[Value], arguments: Arguments, site: 
 
 def _sorted(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     made = _ordered(machine, values, arguments, site)
+    if values:
+        _compared(machine, "sorted", values[:1], arguments, site)
     if isinstance(made, Items) and made.over:
         made.around = machine.context.loops
     return made
@@ -256,27 +258,45 @@ def _iter(machine: Machine, values: list[Value], arguments: Arguments, site: Sit
     return values[0] if values else _unknown("iter", arguments)
 
 
-def _number(name: str) -> Callable[..., Value]:
+def _round(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    for value in values[:1]:
+        machine.library.value_read(value, "arithmetic", site)
+    return _unknown("round", arguments)
+
+
+def _operate(name: str, sign: str, operands: int) -> Callable[..., Value]:
+    """The built-in function `name`, which applies an operator."""
+
     def run(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
-        for value in values[:1]:
-            machine.library.value_read(value, "arithmetic", site)
-        return _unknown(name, arguments)
+        computed = None
+        if len(values) == operands == len(arguments.all()):
+            computed = machine.library.operate(sign, tuple(values), ir.Pass(site.node))
+        return computed or _unknown(name, arguments)
 
     return run
 
 
 def _extreme(name: str) -> Callable[..., Value]:
     def run(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
-        if len(values) > 1:
-            for value in values:
-                machine.library.value_read(value, "compare", site)
         numbers = [v.value for v in values if isinstance(v, Constant) and isinstance(v.value, (int, float))]
         if len(numbers) == len(values) > 1:
             named = tuple(word for v in values if isinstance(v, Constant) for word in v.named)
             return Constant(max(numbers) if name == "max" else min(numbers), site, named)
-        return _unknown(name, arguments)
+        return _compared(machine, name, values, arguments, site) or _unknown(name, arguments)
 
     return run
+
+
+def _compared(machine: Machine, name: str, values: list[Value], arguments: Arguments, site: Site) -> Value | None:
+    """One of the values that `min`, `max` or `sorted` compares, directly or by a key; None if it is unknown."""
+    items, element = elements(machine, values[0], site) if len(values) == 1 else (tuple(values), None)
+    several = items if items is not None and len(items) <= MAX_UNROLL else (element,)
+    given = tuple(one for one in several if one is not None)
+    if (key := arguments.get("key")) is None or key is NONE:
+        return machine.library.ordered(name, given, site)
+    keys = tuple(machine.choose(machine.call(key, Arguments((one,)), site)) for one in given)
+    machine.library.ordered(name, keys, site)
+    return None
 
 
 def _getattr(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -368,6 +388,8 @@ def _type(machine: Machine, values: list[Value], arguments: Arguments, site: Sit
         value = values[0]
         if isinstance(value, Object) and value.cls is not None:
             return value.cls
+        if isinstance(value, Object) and value.library:
+            return machine.library.name(value.library)
         name = (
             "dict"
             if isinstance(value, Mapping)
@@ -420,8 +442,9 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "reversed": _ordered,
     "filter": lambda machine, values, arguments, site: _ordered(machine, values[1:], arguments, site),
     "sum": _sum,
-    "round": _number("round"),
-    "abs": _number("abs"),
+    "round": _round,
+    "abs": _operate("abs", "abs", 1),
+    "pow": _operate("pow", "**", 2),
     "next": _next,
     "iter": _iter,
     "max": _extreme("max"),

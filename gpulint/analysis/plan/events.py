@@ -178,9 +178,9 @@ class ReplicaValueRead(Event):
 class TensorRead(Event):
     """Eager code in a loop reads the content of a tensor, so that the host waits for it.
 
-    `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "print", "format" or "weights"
-    (all weights of a model or layer). Under an unknown decorator, only those kinds are reported that raise an exception
-    in traced code.
+    `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "math" (a function of `math`),
+    "min", "max", "sorted" (Python's functions), "print", "format" or "weights" (all weights of a model or layer). Under
+    an unknown decorator, only those kinds are reported that raise an exception in traced code.
     """
 
     tensor: Tensor

@@ -10,7 +10,7 @@ from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.domain.symbolic import Symbol, symbol
 from gpulint.analysis.domain.symbolic_patterns import count_of
-from gpulint.analysis.domain.traversal import leaves, length_sources
+from gpulint.analysis.domain.traversal import iterated_sources, leaves, length_sources
 from gpulint.analysis.domain.values.base import Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
@@ -395,7 +395,7 @@ def _deciding(where: Where, loop: Loop) -> Path:
     iteration there."""
     loops = where.context.loops
     inner = next((loops[index + 1 :] for index, one in enumerate(loops) if one.site == loop.site), ())
-    collections = {symbol_of(one.iterable) for one in inner if one.iterable is not None}
+    collections = {symbol_of(source) for one in inner for source in iterated_sources(one.iterable)}
     return frozenset(
         literal
         for literal in where.path - loop.start - where.assumed
