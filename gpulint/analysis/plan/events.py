@@ -486,8 +486,8 @@ class DatasetBatched(Event):
 
 @dataclass(eq=False, repr=False)
 class SampleRead(Event):
-    """A library function is called that reads a file or transforms an image, in Python and on the host. `name` is its
-    canonical name."""
+    """A library function that reads a file or transforms an image is called from Python, and runs on the host. `name` is
+    its canonical name."""
 
     name: str
 
