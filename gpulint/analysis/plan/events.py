@@ -486,8 +486,8 @@ class DatasetBatched(Event):
 
 @dataclass(eq=False, repr=False)
 class SampleRead(Event):
-    """A library function that reads a file or transforms an image is called from Python, and runs on the host. `name` is
-    its canonical name."""
+    """Python calls a library function that reads a file or transforms an image, on the host. `name` is its canonical
+    name."""
 
     name: str
 
