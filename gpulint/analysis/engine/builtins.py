@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulint.analysis.domain.context import Object
+from gpulint.analysis.domain.lengths import most_items
 from gpulint.analysis.domain.path_conditions import Condition
 from gpulint.analysis.domain.traversal import dataset_iterables
 from gpulint.analysis.domain.truth import either, length_symbol
@@ -132,6 +133,7 @@ def _copy(kind: str) -> Callable[..., Value]:
         if values:
             items, element = elements(machine, values[0], site)
             made = Items(kind, items, element, (kind, symbol_of(values[0])), dataset_iterables(values[:1]))
+            made.most = most_items(values[0])
         else:
             made = Items(kind, (), None, (kind, site))
         made.around = machine.context.loops
@@ -217,7 +219,9 @@ def _ordered(machine: Machine, values: list[Value], arguments: Arguments, site: 
     if not values:
         return _unknown("sorted", arguments)
     _, element = elements(machine, values[0], site)
-    return Items("list", None, element, ("sorted", symbol_of(values[0])), dataset_iterables(values[:1]))
+    made = Items("list", None, element, ("sorted", symbol_of(values[0])), dataset_iterables(values[:1]))
+    made.most = most_items(values[0])
+    return made
 
 
 def _sorted(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:

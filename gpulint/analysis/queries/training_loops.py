@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 
 from gpulint.analysis.domain.context import Loop, Where
 from gpulint.analysis.domain.identifiers import words
+from gpulint.analysis.domain.lengths import count_of
 from gpulint.analysis.domain.path_conditions import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.domain.symbolic import Symbol, symbol
-from gpulint.analysis.domain.symbolic_patterns import count_of
 from gpulint.analysis.domain.traversal import iterated_sources, leaves, length_sources
 from gpulint.analysis.domain.values.base import Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
@@ -189,7 +189,7 @@ def iteration_count(loop: Loop) -> int | None:
 def _length(iterable: Value) -> int | None:
     if isinstance(iterable, Items):
         if iterable.items is None:
-            return None
+            return iterable.most
         of_one_batch = bool(iterable.items) and all(isinstance(item, Tensor) for item in iterable.items)
         return None if of_one_batch else len(iterable.items)
     if type(iterable) is Unknown:
