@@ -37,8 +37,9 @@ def _constant(name: Any) -> Any:
 
 
 def count_of(name: Symbol) -> int | None:
-    """Maximum number of elements of a slice with constant bounds, of a sum of those, of `np.arange` and `np.linspace` with constant
-    arguments, of a sample of constant size, and of the folds of a validation; None for anything else."""
+    """Maximum number of elements of a slice with constant bounds, of `np.arange` and `np.linspace` with constant
+    arguments, of a sample of constant size, of the folds of a validation, and of sums of those; None for anything
+    else."""
     if name.parts[0] == "slice" and len(name.parts) == 5:
         return slice_length(*(_constant(one) for one in name.parts[2:]))
     if name.parts[:2] == ("binary", "+"):
