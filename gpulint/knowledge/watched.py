@@ -60,6 +60,14 @@ IMAGE_READERS = (
 )
 """Prefixes of the names of functions that read one image or volume from a file."""
 
+TENSOR_READERS = (
+    "tensorflow.audio.decode_",
+    "tensorflow.image.decode_",
+    "tensorflow.io.decode_",
+    "tensorflow.io.read_file",
+)
+"""Prefixes of the names of operations that read or decode a file. Eager code runs them one at a time."""
+
 SAVES_MODEL = frozenset({"tensorflow.keras.models.save_model", "tensorflow.keras.saving.save_model"})
 
 LOADS_MODEL = "tensorflow.keras.models.load_model"

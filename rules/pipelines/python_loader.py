@@ -14,7 +14,7 @@ class PythonLoader(Rule):
     ## What it does
     Finds `fit` with a loader that prepares its batches in Python, one sample after the other: `ImageDataGenerator`,
     a Keras `PyDataset` (`Sequence`) without `workers` that reads files or transforms images, a Python generator that
-    does.
+    does. Operations such as `tf.io.read_file` run one at a time there, too.
 
     ## Why is this bad
     One thread decodes and augments every image. On two cores, `flow_from_directory` gives 130 to 170 images a second,
@@ -79,7 +79,7 @@ class PythonLoader(Rule):
     any_of_names = frozenset({".fit(", ".fit_generator("})
     all_of_name_sets = (
         frozenset({"flow_from_directory", "flow_from_dataframe", "ImageDataGenerator", "Sequence", "PyDataset"})
-        | frozenset({"imread", "load_img", "open", "load", "transform", "augment", "get_data"}),
+        | frozenset({"imread", "load_img", "open", "load", "transform", "augment", "get_data", "read_file"}),
     )
     why = "one Python thread decodes and augments every sample, and the GPU waits for it"
     instead = "read with tf.data, such as `tf.keras.utils.image_dataset_from_directory` and `map`"

@@ -48,8 +48,8 @@ class FunctionInLoop(Rule):
 
     ## What is not reported
     Functions created once (before the loop, in a cached factory, when they are first needed), or one for each model
-    that the loop builds; loops over a few known elements, or over files, folds and runs; loops whose iterations are
-    each a whole run, with nested loops that call the function.
+    that the loop builds; loops over a few known elements, or over files, folds and runs; loops whose iterations, at
+    most a hundred or unknown in number, are each a whole run, with nested loops that call the function.
 
     ## At run time
     The traces of the function.
@@ -78,6 +78,7 @@ class FunctionInLoop(Rule):
             for event in self.all(events.TracedCalled)
             for index, loop in enumerate(event.where.context.loops)
             if sum(iteration_count(inner) != 1 for inner in event.where.context.loops[index + 1 :]) < OF_A_RUN
+            or (iteration_count(loop) or 0) > RUNS
         }
         builds = {loop.site for event in self.all(events.ModelBuilt) for loop in event.where.context.loops}
         for event in made:
@@ -101,6 +102,9 @@ class FunctionInLoop(Rule):
 
 OF_A_RUN = 2
 """Number of nested loops in one iteration that make it a whole training run: epochs and their batches."""
+
+RUNS = 100
+"""Maximum number of whole training runs that a program is taken to make in one loop."""
 
 
 def _may_be_kept(where: Where, loop: Loop) -> bool:

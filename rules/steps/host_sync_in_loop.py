@@ -28,10 +28,10 @@ class HostSyncInLoop(Rule):
     """Host waits for the GPU in every step
 
     ## What it does
-    Finds `.numpy()`, NumPy functions, `float(t)`, `int(t)`, `min(t, u)`, `if t`, `print(t)` and f-strings of a device
-    tensor that are reached in every step of a training loop; and of a loss or metric in every iteration of an
-    evaluation loop. A loop over more than a hundred epochs whose body is one step is a training loop. Several reads of
-    one tensor, of one number of steps, or of single numbers with no work for the GPU in between (the metrics in a
+    Finds `.numpy()`, functions of NumPy and `math`, `float(t)`, `int(t)`, `if t`, `min(t, u)`, `print(t)` and f-strings
+    of a device tensor that are reached in every step of a training loop; and of a loss or metric in every iteration of
+    an evaluation loop. A loop over more than a hundred epochs whose body is one step is a training loop. Several reads
+    of one tensor, of one number of steps, or of single numbers with no work for the GPU in between (the metrics in a
     progress bar) are one finding.
 
     ## Why is this bad
@@ -151,6 +151,9 @@ class HostSyncInLoop(Rule):
         for loop_site, reads in waited.together(found):
             first, *others = reads
             instead = _INSTEAD.get(first.how, "" if loop_site in training else _ADD_UP)
+            if first.how in _COMPARE:
+                then = ", and read the result every hundred steps" if others else ""
+                instead = f"use {_COMPARE[first.how]}, which runs on the device{then}"
             yield Report(
                 first.site,
                 f"{_HOW[first.how]} in every step",
@@ -188,7 +191,7 @@ class HostSyncInLoop(Rule):
         import libcst.matchers as m
 
         body, node = self.node(loop), self.node(read.site)
-        if body is None or node is None or read.site.path != loop.path:
+        if body is None or node is None or read.site.path != loop.path or read.how in _COMPARE:
             return ""
         for added in m.findall(body, m.AugAssign(operator=m.AddAssign())):
             assert isinstance(added, cst.AugAssign)
@@ -267,8 +270,8 @@ class _Waits:
     def together(
         self, found: Mapping[tuple[Site | int, Site], Mapping[Site, events.TensorRead]]
     ) -> Iterator[tuple[Site, list[events.TensorRead]]]:
-        """Reads that are one finding, each with their loop: those of one tensor, and those of single numbers in one
-        group and iteration, as of several metrics in one progress bar."""
+        """Reads that are one finding, each with their loop: those of one tensor, and those of single numbers, or of
+        weights, in one group and iteration, as of several metrics in one progress bar."""
         joined: list[tuple[Site, list[events.TensorRead]]] = []
         for (_, loop), reads in found.items():
             own = list(reads.values())
@@ -281,7 +284,9 @@ class _Waits:
         yield from joined
 
     def _are_one(self, one: events.TensorRead, other: events.TensorRead, loop: Site) -> bool:
-        alike = self._group[id(one)] is self._group[id(other)] and _is_of_number(one) and _is_of_number(other)
+        both = (one, other)
+        alike = all(map(_is_of_number, both)) or all(read.how == "weights" for read in both)
+        alike = alike and self._group[id(one)] is self._group[id(other)]
         return alike and not _iterations(one, loop).isdisjoint(_iterations(other, loop))
 
 
@@ -347,19 +352,24 @@ _COUNT = "count the steps in Python: `for step, x in enumerate(data)`"
 
 _INSTEAD = {
     "bool": "check it every hundred steps, or move the `if` into the `@tf.function`, which decides on the device",
-    "order": "use `tf.minimum` or `tf.maximum`, which compute on the device",
     "weights": "read them every hundred steps or once per epoch",
 }
+
+_COMPARE = {"min": "`tf.minimum`", "max": "`tf.maximum`", "sorted": "`tf.sort`"}
+"""Function that compares in Python → operation that compares on the device."""
 
 _ADD_UP = "add it up on the device, or in a metric, and read the total after the loop"
 
 _HOW = {
     "numpy": "`.numpy()` reads a device tensor",
     "array": "a NumPy function reads a device tensor",
+    "math": "a function of `math` reads a device tensor",
+    "min": "Python's `min` reads the device tensors that it compares",
+    "max": "Python's `max` reads the device tensors that it compares",
+    "sorted": "`sorted` reads the device tensors that it compares",
     "float": "`float()` reads a device tensor",
     "int": "`int()` reads a device tensor",
     "bool": "a condition reads a device tensor",
-    "order": "`min` or `max` of Python compares device tensors",
     "print": "`print` reads a device tensor",
     "format": "a format string reads a device tensor",
     "weights": "`get_weights()` copies all weights to the host",

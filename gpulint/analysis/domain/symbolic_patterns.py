@@ -335,50 +335,6 @@ def _is_constant(name: Any) -> bool:
     return isinstance(name, Symbol) and name.parts[0] in ("constant", "unary")
 
 
-def count_of(name: Symbol) -> int | None:
-    """Number of elements of `np.arange` with constant arguments, of a sample of constant size, and of the folds of a
-    validation; None for anything else."""
-    if name.parts[0] != "call":
-        return None
-    if (folds := _folds(name)) is not None:
-        return folds
-    callee = library_callee(name)
-    if callee != "numpy.arange" and callee not in _SAMPLES:
-        return None
-    given = [symbol(part).parts for part in called_with(name)[1]]
-    if callee in _SAMPLES:
-        size = given[_SAMPLES[callee]] if len(given) > _SAMPLES[callee] else ()
-        return int(size[2]) if size[:2] == ("constant", "int") else None
-    if not 0 < len(given) < 4 or any(parts[:2] != ("constant", "int") for parts in given):
-        return None
-    bounds = [parts[2] for parts in given]
-    return len(range(*bounds)) if all(bounds[2:]) else None
-
-
-_SAMPLES = {"numpy.random.choice": 1, "numpy.random.randint": 2, "random.sample": 1}
-"""Functions that draw elements → index of the argument that is their number."""
-
-
-def _folds(name: Symbol) -> int | None:
-    """Number of folds of `KFold(5).split(x)`: 5, the default, where it is not in the program."""
-    function = symbol(name.parts[1])
-    if function.parts[0] != "attribute" or function.parts[-1] != "split":
-        return None
-    splitter = symbol(function.parts[1])
-    if splitter.parts[0] != "call" or not _FOLDS.fullmatch(library_callee(splitter)):
-        return None
-    given = [symbol(one).parts for one in called_with(splitter)[1]]
-    numbers = [parts[2] for parts in given if parts[:2] == ("constant", "int")]
-    if given and len(numbers) == 1 and given[0][:2] != ("constant", "int"):
-        return 5  # an unknown number of folds, and a seed
-    return int(min(numbers, default=5))
-
-
-_FOLDS = re.compile(r"(?:\w+\.)+(?!Repeated)\w*KFold|sklearn\.model_selection\.TimeSeriesSplit")
-"""Classes that split data into folds: of scikit-learn, and others that are named like them. Their first argument is the
-number of folds; of others, such as a seed, the smaller number counts."""
-
-
 def are_next(lower: Symbol, upper: Symbol, step: Symbol) -> bool:
     """Whether a slice with these bounds has several rows and moves with the iterations of a loop."""
     return not (lower.words | upper.words).isdisjoint(_OF_ITERATION_OR_COUNTER) and not is_one_row(lower, upper, step)

@@ -101,7 +101,7 @@ def snapshot(value: Value) -> Value:
             done[id(one)] = one
             over = tuple([of(part) for part in one.over])
             copy = done[id(one)] = Items(one.kind, one.items, one.element, one.symbol, over)
-            copy.around, copy.is_endless = one.around, one.is_endless
+            copy.around, copy.is_endless, copy.most = one.around, one.is_endless, one.most
         return done[id(one)]
 
     return of(value)

@@ -38,6 +38,8 @@ def attribute(machine: Machine, receiver: Value, name: str, node: ir.Node) -> Va
     if isinstance(receiver, Constant) and receiver.value is None:
         raise PathEnds
     if isinstance(receiver, LibraryName):
+        if name in ("__name__", "__qualname__"):
+            return Unknown(("attribute", receiver.symbol, name))
         dotted = f"{receiver.name}.{name}"
         machine.library.name_used(dotted, receiver.package, machine.site(node))
         return machine.library.name(dotted, receiver.package)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulint.analysis.domain.context import Object
+from gpulint.analysis.domain.lengths import most_items
 from gpulint.analysis.domain.path_conditions import Condition
 from gpulint.analysis.domain.traversal import dataset_iterables
 from gpulint.analysis.domain.truth import either, length_symbol
@@ -25,7 +26,7 @@ from gpulint.analysis.domain.values.base import (
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Descriptor, ModuleValue, Namespace, Super, UserClass
 from gpulint.analysis.engine import attribute_lookup, dicts, dynamic_lookup, name_lookup, sequences, special_methods
-from gpulint.analysis.engine.iteration import elements
+from gpulint.analysis.engine.iteration import MAX_UNROLL, elements
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.engine.strings import MAX_STRING, formatted, of_string
 from gpulint.places import Site
@@ -132,6 +133,7 @@ def _copy(kind: str) -> Callable[..., Value]:
         if values:
             items, element = elements(machine, values[0], site)
             made = Items(kind, items, element, (kind, symbol_of(values[0])), dataset_iterables(values[:1]))
+            made.most = most_items(values[0])
         else:
             made = Items(kind, (), None, (kind, site))
         made.around = machine.context.loops
@@ -217,11 +219,15 @@ def _ordered(machine: Machine, values: list[Value], arguments: Arguments, site: 
     if not values:
         return _unknown("sorted", arguments)
     _, element = elements(machine, values[0], site)
-    return Items("list", None, element, ("sorted", symbol_of(values[0])), dataset_iterables(values[:1]))
+    made = Items("list", None, element, ("sorted", symbol_of(values[0])), dataset_iterables(values[:1]))
+    made.most = most_items(values[0])
+    return made
 
 
 def _sorted(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
     made = _ordered(machine, values, arguments, site)
+    if values:
+        _compared(machine, "sorted", values[:1], arguments, site)
     if isinstance(made, Items) and made.over:
         made.around = machine.context.loops
     return made
@@ -256,31 +262,45 @@ def _iter(machine: Machine, values: list[Value], arguments: Arguments, site: Sit
     return values[0] if values else _unknown("iter", arguments)
 
 
-def _number(name: str) -> Callable[..., Value]:
+def _round(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    for value in values[:1]:
+        machine.library.value_read(value, "arithmetic", site)
+    return _unknown("round", arguments)
+
+
+def _operate(name: str, sign: str, operands: int) -> Callable[..., Value]:
+    """The built-in function `name`, which applies an operator."""
+
     def run(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
-        for value in values[:1]:
-            machine.library.value_read(value, "arithmetic", site)
-        return _unknown(name, arguments)
+        computed = None
+        if len(values) == operands == len(arguments.all()):
+            computed = machine.library.operate(sign, tuple(values), ir.Pass(site.node))
+        return computed or _unknown(name, arguments)
 
     return run
 
 
 def _extreme(name: str) -> Callable[..., Value]:
     def run(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
-        compared = values
-        if len(values) == 1 and arguments.get("key") is None:
-            items, element = elements(machine, values[0], site)
-            compared = list(items or ()) or ([element] if element is not None and element is not values[0] else [])
-        if arguments.get("key") is None:
-            for value in compared:
-                machine.library.value_read(value, "order", site)
         numbers = [v.value for v in values if isinstance(v, Constant) and isinstance(v.value, (int, float))]
         if len(numbers) == len(values) > 1:
             named = tuple(word for v in values if isinstance(v, Constant) for word in v.named)
             return Constant(max(numbers) if name == "max" else min(numbers), site, named)
-        return _unknown(name, arguments)
+        return _compared(machine, name, values, arguments, site) or _unknown(name, arguments)
 
     return run
+
+
+def _compared(machine: Machine, name: str, values: list[Value], arguments: Arguments, site: Site) -> Value | None:
+    """One of the values that `min`, `max` or `sorted` compares, directly or by a key; None if it is unknown."""
+    items, element = elements(machine, values[0], site) if len(values) == 1 else (tuple(values), None)
+    several = items if items is not None and len(items) <= MAX_UNROLL else (element,)
+    given = tuple(one for one in several if one is not None)
+    if (key := arguments.get("key")) is None or key is NONE:
+        return machine.library.ordered(name, given, site)
+    keys = tuple(machine.choose(machine.call(key, Arguments((one,)), site)) for one in given)
+    machine.library.ordered(name, keys, site)
+    return None
 
 
 def _getattr(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -424,8 +444,9 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "reversed": _ordered,
     "filter": lambda machine, values, arguments, site: _ordered(machine, values[1:], arguments, site),
     "sum": _sum,
-    "round": _number("round"),
-    "abs": _number("abs"),
+    "round": _round,
+    "abs": _operate("abs", "abs", 1),
+    "pow": _operate("pow", "**", 2),
     "next": _next,
     "iter": _iter,
     "max": _extreme("max"),

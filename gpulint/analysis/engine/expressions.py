@@ -10,6 +10,7 @@ from gpulint.analysis.domain import symbolic
 from gpulint.analysis.domain.completion import NORMAL, PathEnds
 from gpulint.analysis.domain.context import Flag, Loop
 from gpulint.analysis.domain.host_arrays import MASK
+from gpulint.analysis.domain.lengths import most_items
 from gpulint.analysis.domain.path_conditions import Path
 from gpulint.analysis.domain.random_draws import are_drawn_indices
 from gpulint.analysis.domain.store import MISSING, alternatives, join
@@ -406,6 +407,7 @@ def eval_comprehension(machine: Machine, node: ir.Comprehension) -> Value:
         if (copy := machine.library.comprehended(one)) is not None:
             return copy
     made = Items(node.kind, None, one, symbol, tuple(data) if len(node.clauses) == 1 else ())
+    made.most = most_items(sources[0]) if len(node.clauses) == 1 else None
     if node.kind != "generator":
         made.around = machine.context.loops
     return made

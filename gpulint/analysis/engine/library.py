@@ -142,6 +142,10 @@ class LibrarySemantics(ABC):
         """Result of `sum()` over several values, which `first` represents."""
 
     @abstractmethod
+    def ordered(self, name: str, values: tuple[Value, ...], site: Site) -> Value | None:
+        """One of several values, which `min`, `max` or `sorted` compares."""
+
+    @abstractmethod
     def decorate(self, decorator: Value, defined: Value, node: ir.Expr) -> Value:
         """Result of applying a decorator to a function or a class."""
 

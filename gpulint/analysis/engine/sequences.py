@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpulint.analysis.domain.context import Loop
+from gpulint.analysis.domain.lengths import most_items
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items
@@ -141,6 +142,8 @@ def concatenate(left: Items, right: Items) -> Items:
         made = Items(left.kind, left.items + right.items, None, name)
     else:
         made = Items(left.kind, None, left.element or (left.items[0] if left.items else None), name)
+    lengths = [most_items(one) for one in (left, right)]
+    made.most = sum(one for one in lengths if one is not None) if None not in lengths else None
     made.joined = left, right
     return made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpulint.analysis.domain.host_arrays import MASK, chooses_rows, host_array
+from gpulint.analysis.domain.lengths import most_items, slice_length
 from gpulint.analysis.domain.values.base import Constant, LibraryName, Union, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Namespace, UserClass
@@ -67,12 +68,15 @@ def sliced(machine: Machine, container: Value, bounds: tuple[Value, ...], node: 
         if exact and container.items is not None and step != 0:
             return Items(container.kind, container.items[lower:upper:step], None, container.symbol)
         items = container.items
-        return Items(
+        part = Items(
             container.kind,
             None,
             container.element or (items[0] if items else None),
             ("slice", machine.site(node)),
         )
+        lengths = [one for one in (most_items(container), slice_length(*values)) if one is not None]
+        part.most = min(lengths, default=None)
+        return part
     if (part := machine.library.get_slice(container, bounds, node)) is not None:
         return part
     if isinstance(container, Constant) and isinstance(container.value, (str, bytes)) and exact and step != 0:

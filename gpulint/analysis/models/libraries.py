@@ -31,6 +31,7 @@ from gpulint.analysis.models.tensorflow import (
     loss_reduction,
     object_calls,
     objects,
+    ordering,
     retention,
     scope_managers,
     tensors,
@@ -192,8 +193,9 @@ class Libraries(LibrarySemantics):
     def operate(self, sign: str, operands: tuple[Value, ...], node: ir.Node) -> Value | None:
         machine = self._machine
         if len(operands) == 1:
-            if isinstance(operands[0], (Tensor, Variable, PerReplica)):
-                return tensors.apply_operator(machine, f"operator.{sign}", operands, node)
+            operand = tensors.as_number(operands[0])
+            if isinstance(operand, (Tensor, Variable, PerReplica)):
+                return tensors.apply_operator(machine, f"operator.{sign}", (operand,), node)
             return None
         left, right = operands
         if sign in ("/", "//") and isinstance(left, Constant) and _is_replica_count(right):
@@ -234,6 +236,9 @@ class Libraries(LibrarySemantics):
         if not isinstance(first, Tensor):
             return None
         return Tensor(site, reduced=loss_reduction.sum_of(values), gradient=gradients.by_op("tensorflow.add_n", values))
+
+    def ordered(self, name: str, values: tuple[Value, ...], site: Site) -> Value | None:
+        return ordering.ordered(self._machine, name, values, site)
 
     def decorate(self, decorator: Value, defined: Value, node: ir.Expr) -> Value:
         return decorators.decorate(self._machine, decorator, defined, node)

@@ -13,7 +13,7 @@ from gpulint.analysis.domain.values.objects import Layer, Model
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models import library_methods
-from gpulint.analysis.models.python import command_line_options, host_random, loggers, threads
+from gpulint.analysis.models.python import command_line_options, dataclass_fields, host_random, loggers, threads
 from gpulint.analysis.models.tensorflow import (
     api_removals,
     escape,
@@ -53,6 +53,8 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         if (given := function_of(value)) is not None:
             machine.emit(FunctionHandedOver(site, machine.where(), given))
     called = symbol_of(function)
+    if (made := dataclass_fields.of_named_tuple(machine, called, arguments, site)) is not None:
+        return made
     method = called.parts[-1] if called.parts[0] == "attribute" else ""
     if called.package in _AUGMENTERS:
         generator_sources.record_call(machine, called.origin, site)

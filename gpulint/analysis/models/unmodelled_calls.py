@@ -18,6 +18,11 @@ def call_unmodelled(machine: Machine, name: str, arguments: Arguments, site: Sit
         for value in tensors.flattened(arguments.positional):
             tensors.read_at(machine, value, "array", site)
         return Unknown(("call", ("external", name), host_sync.symbols(arguments, site)))
+    if name.startswith("math."):
+        numbers = tuple(tensors.as_number(value) for value in arguments.positional)
+        for value in tensors.flattened(numbers):
+            tensors.read_at(machine, value, "math", site)
+        return Unknown(("call", ("external", name), host_sync.symbols(Arguments(numbers), site)))
     is_logger = name.startswith(loggers.PREFIXES) or name in loggers.FUNCTIONS
     if is_logger:
         loggers.print_arguments(machine, arguments, site)

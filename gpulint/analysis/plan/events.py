@@ -165,7 +165,7 @@ class Reduction(Event):
 @dataclass(eq=False, repr=False)
 class ReplicaValueRead(Event):
     """A per-replica value is used as if it were one tensor. `how`: "float", "int", "arithmetic", "op", "numpy",
-    "metric", "assign", "print", "format", "bool", "compare" or "order"."""
+    "metric", "assign", "print", "format", "bool" or "compare"."""
 
     value: PerReplica
     how: str
@@ -178,9 +178,10 @@ class ReplicaValueRead(Event):
 class TensorRead(Event):
     """Eager code in a loop reads the content of a tensor, so that the host waits for it.
 
-    `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "order" (`min`, `max`), "print",
-    "format" or "weights" (all weights of a model or layer). Under an unknown decorator, only those kinds are reported
-    that raise an exception in traced code."""
+    `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "math" (a function of `math`),
+    "min", "max", "sorted" (Python's functions), "print", "format" or "weights" (all weights of a model or layer). Under
+    an unknown decorator, only those kinds are reported that raise an exception in traced code.
+    """
 
     tensor: Tensor
     how: str
@@ -494,8 +495,8 @@ class DatasetBatched(Event):
 
 @dataclass(eq=False, repr=False)
 class SampleRead(Event):
-    """A library function is called that reads a file or transforms an image, in Python and on the host. `name` is its
-    canonical name."""
+    """Python calls a library function that reads a file or transforms an image, on the host. `name` is its canonical
+    name."""
 
     name: str
 

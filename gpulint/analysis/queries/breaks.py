@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import ceil, isfinite
 
 from gpulint.analysis.domain.context import Loop
 from gpulint.analysis.domain.path_conditions import Literal
@@ -27,6 +28,8 @@ def iterations_to_break(loop: Loop) -> int | None:
 def _limit(literal: Literal, loop: Loop) -> int | None:
     """Number of iterations for which a condition holds, all of which it must hold in."""
     operator, subject, limit = literal.condition
+    if type(limit) is float and isfinite(limit):
+        limit = ceil(limit)
     if literal.holds or type(limit) is not int or operator not in (">", ">=", "==", "<", "<="):
         return None
     if _is_index(subject, loop):

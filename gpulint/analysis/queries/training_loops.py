@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable
 
 from gpulint.analysis.domain.context import Loop, Where, callers
 from gpulint.analysis.domain.identifiers import words
+from gpulint.analysis.domain.lengths import count_of
 from gpulint.analysis.domain.path_conditions import Literal, Path, compatible, is_complete, mentions, words_of
 from gpulint.analysis.domain.symbolic import Symbol, symbol
-from gpulint.analysis.domain.symbolic_patterns import count_of
-from gpulint.analysis.domain.traversal import leaves, length_sources
+from gpulint.analysis.domain.traversal import iterated_sources, leaves, length_sources
 from gpulint.analysis.domain.values.base import Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items
 from gpulint.analysis.domain.values.datasets import Dataset
@@ -194,7 +194,7 @@ def iteration_count(loop: Loop) -> int | None:
 def _length(iterable: Value) -> int | None:
     if isinstance(iterable, Items):
         if iterable.items is None:
-            return None
+            return iterable.most
         of_one_batch = bool(iterable.items) and all(isinstance(item, Tensor) for item in iterable.items)
         return None if of_one_batch else len(iterable.items)
     if type(iterable) is Unknown:
@@ -400,8 +400,7 @@ def _deciding(where: Where, loop: Loop) -> Path:
     iteration there."""
     loops = where.context.loops
     inner = next((loops[index + 1 :] for index, one in enumerate(loops) if one.site == loop.site), ())
-    over = (part for one in inner if one.iterable is not None for part in (one.iterable, *length_sources(one.iterable)))
-    collections = set(map(symbol_of, over))
+    collections = {symbol_of(source) for one in inner for source in iterated_sources(one.iterable)}
     return frozenset(
         literal
         for literal in where.path - loop.start - where.assumed

@@ -17,7 +17,7 @@ class Items(Value):
     is known. `state` holds both, so that lists can grow.
     """
 
-    __slots__ = ("around", "is_endless", "joined", "kind", "over", "state", "symbol")
+    __slots__ = ("around", "is_endless", "joined", "kind", "most", "over", "state", "symbol")
 
     is_plain = True
 
@@ -37,6 +37,8 @@ class Items(Value):
         """Loops around the site where it was created; None if they are unknown."""
         self.is_endless = False
         """Whether it is a generator that never ends."""
+        self.most: int | None = None
+        """Maximum number of elements, where they are not known one by one; None if it is unknown."""
         self.joined: tuple[Items, Items] | None = None
         """Operands of the `a + b` that created it."""
         self.symbol = symbol(name) if name is not None else symbol(("value", self.serial))

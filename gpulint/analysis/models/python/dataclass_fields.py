@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.module_scope import ModuleScope
-from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value
-from gpulint.analysis.domain.values.containers import Mapping
+from gpulint.analysis.domain.symbolic import Symbol
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value, known, symbol_of
+from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Factory, UserClass
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.engine.machine import Machine
@@ -48,6 +49,28 @@ def with_fields(*names: str) -> Callable[[Machine, Arguments, Site], Value]:
         return made
 
     return construct
+
+
+def named_tuple(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """Result of `namedtuple(…)`. Its symbol has the names of the fields."""
+    fields = arguments.get("field_names", 1)
+    names = fields.items if isinstance(fields, Items) else None
+    if isinstance(text := known(fields), str):
+        names = tuple(map(Constant, text.replace(",", " ").split()))
+    if names is None or not all(isinstance(known(name), str) for name in names):
+        return Unknown(("call", ("external", "collections.namedtuple"), tuple(map(symbol_of, arguments.all()))))
+    return Unknown((_NAMED_TUPLE, *(str(known(name)) for name in names)))
+
+
+_NAMED_TUPLE = "named tuple"
+
+
+def of_named_tuple(machine: Machine, called: Symbol, arguments: Arguments, site: Site) -> Value | None:
+    """Object that calling a `namedtuple` creates, if a field is a constant, as a setting is; None for any other."""
+    is_known = any(isinstance(one, Constant) for one in arguments.all()) and not arguments.open
+    if called.parts[0] != _NAMED_TUPLE or not is_known:
+        return None
+    return with_fields(*called.parts[1:])(machine, arguments, site)
 
 
 def fill(machine: Machine, cls: UserClass, made: Object, arguments: Arguments, site: Site) -> None:

@@ -168,6 +168,7 @@ HANDLERS: dict[str, Handler] = {
     "absl.app.run": _run_main,
     "tensorflow.compat.v1.app.run": _run_main,
     "collections.defaultdict": _default_dict,
+    "collections.namedtuple": dataclass_fields.named_tuple,
     **dict.fromkeys(
         ("dataclasses.field", "attr.ib", "attr.field", "attrs.field", "pydantic.Field"), dataclass_fields.field
     ),

@@ -9,6 +9,7 @@ from gpulint.analysis.domain.traversal import leaves
 from gpulint.analysis.domain.values.base import NONE, Arguments, symbol_of
 from gpulint.analysis.domain.values.functions import Bound, Function, Partial
 from gpulint.analysis.engine.machine import Machine
+from gpulint.knowledge.watched import TENSOR_READERS
 from gpulint.places import Site
 
 _SLOW = (
@@ -25,10 +26,6 @@ MAX_STEPS = 2_000
 """Maximum number of expressions and statements of a generator that are evaluated."""
 
 
-_READS = ("tensorflow.io.decode_", "tensorflow.io.read_file")
-"""Prefixes of the names of operations that read or decode a file. In a generator they run one at a time."""
-
-
 def record_call(machine: Machine, name: str, site: Site) -> None:
     """Record a library call by the generator that is being run, if there is one."""
     work = machine.library_state.generator
@@ -36,7 +33,7 @@ def record_call(machine: Machine, name: str, site: Site) -> None:
         return
     if name.startswith(_SLOW):
         work.called(site, machine.context.loops)
-    if name.startswith((*_SLOW, *_READS)):
+    if name.startswith((*_SLOW, *TENSOR_READERS)):
         work.has_read(machine.context.loops)
 
 

@@ -21,7 +21,9 @@ from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.plan import events
 from gpulint.places import Site
 
-READS = frozenset({"float", "int", "bool", "numpy", "array", "order", "print", "format", "weights"})
+READS = frozenset(
+    {"float", "int", "bool", "numpy", "array", "math", "min", "max", "sorted", "print", "format", "weights"}
+)
 """Kinds of read for which the host waits."""
 
 _NOTED_BY = frozenset(
@@ -56,7 +58,7 @@ def _notes_down(name: str) -> bool:
     return name in _NOTED_BY or not words(name).isdisjoint(_LOGGING)
 
 
-_OF_EAGER_CODE = frozenset({"float", "int", "numpy", "array"})
+_OF_EAGER_CODE = frozenset({"float", "int", "numpy", "array", "math"})
 """Kinds of read that raise in a traced function. Behind any decorator, a function with one is therefore not traced."""
 
 

@@ -10,7 +10,7 @@ from gpulint.analysis.domain.values.functions import UserClass
 from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.plan import events
-from gpulint.knowledge.watched import IMAGE_READERS
+from gpulint.knowledge.watched import IMAGE_READERS, TENSOR_READERS
 from gpulint.places import Site
 
 _LOADERS = frozenset({"tensorflow.keras.utils.PyDataset", "tensorflow.keras.utils.Sequence"})
@@ -28,7 +28,7 @@ _SLOW = (
 
 def record_call(machine: Machine, name: str, site: Site) -> None:
     """Record a call of a library function that takes long for each sample."""
-    if name.startswith(_SLOW):
+    if name.startswith(_SLOW) or (name.startswith(TENSOR_READERS) and not machine.context.may_be_traced):
         machine.emit(events.SampleRead(site, machine.where(), name))
 
 
