@@ -418,7 +418,21 @@ def _super(machine: Machine, values: list[Value], arguments: Arguments, site: Si
 
 
 def _any(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    _test_each(machine, values, site)
     return either(Condition("truth", ("any", symbol_of(values[0]) if values else site)))
+
+
+def _all(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
+    _test_each(machine, values, site)
+    return _unknown("all", arguments)
+
+
+def _test_each(machine: Machine, values: list[Value], site: Site) -> None:
+    """Read the elements of what `any` or `all` tests."""
+    items, element = elements(machine, values[0], site) if values else (None, None)
+    for one in items if items is not None and len(items) <= MAX_UNROLL else (element,):
+        if one is not None:
+            machine.library.value_read(one, "bool", site)
 
 
 def _property(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
@@ -459,6 +473,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "isinstance": _isinstance,
     "type": _type,
     "super": _super,
+    "all": _all,
     "any": _any,
     "property": _property,
 }
