@@ -225,7 +225,7 @@ class EagerTrainStep(Rule):
             updates_inside = any(caller.definition == place for caller in callers(event.where.caller))
             report = Report(
                 place,
-                "the training step runs eagerly",
+                "the gradient step runs eagerly" if taken.is_of_moved else "the training step runs eagerly",
                 confidence=confidence(event.where),
                 related=(
                     (of_step[-1].site, "called here in every step" if is_minimized else "in this loop"),
