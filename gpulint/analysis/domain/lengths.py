@@ -24,10 +24,10 @@ def slice_length(lower: Any, upper: Any, step: Any) -> int | None:
         return None
     first = lower or 0
     if upper is None:
-        return -(first // (step or 1)) if first < 0 else None
+        return int(-(first // (step or 1))) if first < 0 else None
     if (first < 0) != (upper < 0):
         return None
-    return max(-(-(upper - first) // (step or 1)), 0)
+    return int(max(-(-(upper - first) // (step or 1)), 0))
 
 
 def _constant(name: Any) -> Any:

@@ -113,24 +113,25 @@ def step_loops(plan: Plan) -> frozenset[Site]:
 
 def evaluation_loops(plan: Plan) -> frozenset[Site]:
     """Eager loops that do not train, and in each iteration of which the GPU has work: a model or a `tf.function` is
-    called, or a metric is updated."""
+    called, or a metric is updated. Not loops in which a loader of Keras prepares a batch for `fit`."""
+    fits = {event.site for event in plan.events if isinstance(event, ModelFitted)}
     found = set[Site]()
     for event in plan.events:
         if (
             isinstance(event, TracedCalled)
             or (isinstance(event, ModelCalled) and event.how == "call")
             or (isinstance(event, StateUpdated) and isinstance(event.target, Metric))
-        ) and not _prepares_data(event.where):
+        ):
             loops = event.where.context.loops
             inner = next((loop for loop in reversed(loops) if not loop.unrolled and not loop.is_traced), None)
-            if inner is not None and not is_called_epoch(inner):
+            if inner is not None and not is_called_epoch(inner) and not _is_of_loader(event, fits):
                 found.add(inner.site)
     return frozenset(found - training_loops(plan) - fitting_loops(plan)) if found else frozenset()
 
 
-def _prepares_data(where: Where) -> bool:
-    """Whether a moment is in a loader's `__getitem__`, which prepares a batch or a sample."""
-    return any(caller.function == "__getitem__" for caller in callers(where.caller))
+def _is_of_loader(event: Event, fits: Collection[Site]) -> bool:
+    """Whether an event happens in the `__getitem__` of a loader, which one of these calls of `fit` runs."""
+    return any(caller.function == "__getitem__" and caller.site in fits for caller in callers(event.where.caller))
 
 
 def _is_drawn(event: Event) -> bool:

@@ -21,7 +21,7 @@ _PARALLEL = ("workers", "use_multiprocessing")
 _SLOW = (
     *IMAGE_READERS,
     *("albumentations.", "cv2.warp", "h5py.File", "imgaug.", "librosa.", "numpy.load", "scipy.io.", "scipy.ndimage."),
-    *("skimage.transform.", "soundfile.", "tensorflow.io.decode_", "tensorflow.io.read_file"),
+    *("skimage.transform.", "soundfile."),
 )
 """Prefixes of the names of functions that read a file or transform an image."""
 

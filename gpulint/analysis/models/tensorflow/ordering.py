@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpulint.analysis.domain.values.base import Value
 from gpulint.analysis.domain.values.objects import Variable
 from gpulint.analysis.domain.values.tensors import PerReplica, Tensor
@@ -21,7 +23,7 @@ def ordered(machine: Machine, name: str, values: tuple[Value, ...], site: Site) 
     return _one_of(found, site)
 
 
-def _one_of(found: list[Value], site: Site) -> Value:
+def _one_of(found: Sequence[Value], site: Site) -> Value:
     """Value that represents whichever of these values is returned."""
     first = next((one for one in found if isinstance(one, Tensor)), found[0])
     if not isinstance(first, Tensor):
