@@ -336,18 +336,20 @@ def _is_constant(name: Any) -> bool:
 
 
 def count_of(name: Symbol) -> int | None:
-    """Number of elements of `np.arange` with constant arguments, of a sample of constant size, and of the folds of a
-    validation; None for anything else."""
+    """Maximum number of elements of `np.arange` with constant arguments, of a sample or `np.linspace` of constant size,
+    of the folds of a validation, and of a slice with constant bounds; None for anything else."""
+    if name.parts[0] == "slice" and len(name.parts) == 5:
+        return _most_rows(*map(symbol, name.parts[2:4]))
     if name.parts[0] != "call":
         return None
     if (folds := _folds(name)) is not None:
         return folds
     callee = library_callee(name)
-    if callee != "numpy.arange" and callee not in _SAMPLES:
+    if callee != "numpy.arange" and callee not in _SIZED:
         return None
     given = [symbol(part).parts for part in called_with(name)[1]]
-    if callee in _SAMPLES:
-        size = given[_SAMPLES[callee]] if len(given) > _SAMPLES[callee] else ()
+    if callee in _SIZED:
+        size = given[_SIZED[callee]] if len(given) > _SIZED[callee] else ()
         return int(size[2]) if size[:2] == ("constant", "int") else None
     if not 0 < len(given) < 4 or any(parts[:2] != ("constant", "int") for parts in given):
         return None
@@ -355,8 +357,21 @@ def count_of(name: Symbol) -> int | None:
     return len(range(*bounds)) if all(bounds[2:]) else None
 
 
-_SAMPLES = {"numpy.random.choice": 1, "numpy.random.randint": 2, "random.sample": 1}
-"""Functions that draw elements → index of the argument that is their number."""
+def _most_rows(first: Symbol, end: Symbol) -> int | None:
+    """Maximum number of rows between constant bounds: 8 for `x[:8]`, 3 for `x[-3:]`."""
+    bounds = [one.parts[2] if one.parts[0] == "constant" else "" for one in (first, end)]
+    lower, upper = bounds[0] or 0, 0 if bounds[1] is None else bounds[1]
+    if type(lower) is not int or type(upper) is not int or bounds == [None, None]:
+        return None
+    is_forward = lower >= 0 and bounds[1] is not None and upper >= 0
+    return max(upper - lower, 0) if is_forward or (lower < 0 and upper <= 0) else None
+
+
+_SIZED = {
+    **dict.fromkeys(("numpy.geomspace", "numpy.linspace", "numpy.logspace", "numpy.random.randint"), 2),
+    **dict.fromkeys(("numpy.random.choice", "random.sample"), 1),
+}
+"""Functions that draw or space elements → index of the argument that is their number."""
 
 
 def _folds(name: Symbol) -> int | None:

@@ -71,7 +71,7 @@ def sliced(machine: Machine, container: Value, bounds: tuple[Value, ...], node: 
             container.kind,
             None,
             container.element or (items[0] if items else None),
-            ("slice", machine.site(node)),
+            ("slice", container.symbol, *map(symbol_of, bounds)),
         )
     if (part := machine.library.get_slice(container, bounds, node)) is not None:
         return part

@@ -13,7 +13,7 @@ from gpulint.analysis.domain.values.objects import Layer, Model
 from gpulint.analysis.domain.values.tensors import Tensor
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models import library_methods
-from gpulint.analysis.models.python import command_line_options, host_random, loggers, threads
+from gpulint.analysis.models.python import command_line_options, dataclass_fields, host_random, loggers, threads
 from gpulint.analysis.models.tensorflow import (
     api_removals,
     escape,
@@ -53,6 +53,8 @@ def call_unknown(machine: Machine, function: Value, arguments: Arguments, site: 
         if (given := function_of(value)) is not None:
             machine.emit(FunctionHandedOver(site, machine.where(), given))
     called = symbol_of(function)
+    if dataclass_fields.is_settings(called, arguments):
+        return dataclass_fields.namespace(machine, arguments, site)
     method = called.parts[-1] if called.parts[0] == "attribute" else ""
     if called.package in _AUGMENTERS:
         generator_sources.record_call(machine, called.origin, site)
@@ -141,8 +143,8 @@ def _moved(machine: Machine, method: str, arguments: Arguments, site: Site) -> N
 
 def _model(machine: Machine, called: Symbol, method: str, arguments: Arguments, site: Site) -> Model | None:
     """Model that an unknown object is taken for, because it is or was used as only Keras models are: compiled with an
-    optimizer and a loss, trained on a batch, or asked to predict for a tensor, with `verbose`, for what Keras has
-    prepared, or under a name that only networks have."""
+    optimizer and a loss, trained on a batch or with arguments of Keras's `fit`, or asked to predict for a tensor, with
+    `verbose`, for what Keras has prepared, or under a name that only networks have."""
     if method not in _OF_MODELS:
         return None
     owner = symbol(called.parts[1])
@@ -150,6 +152,7 @@ def _model(machine: Machine, called: Symbol, method: str, arguments: Arguments, 
     is_keras = (
         method in keras_names.OF_KERAS_ALONE
         or (method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given))
+        or (method == "fit" and called.package not in _OTHER_LEARNERS and keras_names.is_keras_fit(given))
         or (
             method == "predict"
             and called.package not in _OTHER_LEARNERS

@@ -187,7 +187,7 @@ def iteration_count(loop: Loop) -> int | None:
 def _length(iterable: Value) -> int | None:
     if isinstance(iterable, Items):
         if iterable.items is None:
-            return None
+            return count_of(iterable.symbol)
         of_one_batch = bool(iterable.items) and all(isinstance(item, Tensor) for item in iterable.items)
         return None if of_one_batch else len(iterable.items)
     if type(iterable) is Unknown:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.module_scope import ModuleScope
-from gpulint.analysis.domain.values.base import NONE, Arguments, Unknown, Value
+from gpulint.analysis.domain.symbolic import Symbol, symbol
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, Unknown, Value
 from gpulint.analysis.domain.values.containers import Mapping
 from gpulint.analysis.domain.values.functions import Factory, UserClass
 from gpulint.analysis.domain.values.instances import Instance
@@ -35,6 +36,14 @@ def namespace(machine: Machine, arguments: Arguments, site: Site) -> Value:
     for name, value in {**(given.entries if isinstance(given, Mapping) else {}), **arguments.keywords}.items():
         machine.state.write(made.attributes, str(name), value)
     return made
+
+
+def is_settings(called: Symbol, arguments: Arguments) -> bool:
+    """Whether a call of what `collections.namedtuple` returned names all its values, some of them constants, as that of
+    a program's settings does."""
+    is_tuple = called.parts[0] == "call" and symbol(called.parts[1]).parts == ("external", "collections.namedtuple")
+    given = arguments.keywords.values()
+    return is_tuple and not arguments.positional and any(isinstance(one, Constant) for one in given)
 
 
 def with_fields(*names: str) -> Callable[[Machine, Arguments, Site], Value]:
