@@ -10,7 +10,7 @@ from gpulint.analysis import Plan
 from gpulint.analysis.domain.context import entry_point
 from gpulint.analysis.domain.path_conditions import has_one_replica
 from gpulint.analysis.plan.events import Event
-from gpulint.analysis.queries.moments import hides_all_gpus
+from gpulint.analysis.queries.moments import without_gpus
 from gpulint.linting.program import Program
 from gpulint.linting.rule import Report, Rule
 from gpulint.places import Site
@@ -45,8 +45,8 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]], read: ReadSource) -> lis
     """The reports of rules on one program; `read` gives the source of a file."""
     if not plan.events:
         return []
-    hidden = hides_all_gpus(plan)
-    instances = [rule() for rule in rules if not (hidden and rule.is_performance)]
+    hidden = without_gpus(plan)
+    instances = [rule() for rule in rules if not (None in hidden and rule.is_performance)]
     program = Program(plan, read)
     for instance in instances:
         instance.bind(program)
@@ -71,7 +71,7 @@ def reports_of(plan: Plan, rules: Iterable[type[Rule]], read: ReadSource) -> lis
             entry = happenings.entry(place)
             places = happenings.places(report, place) if place != entry else ()
             raised.append(Raised(type(instance), report, places, entry))
-    return raised
+    return [one for one in raised if not (one.entry in hidden and one.rule.is_performance)]
 
 
 class _Happenings:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from gpulint.knowledge import FIRST_WITH_VARIABLES, LEGACY_OPTIMIZERS, fact, has_gpu_kernel, removed
 from gpulint.knowledge.devices import DeviceName, parse_device
 from gpulint.knowledge.successors import successor
-from gpulint.knowledge.watched import CLEARS_SESSION, LOADS_MODEL, MAKES_GRAPH, RUNS_EAGERLY, SAVES_MODEL, SETS_FLOATX
+from gpulint.knowledge.watched import (
+    CLEARS_SESSION,
+    LOADS_MODEL,
+    MAKES_GRAPH,
+    RUNS_EAGERLY,
+    SAVES_MODEL,
+    SETS_FLOATX,
+    SETS_POLICY,
+)
 from gpulint.sources.releases import release
 
 __all__ = [
@@ -17,6 +25,7 @@ __all__ = [
     "RUNS_EAGERLY",
     "SAVES_MODEL",
     "SETS_FLOATX",
+    "SETS_POLICY",
     "DeviceName",
     "fact",
     "has_gpu_kernel",

@@ -38,6 +38,7 @@ from gpulint.analysis.queries.moments import (
     waits_for_person,
     way,
     way_to_start,
+    without_gpus,
 )
 from gpulint.analysis.queries.training_loops import (
     are_few,
@@ -110,4 +111,5 @@ __all__ = [
     "way",
     "way_to_start",
     "with_step",
+    "without_gpus",
 ]

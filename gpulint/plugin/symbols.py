@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint.analysis.domain.changing_numbers import changing_number, differ_in_numbers
-from gpulint.analysis.domain.host_arrays import SMALL_IMAGE, HostArray, host_array, images_in
+from gpulint.analysis.domain.host_arrays import SMALL_IMAGE, HostArray, host_array, images_in, is_training_data
 from gpulint.analysis.domain.identifiers import words
 from gpulint.analysis.domain.path_conditions import (
     EVERYWHERE,
@@ -57,6 +57,7 @@ __all__ = [
     "is_of_batch",
     "is_single",
     "is_small_part",
+    "is_training_data",
     "length_of",
     "literal_of",
     "mentions",

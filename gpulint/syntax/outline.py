@@ -177,6 +177,8 @@ def outline(source: Source) -> Outline | None:
     rest: list[str] = []
     done = (1, 0)
     statements = list(_statements(tree.body))
+    imported = tuple(imports_among(statements))
+    names = _other_names(imported)
     for node in statements:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             rest.append(_between(lines, done, (node.lineno, node.col_offset)))
@@ -185,18 +187,18 @@ def outline(source: Source) -> Outline | None:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             rest.append(_between(lines, done, (first, 0)))
             done = _end(node)
-            every[node.name].append(_definition(lines, node, (first, 0)))
+            every[node.name].append(_definition(lines, node, (first, 0), names))
         elif variables := _assigned(node):
-            words = _words(_between(lines, (node.lineno, node.col_offset), _end(node)))
+            words = _words(_between(lines, (node.lineno, node.col_offset), _end(node)), names)
             leader, *others = variables
             every[leader].append(Definition(words, is_variable=True))
             for name in others:  # `a = b = f()`: they name the leader, so that thousands of targets take linear memory
                 every[name].append(Definition(frozenset((name, leader)), is_variable=True))
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
-    body = _words("\n".join(rest))
+    body = _words("\n".join(rest), names)
     definitions = {name: Definition.of_all(several) for name, several in every.items()}
     by_name = _by_name(tree) if _BY_NAME.search(source.text) else ()
-    imports = (*imports_among(statements), *by_name)
+    imports = (*imported, *by_name)
     words = body.union(*(one.all_words for one in definitions.values()))
     paths = tuple(dict.fromkeys(folders(tree))) if "sys.path" in source.text else ()
     inner = _inner_imports(tree, source.text, statements)
@@ -207,21 +209,24 @@ def outline(source: Source) -> Outline | None:
 
 
 def _definition(
-    lines: list[bytes], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, start: tuple[int, int]
+    lines: list[bytes],
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
+    start: tuple[int, int],
+    names: Mapping[str, str],
 ) -> Definition:
-    """A function or class whose text begins at `start`."""
+    """A function or class whose text begins at `start`; `names` as for `_words`."""
     found: dict[str, list[frozenset[str]]] = defaultdict(list)
     rest: list[str] = []
     for method in _methods(node):
         rest.append(_between(lines, start, (method.lineno, 0)))
         start = _end(method)
-        found[method.name].append(_words(_between(lines, (method.lineno, 0), start)))
+        found[method.name].append(_words(_between(lines, (method.lineno, 0), start), names))
     rest.append(_between(lines, start, _end(node)))
     bases = tuple(dotted(base) for base in node.bases) if isinstance(node, ast.ClassDef) else None
     registered_by = tuple(dotted(one) for one in node.decorator_list if _may_register(one))
     stores = _STORES.search(b"\n".join(lines[start[0] - 1 : _end(node)[0]]).decode()) is not None
     methods = {name: frozenset().union(*words) for name, words in found.items()}
-    return Definition(_words("\n".join(rest)), bases, methods, registered_by, stores)
+    return Definition(_words("\n".join(rest), names), bases, methods, registered_by, stores)
 
 
 _STORES = re.compile(r"\][ \t]*=[^=]|\.(?:append|add|extend|insert|register|setdefault|update)\(|\bsetattr\(")
@@ -289,9 +294,15 @@ def _between(lines: list[bytes], start: tuple[int, int], end: tuple[int, int]) -
     return b"\n".join(rows).decode()
 
 
-def _words(text: str) -> frozenset[str]:
+def _other_names(imports: Iterable[Imported]) -> dict[str, str]:
+    """Local name → name in its module, of what is imported under another name: `from os import environ as env`."""
+    return {bound: name for one in imports for bound, name in zip(one.bound, one.names, strict=False) if bound != name}
+
+
+def _words(text: str, names: Mapping[str, str]) -> frozenset[str]:
     """The words of a text, with `HOST_RANDOM_WORDS` instead of `random` in `np.random`, and `compile(` instead of
-    `.compile(` in `re.compile(`: neither is of TensorFlow. Words are interned: files repeat them."""
+    `.compile(` in `re.compile(`: neither is of TensorFlow. A local name adds the one that `names` maps it to. Words are
+    interned: files repeat them."""
     marks: frozenset[str] = frozenset()
     if "re.compile" in text:
         text = _RE_COMPILE.sub("re compile", text)
@@ -299,6 +310,8 @@ def _words(text: str) -> frozenset[str]:
         text, count = _NUMPY_RANDOM.subn("np", text)
         marks = HOST_RANDOM_WORDS if count or _PYTHON_RANDOM.search(text) is not None else marks
     words = frozenset(intern(word.replace(" ", "").replace("\t", "")) for word in set(_WORD.findall(text)) if word)
+    if names:
+        marks |= {f"{name}{call}" for own, name in names.items() for call in ("", "(") if f"{own}{call}" in words}
     return words | marks if marks else words
 
 

@@ -18,7 +18,7 @@ class ArrayInFit(Rule):
 
     ## What it does
     Finds `fit` with a NumPy array of 1 GiB or more. Finds also, as notes, arrays whose size is not in the program, if
-    they hold the images of a folder, or a file of arrays for a convolutional model.
+    they hold the images of a folder, or a file of arrays (NumPy, pickle, HDF5, MATLAB) for a convolutional model.
 
     ## Why is this bad
     Keras makes one tensor of the whole array, on GPU:0: the array is in the GPU's memory for as long as `fit` runs,
@@ -74,7 +74,8 @@ class ArrayInFit(Rule):
     once_a_row = True
     any_of_names = frozenset({".fit("})
     all_of_name_sets = (
-        frozenset({"array", "asarray", "concatenate", "empty", "float32", "full", "load", "load_data", "normal"})
+        frozenset({"File", "array", "asarray", "concatenate", "empty", "float32", "full", "load", "load_data"})
+        | frozenset({"loadmat", "loads", "normal"})
         | frozenset({"ones", "rand", "randn", "random", "stack", "uniform", "vstack", "zeros"}),
     )
     why = "Keras copies the whole array to GPU:0, where it takes up memory while `fit` runs, or does not fit at all"

@@ -197,18 +197,24 @@ def _image_before(steps: tuple[values.Step, ...], source: values.Dataset, decode
         sizes = [one.numbers for one in found if one.numbers is not None]
         width = 1 if any(one.is_float for one in found) else 4
         return first._replace(numbers=min(sizes) // width if sizes else None, batch=batch)
-    if source.source.endswith(".image_dataset_from_directory") and not any(step.name == "unbatch" for step in steps):
-        return _of_directory(source)
+    if first is None and source.source.endswith(".image_dataset_from_directory"):
+        image = _of_directory(source)
+        if image is None or not any(step.name == "unbatch" for step in steps):
+            return image
+        return image._replace(batch=batch) if batch is not None else None
     return None
 
 
 def _batch_of(steps: tuple[values.Step, ...]) -> int | None:
     """Number of images in an element after these steps, None if it is unknown."""
-    batches = [step for step in steps if step.name in pipelines.BATCHES or step.name == "unbatch"]
-    if not batches:
-        return 1
-    size = known(batches[0].arguments.get("batch_size", 0)) if len(batches) == 1 else None
-    return size if type(size) is int and batches[0].name == "batch" else None
+    count: int | None = 1
+    for step in steps:
+        if step.name == "unbatch":
+            count = 1
+        elif step.name in pipelines.BATCHES:
+            size = known(step.arguments.get("batch_size", 0)) if step.name == "batch" and count == 1 else None
+            count = size if type(size) is int else None
+    return count
 
 
 def _of_directory(source: values.Dataset) -> _Image | None:

@@ -12,8 +12,9 @@ class ForkedProcess(Rule):
     """Process forked after TensorFlow was initialised
 
     ## What it does
-    Finds processes of `multiprocessing`, its pools and `ProcessPoolExecutor` that call a model or a `tf.function`, or
-    train, and are started after TensorFlow was initialised.
+    Finds processes of `multiprocessing`, its pools and `ProcessPoolExecutor` that call a model or a `tf.function`,
+    train, multiply matrices, or compute with a tensor of their parent, and are started after TensorFlow was
+    initialised.
 
     ## Why is this bad
     On Linux, Python before 3.14 forks the process: the child inherits TensorFlow's state, but not its threads, and the

@@ -110,7 +110,7 @@ class EagerInference(Rule):
     is_performance = True
     any_of_names = MODEL_WORDS | {"Callback", "Layer", "from_pretrained"}
     all_of_name_sets = (
-        MODEL_WORDS | {"Layer"},
+        MODEL_WORDS | {"Layer", "from_pretrained"},
         frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend", "np", "cv2"})
         | _CREATES
         | _READS,

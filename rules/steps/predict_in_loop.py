@@ -98,7 +98,7 @@ class PredictInLoop(Rule):
     any_of_names = frozenset({".predict(", ".evaluate(", ".predict_on_batch(", ".fit("})
     all_of_name_sets = (MODEL_WORDS | _OF_INPUTS,)
     why = "every call rebuilds a dataset, an iterator and callbacks"
-    instead = "predict all samples in one call, or use `model.predict_on_batch(x)` or `model(x, training=False)`"
+    instead = "predict all samples in one call, or use `model.predict_on_batch(x)`"
     cost = "about 50 ms for each call"
 
     def on_end(self, plan: Plan) -> Iterator[Report]:
@@ -205,10 +205,13 @@ class PredictInLoop(Rule):
         return any(m.matches(call, m.Call(m.Attribute(m.Name(name)))) for name in loop.names if call is not None)
 
     def _emptied(self) -> dict[Site, frozenset[Symbol]]:
-        """Lists, by symbol, that the iterations of a loop fill and empty; also, keyed by the call of a function, those
-        that its loops empty under a condition, as a generator of batches does."""
+        """Lists, by symbol, that the iterations of a loop fill and empty, rather than create by a comprehension; also,
+        keyed by the call of a function, those that its loops empty under a condition, as a generator of batches does.
+        """
         found: dict[Site, set[Symbol]] = defaultdict(set)
         for event in self.all(events.ContainerCleared):
+            if any(isinstance(part, Site) for part in symbol_of(event.container).parts):
+                continue
             around = event.where.context.loops
             for loop in around:
                 found[loop.site].add(symbol_of(event.container))

@@ -23,8 +23,8 @@ from gpulint.plugin import (
     values,
 )
 from gpulint.plugin.fixes import calls, names
-from gpulint.plugin.queries import pipelines
-from gpulint.plugin.symbols import words
+from gpulint.plugin.queries import pipelines, symbol_of
+from gpulint.plugin.symbols import is_training_data, words
 from gpulint.plugin.words import STRATEGY_WORDS
 
 
@@ -42,8 +42,9 @@ class BatchNotScaled(Rule):
     """Batch size not scaled by the replicas
 
     ## What it does
-    Finds a batch size that is a plain constant in training under a multi-replica strategy: of a dataset, of `fit`, of
-    an `ImageDataGenerator`, or the `batch_size` that a `keras.utils.PyDataset` or `Sequence` of the program keeps.
+    Finds a batch size that is a plain constant in training under a multi-replica strategy: of a dataset, of `fit` (also
+    the default of 32, for arrays), of an `ImageDataGenerator`, or the `batch_size` that a `keras.utils.PyDataset` or
+    `Sequence` of the program keeps.
 
     ## Why is this bad
     On a machine with several GPUs the batch is split: with eight replicas each GPU gets an eighth of it, too little to
@@ -112,6 +113,8 @@ class BatchNotScaled(Rule):
                 if event.batch_size is not None:
                     place = event.arguments.sites.get("batch_size", event.site)
                     yield _Batch(event, strategy, event.batch_size, place, place)
+                elif any(is_training_data(symbol_of(data)) for data in possible(event.data, event.where)):
+                    yield _Batch(event, strategy, DEFAULT, event.site, event.site)
                 yield from _of_datasets(event, strategy, event.data)
                 for data in possible(event.data, event.where):
                     if (flow := pipelines.flow_of(data, flows)) is not None:
@@ -147,9 +150,10 @@ class BatchNotScaled(Rule):
                 or any(_says_enough(name) for name in size.named)
             ):
                 continue
+            named = f"{size.value}, the default of `fit`," if size is DEFAULT else size.value
             yield Report(
                 place,
-                f"batch size {size.value} is not scaled by the number of replicas",
+                f"batch size {named} is not scaled by the number of replicas",
                 why=f"with N GPUs, each gets {size.value}/N samples: too little work, so training is hardly faster",
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "the batch is split over the replicas of this strategy"),),
@@ -164,6 +168,10 @@ class BatchNotScaled(Rule):
                     strategy.site,
                 ),
             )
+
+
+DEFAULT = values.Constant(32)
+"""Batch size of `fit` for arrays if none is passed."""
 
 
 def _of_datasets(event: events.Event, strategy: values.Strategy, data: values.Value | None) -> Iterator[_Batch]:

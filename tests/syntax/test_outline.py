@@ -57,6 +57,18 @@ def test_a_definition_has_the_words_of_its_code_and_decorators() -> None:
     assert (build.bases, build.registered_by) == (None, ("register",))
 
 
+def test_words_have_the_names_of_what_is_imported_under_others() -> None:
+    found = look(
+        "from os import environ as env\nfrom tensorflow import device as on, zeros\nenv['A'] = '1'\n"
+        "def pinned():\n    with on('/gpu:0'):\n        return zeros(3)\n"
+        "class Net:\n    def call(self):\n        on('')\n"
+    )
+    assert {"env", "environ"} <= found.body
+    assert "device(" not in found.body
+    assert {"on(", "device("} <= found.definitions["pinned"].words
+    assert "device(" in found.definitions["Net"].methods["call"]
+
+
 def test_targets_of_one_assignment_do_not_each_have_the_words_of_all() -> None:
     names = [f"a{number}" for number in range(50)]
     definitions = look(" = ".join((*names, "tf.device(b)"))).definitions

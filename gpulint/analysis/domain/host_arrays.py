@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from gpulint.analysis.domain.symbolic import Symbol, symbol
+from gpulint.analysis.domain.symbolic import ROWS, Symbol, symbol
 from gpulint.knowledge.watched import IMAGE_READERS
 
 MASK = "mask"
@@ -43,10 +44,13 @@ def host_array(name: Symbol) -> HostArray | None:
         return _of_rows(name)
     if head == "item":
         return _of_item(symbol(name.parts[1]), name.parts[2])
+    if head == "dict":
+        copied = symbol(name.parts[1])
+        return host_array(copied) if _source(copied) in _FILES else None
     return _of_call(name) if head == "call" else None
 
 
-_PARTS = {"binary": 4, "updated": 2, "slice": 4, "item": 3, "call": 3}
+_PARTS = {"binary": 4, "updated": 2, "slice": 4, "item": 3, "call": 3, "dict": 2}
 """Number of parts of the symbols that are looked into, by their heads."""
 
 
@@ -77,6 +81,36 @@ def images_in(name: Symbol) -> HostArray | None:
     return HostArray(count * min(pixels) * channels * 4 if count else None, "images")
 
 
+def is_training_data(name: Symbol) -> bool:
+    """Whether a symbol is an array of many examples: of a file, of images, of 1 MiB or more, or of a dataset of
+    Keras."""
+    array = host_array(name)
+    return array.size is None or array.size >= MANY if array is not None else _is_of_keras(name)
+
+
+def _is_of_keras(name: Symbol) -> bool:
+    """Whether a symbol is an array of a dataset of Keras, also behind arithmetic and casts."""
+    while len(name.parts) >= _PARTS.get(_head(name), sys.maxsize):
+        head, part = _head(name), name.parts[1]
+        if head == "binary":
+            part = name.parts[2]
+        elif head == "call":
+            called, given = _called(name)
+            if called.startswith("tensorflow.keras.datasets."):
+                return called.endswith(".load_data")
+            if called.rpartition(".")[2] not in _KEEPING or not (given or called.startswith(".")):
+                return False
+            part = symbol(part).parts[1] if called.startswith(".") else given[0]
+        elif head != "item":
+            return False
+        name = symbol(part)
+    return False
+
+
+MANY = 2**20
+"""Size in bytes from which an array counts as that of many examples."""
+
+
 _DATASETS = {
     "tensorflow.keras.datasets.cifar10.load_data": (50_000, 3),
     "tensorflow.keras.datasets.cifar100.load_data": (50_000, 3),
@@ -94,11 +128,17 @@ _DRAWN = frozenset({"normal", "rand", "randint", "randn", "random", "random_samp
 _KEEPING = frozenset(
     {
         *("array", "asarray", "ascontiguousarray", "astype", "clip", "concatenate", "copy", "expand_dims", "flip"),
-        *("float32", "hstack", "moveaxis", "normalize", "preprocess_input", "reshape", "squeeze", "stack", "swapaxes"),
-        *("transpose", "uint8", "vstack"),
+        *("float16", "float32", "hstack", "moveaxis", "nan_to_num", "normalize", "preprocess_input", "reshape"),
+        *("pad", "repeat", "squeeze", "stack", "swapaxes", "tile", "transpose", "uint8", "vstack"),
     }
 )
-"""Functions of NumPy, and methods of arrays, that return all numbers of their argument."""
+"""Functions of NumPy, and methods of arrays, that return all numbers of their argument, possibly several times."""
+
+_HOLD_SEVERAL = frozenset({"joblib.load", "pickle.load", "pickle.loads"})
+"""Functions that return any object from a file: an array, or a tuple, list or dict of arrays."""
+
+_FILES = _HOLD_SEVERAL | {"h5py.File", "numpy.load", "scipy.io.loadmat"}
+"""Functions that return an array from a file, or the arrays in it by their names."""
 
 _OF_KERAS = frozenset({"normalize", "preprocess_input"})
 """Functions of Keras among them."""
@@ -127,13 +167,47 @@ def _of_item(container: Symbol, index: Any) -> HostArray | None:
     if container.parts == ("external", "numpy.r_"):
         return _joined(_elements(symbol(index)) or ())
     array = host_array(container)
+    holds_several = _source(container) in _HOLD_SEVERAL
+    if type(index) is int:
+        return array if holds_several else None
     if isinstance(index, Symbol):
+        if _keeps_rows(index):
+            return array
         if _head(index) == "constant":
-            return array if array is not None and array.holds == "file" and index.parts[1:2] == ("str",) else None
+            is_named = index.parts[1:2] == ("str",) or holds_several
+            return array if array is not None and array.holds == "file" and is_named else None
         if chooses_rows(index):
             return array._replace(size=None) if array is not None else None
         return array if not _PERMUTING.isdisjoint(word.rpartition(".")[2] for word in index.words) else None
     return None
+
+
+def _source(name: Symbol) -> str:
+    """Function that returned what a file holds, of which a symbol is all or an item; "" for anything else."""
+    while _head(name) in ("dict", "item") and len(name.parts) > 1:
+        name = symbol(name.parts[1])
+    return _called(name)[0]
+
+
+def _keeps_rows(index: Symbol) -> bool:
+    """Whether an index takes all rows: `[()]`, `[...]`, `[:, :, None]`, `[..., np.newaxis]`."""
+    parts = _elements(index)
+    first = index if parts is None else symbol(parts[0]) if parts else None
+    if first is None or first.parts[:2] == ("constant", "ellipsis"):
+        return not any(symbol(one).parts[:2] == ("constant", "int") for one in parts or ())
+    return parts is not None and _is_full(first) and all(map(_takes_all, map(symbol, parts)))
+
+
+def _is_full(name: Symbol) -> bool:
+    return _head(name) == ROWS and all(symbol(one).parts[:2] == ("constant", "NoneType") for one in name.parts[2:])
+
+
+def _takes_all(name: Symbol) -> bool:
+    """Whether one of several indices is a full slice, an ellipsis or a new axis."""
+    return _is_full(name) or name.parts[:2] in _OF_ALL
+
+
+_OF_ALL = (("constant", "NoneType"), ("constant", "ellipsis"), ("external", "numpy.newaxis"))
 
 
 @lru_cache(maxsize=8192)
@@ -173,8 +247,11 @@ def _of_call(name: Symbol) -> HostArray | None:
     if own == "reshape" and _is_small(given if called.startswith(".") else given[1:]):
         return None
     if called.startswith("."):
-        return host_array(symbol(symbol(name.parts[1]).parts[1])) if own in _KEEPING else None
-    if called == "numpy.load":
+        array = host_array(symbol(symbol(name.parts[1]).parts[1]))
+        if own in ("get", "item"):
+            return array if array is not None and array.holds == "file" else None
+        return array if own in _KEEPING else None
+    if called in _FILES:
         return HostArray(None, "file")
     if called in {f"numpy.{one}" for one in _FILLED} or called in {f"numpy.random.{one}" for one in _DRAWN}:
         return _of_shape(given, own)

@@ -8,7 +8,7 @@ from typing import Any
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.generator_work import GeneratorWork
 from gpulint.analysis.domain.symbolic import Symbol
-from gpulint.analysis.domain.values.base import Arguments, Constant
+from gpulint.analysis.domain.values.base import FALSE, Arguments, Constant
 from gpulint.analysis.domain.values.objects import Model, Optimizer
 from gpulint.analysis.domain.values.tensors import Gradient
 from gpulint.places import Site
@@ -31,8 +31,11 @@ class LibraryState:
     configuration: dict[str, Any] = field(default_factory=dict)
     """Settings of the runtime, keyed by what they configure."""
 
-    policy: dict[str, Any] = field(default_factory=lambda: {"global": Constant("float32"), "is_graph": Constant(False)})
-    """Name of Keras's global dtype policy, and whether the program has switched to TensorFlow 1's graph mode."""
+    policy: dict[str, Any] = field(
+        default_factory=lambda: {"global": Constant("float32"), "is_kept": FALSE, "is_graph": FALSE}
+    )
+    """Name of Keras's global dtype policy, whether `clear_session` keeps it, and whether the program has switched to
+    TensorFlow 1's graph mode."""
 
     imported_with: dict[str, Any] | None = None
     """Configuration that an import of the file leaves behind, without the code under `if __name__ == "__main__":`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -54,7 +55,7 @@ def entry(machine: Machine, container: Mapping, key: Value, default: Value | Non
 
     An unknown key selects one of the entries, each on the path on which the key equals its own: where the program
     continues, it was one of them. If an entry is a number or a string, the result is None, since which of those applies
-    is the caller's choice.
+    is the caller's choice, unless all are the same.
     """
     entries = container.entries
     complete = container.is_complete
@@ -78,7 +79,7 @@ def entry(machine: Machine, container: Mapping, key: Value, default: Value | Non
     if len(entries) > MAX_CHOICES and not all(isinstance(value, _CALLABLE) for value in entries.values()):
         return None
     if any(isinstance(value, Constant) for value in entries.values()):
-        return None
+        return _only_constant([*entries.values(), *([default] if default is not None else [])])
     subject = symbol_of(key)
     own = all(isinstance(value, (Function, UserClass)) for value in entries.values())
     meant = list(islice(entries.items(), MAX_CALLED if own else MAX_CHOICES))
@@ -92,6 +93,15 @@ def entry(machine: Machine, container: Mapping, key: Value, default: Value | Non
         machine.assume(frozenset({one_of([guard for guard, _ in ways])}))
     found = join(ways, ("item", symbol_of(container), subject))
     return machine.choose(found) if isinstance(found, Value) else None
+
+
+def _only_constant(several: Sequence[object]) -> Constant | None:
+    """The constant that each of several values is, None if they differ."""
+    first = several[0]
+    if not isinstance(first, Constant):
+        return None
+    same = (type(first.value), first.value)
+    return first if all(isinstance(one, Constant) and (type(one.value), one.value) == same for one in several) else None
 
 
 def _may_be(parts: tuple[Value, ...], key: Any) -> bool:

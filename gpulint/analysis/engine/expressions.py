@@ -401,7 +401,8 @@ def eval_comprehension(machine: Machine, node: ir.Comprehension) -> Value:
         unknown = not known and not any(isinstance(value, Constant) for value in collected)
         return Mapping({dicts.key_of(keys[0]): collected[0]} if unknown and keys else {}, False, symbol)
     if exact:
-        return Items(node.kind, tuple(collected), None, symbol)
+        is_one = node.kind == "list" and len(collected) == 1  # the same as if it was written out
+        return Items(node.kind, tuple(collected), None, ("list", (symbol[2],)) if is_one else symbol)
     one = sequences.one_of(collected, None)
     if one is not None and len(node.clauses) == 1 and not node.clauses[0].conditions:
         if (copy := machine.library.comprehended(one)) is not None:

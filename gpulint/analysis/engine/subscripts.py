@@ -72,7 +72,7 @@ def sliced(machine: Machine, container: Value, bounds: tuple[Value, ...], node: 
             container.kind,
             None,
             container.element or (items[0] if items else None),
-            ("slice", machine.site(node)),
+            ("slice", container.symbol, *map(symbol_of, bounds)),
         )
         lengths = [one for one in (most_items(container), slice_length(*values)) if one is not None]
         sliced.most = min(lengths, default=None)

@@ -18,6 +18,7 @@ from gpulint.analysis.models.tensorflow import (
     control_flow_ops,
     device_names,
     device_runtime,
+    dtype_policy,
     escape,
     foreign_objects,
     generator_sources,
@@ -62,7 +63,7 @@ def call_library(machine: Machine, name: str, arguments: Arguments, site: Site) 
     keras_loaders.record_call(machine, name, site)
     host_sync.await_person(machine, name, arguments, site)
     if name in CLEARS_SESSION and machine.plan.has_keras_3:
-        machine.state.write(machine.library_state.policy, "global", Constant("float32"))  # measured on Keras 3.15
+        dtype_policy.session_cleared(machine)
     if (switched := SWITCHES_GRAPH_MODE.get(name.rpartition(".")[2])) is not None and name.startswith("tensorflow."):
         machine.state.write(machine.library_state.policy, "is_graph", Constant(switched))
     if name in WATCHED:

@@ -143,8 +143,8 @@ def _moved(machine: Machine, method: str, arguments: Arguments, site: Site) -> N
 
 def _model(machine: Machine, called: Symbol, method: str, arguments: Arguments, site: Site) -> Model | None:
     """Model that an unknown object is taken for, because it is or was used as only Keras models are: compiled with an
-    optimizer and a loss, trained on a batch, or asked to predict for a tensor, with `verbose`, for what Keras has
-    prepared, or under a name that only networks have."""
+    optimizer and a loss, trained on a batch or with arguments of Keras's `fit`, or asked to predict for a tensor, with
+    `verbose`, for what Keras has prepared, or under a name that only networks have."""
     if method not in _OF_MODELS:
         return None
     owner = symbol(called.parts[1])
@@ -152,6 +152,7 @@ def _model(machine: Machine, called: Symbol, method: str, arguments: Arguments, 
     is_keras = (
         method in keras_names.OF_KERAS_ALONE
         or (method == "compile" and ("run_eagerly" in given or {"optimizer", "loss"} <= given))
+        or (method == "fit" and called.package not in _OTHER_LEARNERS and keras_names.is_keras_fit(given))
         or (
             method == "predict"
             and called.package not in _OTHER_LEARNERS

@@ -171,8 +171,10 @@ class ModuleNames:
 
     @cached_property
     def tensorflow_words(self) -> frozenset[str]:
-        """Words by which code of the module is related to TensorFlow: its imports of it, their aliases, and `tf`."""
-        imported = frozenset(name for name in self.bound if self._is_of_tensorflow(name, MAX_REEXPORTS))
+        """Words by which code of the module is related to TensorFlow: its imports of it, by their names here and there,
+        their aliases, and `tf`."""
+        own = frozenset(name for name in self.bound if self._is_of_tensorflow(name, MAX_REEXPORTS))
+        imported = own | {given for name in own for one in self.bound[name] for given in one.names}
         known = in_any_form(imported | NAMES_OF_TENSORFLOW)
         definitions = self.outline.definitions.items()
         aliases = {name for name, one in definitions if one.bases is None and not one.words.isdisjoint(known)}

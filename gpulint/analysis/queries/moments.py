@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from gpulint.analysis.domain.context import Caller, Loop, Object, Strategy, Where, callers
+from gpulint.analysis.domain.context import Caller, Loop, Object, Strategy, Where, callers, entry_point
 from gpulint.analysis.domain.path_conditions import compatible
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.values.base import Constant, Value, known
@@ -62,22 +62,34 @@ def trained_models(plan: Plan) -> list[Model]:
 
 
 def hides_all_gpus(plan: Plan) -> bool:
-    """Whether a program unconditionally hides all GPUs from itself: `os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`,
+    """Whether the body of a program unconditionally hides all GPUs: `os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`,
     `tf.config.set_visible_devices([], "GPU")`."""
-    return any(_hides_all_gpus(event) and not event.where.path for event in plan.events)
+    return None in without_gpus(plan)
 
 
-def _of_gpus(event: RuntimeConfigured) -> bool:
-    return known(event.arguments.get("device_type", 1)) != "CPU"
+def without_gpus(plan: Plan) -> dict[Site | None, EnvironmentSet | RuntimeConfigured]:
+    """Entry points that unconditionally hide all GPUs, with the event that does so. None stands for the body of the
+    program, and thus for everything in it."""
+    found: dict[Site | None, EnvironmentSet | RuntimeConfigured] = {}
+    for event in plan.events:
+        if not isinstance(event, (EnvironmentSet, RuntimeConfigured)) or (hides := _hides_all_gpus(event)) is None:
+            continue
+        entry = entry_point(event.where, plan.path)
+        if hides and not event.where.path:
+            found.setdefault(entry, event)
+        elif not hides:
+            found.pop(entry, None)
+    return found
 
 
-def _hides_all_gpus(event: Event) -> bool:
+def _hides_all_gpus(event: EnvironmentSet | RuntimeConfigured) -> bool | None:
+    """Whether an event hides all GPUs, or makes some visible; None if it does neither."""
     if isinstance(event, EnvironmentSet):
         is_late = event.state in ("driver", "yes")
-        return event.key == "CUDA_VISIBLE_DEVICES" and known(event.value) in ("", "-1") and not is_late
-    if isinstance(event, RuntimeConfigured) and event.what == "visible_devices":
-        return isinstance(event.device, Items) and event.device.items == () and _of_gpus(event)
-    return False
+        return known(event.value) in ("", "-1") if event.key == "CUDA_VISIBLE_DEVICES" and not is_late else None
+    if event.what != "visible_devices" or known(event.arguments.get("device_type", 1)) == "CPU":
+        return None
+    return isinstance(event.device, Items) and event.device.items == ()
 
 
 def trains(plan: Plan) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from gpulint.analysis.domain.completion import PathEnds
@@ -13,7 +13,15 @@ from gpulint.analysis.domain.values.instances import Instance
 from gpulint.analysis.engine.calls import arguments_from
 from gpulint.analysis.engine.machine import Machine
 from gpulint.analysis.models.tensorflow.device_runtime import state
-from gpulint.analysis.plan.events import GradientTaken, ModelCalled, ModelFitted, ProcessStarted, TracedCalled
+from gpulint.analysis.plan.events import (
+    Event,
+    GradientTaken,
+    ModelCalled,
+    ModelFitted,
+    OpCalled,
+    ProcessStarted,
+    TracedCalled,
+)
 from gpulint.places import Site
 
 THREADS = frozenset({"threading.Thread", "threading.Timer"})
@@ -89,11 +97,23 @@ def _call_outside_scopes(
     machine.context = context
     if is_process:
         machine.state.take_back(mark)
-        computes = any(isinstance(event, _COMPUTING) for event in machine.plan.events[first:])
+        computes = _computes(machine.plan.events[:first], machine.plan.events[first:])
         machine.emit(ProcessStarted(site, where, before, since, computes))
     else:
         for key, value in runtime.items():
             machine.state.write(machine.library_state.runtime, key, value)
 
+
+def _computes(before: Sequence[Event], inside: Sequence[Event]) -> bool:
+    """Whether a process computes something that needs the GPU or TensorFlow's threads: with a model, a `tf.function` or
+    gradients, a product of matrices, or something with a tensor of its parent."""
+    called = [event for event in inside if isinstance(event, OpCalled)]
+    if any(isinstance(event, _COMPUTING) for event in inside) or any(event.name in _PRODUCTS for event in called):
+        return True
+    inherited = {id(event.result) for event in before if isinstance(event, OpCalled)} if called else ()
+    return any(id(one) in inherited for event in called for one in event.inputs)
+
+
+_PRODUCTS = frozenset({"operator.@", "tensorflow.einsum", "tensorflow.matmul", "tensorflow.tensordot"})
 
 _COMPUTING = (GradientTaken, ModelCalled, ModelFitted, TracedCalled)

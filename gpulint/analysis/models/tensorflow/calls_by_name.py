@@ -112,6 +112,7 @@ HANDLERS: dict[str, Handler] = {
     "tensorflow.config.LogicalDeviceConfiguration": _logical_device,
     **{f"tensorflow.data.experimental.{name}": _transformation(name) for name in tf_data.TRANSFORMATIONS},
     **dict.fromkeys(SETS_POLICY, dtype_policy.policy_set),
+    "tensorflow.keras.mixed_precision.experimental.set_policy": dtype_policy.policy_set_in_keras_2,
     **dict.fromkeys(POLICIES, dtype_policy.policy_made),
     **dict.fromkeys(GLOBAL_POLICY, _global_policy),
 }

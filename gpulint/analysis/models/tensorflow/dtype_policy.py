@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from gpulint.analysis.domain.store import alternatives
 from gpulint.analysis.domain.traversal import leaves_on
-from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Unknown, Value, symbol_of
+from gpulint.analysis.domain.values.base import NONE, Arguments, Constant, LibraryName, Unknown, Value, known, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.object_facts import ObjectFact
 from gpulint.analysis.domain.values.objects import Layer, Model
@@ -22,6 +22,19 @@ def policy_set(machine: Machine, arguments: Arguments, site: Site) -> Value:
     given = arguments.get("policy", 0) or arguments.get("dtype_policy", 0) or Unknown(("policy", site))
     machine.state.write(machine.library_state.policy, "global", machine.choose(given))
     return NONE
+
+
+def policy_set_in_keras_2(machine: Machine, arguments: Arguments, site: Site) -> Value:
+    """Result of `keras.mixed_precision.experimental.set_policy(policy)`, which Keras 3 does not have."""
+    machine.state.write(machine.library_state.policy, "is_kept", Constant(True))
+    return policy_set(machine, arguments, site)
+
+
+def session_cleared(machine: Machine) -> None:
+    """Treat the global policy as reset, which Keras 3 does (run on 3.15), and Keras 2 does not."""
+    policy = machine.library_state.policy
+    if known(machine.choose(policy["is_kept"])) is not True:
+        machine.state.write(policy, "global", Constant("float32"))
 
 
 def policy_made(machine: Machine, arguments: Arguments, site: Site) -> Value:

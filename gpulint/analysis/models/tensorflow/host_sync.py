@@ -230,7 +230,9 @@ def symbols(arguments: Arguments, site: Site) -> tuple[Symbol, ...]:
 
 def content(value: Value) -> Symbol:
     """Symbol of a value. It contains the symbols of values read from tensors, and of images, in a list or a union, and
-    says of a list whether it was drawn at random."""
+    says of a list whether it was drawn at random, or has one element."""
+    if isinstance(value, Items) and value.kind == "list" and value.items is not None and len(value.items) == 1:
+        return symbol(("list", (symbol_of(value.items[0]),)))
     if isinstance(value, Items) and value.items is None and value.element is not None:
         if found := _options_read(value.element):
             return Symbol(("list", found))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
@@ -76,9 +77,19 @@ def _is_use(method: str, call: ir.Call, beside_torch: bool) -> bool:
     files = (one.value.value for one in call.arguments if isinstance(one.value, ir.Constant))
     return (
         (method in _WEIGHTS and not any(map(is_of_other_library, files)))
-        or (method == "fit" and {"epochs", "verbose"} <= given)
+        or (method == "fit" and ({"epochs", "verbose"} <= given or is_keras_fit(given)))
         or (method == "compile" and {"optimizer", "loss"} <= given)
     )
+
+
+def is_keras_fit(given: AbstractSet[str | None]) -> bool:
+    """Whether these keywords are such as only the `fit` of Keras takes."""
+    return not given.isdisjoint(_OF_FIT) or {"epochs", "validation_data"} <= given
+
+
+_OF_FIT = frozenset(
+    {"initial_epoch", "steps_per_epoch", "validation_batch_size", "validation_freq", "validation_steps"}
+)
 
 
 def is_of_other_library(file: object) -> bool:

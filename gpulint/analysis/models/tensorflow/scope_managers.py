@@ -73,9 +73,12 @@ def enter_unknown(machine: Machine, manager: Value, site: Site) -> Value:
     """Enter an unknown manager. Returns the value that `as` binds."""
     if _may_be_scope(manager):
         machine.context = machine.context._replace(maybe_scoped=True)
-    gives_itself = not isinstance(manager, Unknown) or _is_file(manager) or manager.symbol.origin in POOLS
+    gives_itself = not isinstance(manager, Unknown) or _is_file(manager) or manager.symbol.origin in _GIVE_THEMSELVES
     return manager if gives_itself else Unknown(("entered", site))
 
+
+_GIVE_THEMSELVES = POOLS | {"h5py.File", "numpy.load"}
+"""Library functions whose results are managers that `as` binds to the name."""
 
 _OPAQUE = frozenset({"joined", "result", "call", "conditional", "run", "entered"})
 
