@@ -217,8 +217,9 @@ class Inputs:
         if self._internals is None:
             return
         self._calling = []
-        for argument in (*arguments, *self._captured.get(name, ())):
-            for iterator in self._internals.owned_iterators(argument):
+        owned_iterators, captured = self._internals.owned_iterators, self._captured.get(name)
+        for argument in (*arguments, *captured) if captured is not None else arguments:
+            for iterator in owned_iterators(argument):
                 one = self._read_inside(iterator, place)
                 one.calls.append(_Call(time.perf_counter()))
                 self._calling.append(one)

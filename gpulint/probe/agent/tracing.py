@@ -75,7 +75,6 @@ class Tracings:
         """If set, called after each trace in the training thread, and after each first run (True)."""
         self._at: tuple[float, float, int] = 0.0, 0.0, 0
         self._note = guarded("traces", fault, self._made)
-        self.began = guarded("compilations", fault, self._began)
         self.ended = guarded("compilations", fault, self._ended)
 
     # ----------------------------------------------------------------------------- traces
@@ -153,8 +152,8 @@ class Tracings:
 
     # ----------------------------------------------------------------------- compilations
 
-    def _began(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
-        """The training thread calls a function."""
+    def began(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
+        """The training thread calls a function. Raises nothing."""
         cpu = time.process_time() if name in self.containing else 0.0
         self._at = time.perf_counter(), cpu, self._traced
 
@@ -171,7 +170,9 @@ class Tracings:
             seen.add(shapes)
         if self._traced != traced:
             return
-        recent = self._usual.setdefault(name, deque(maxlen=RECENT))
+        recent = self._usual.get(name)
+        if recent is None:
+            recent = self._usual[name] = deque(maxlen=RECENT)
         if name in self.containing:
             usual = median(recent) if len(recent) >= NEEDED else None
             text = _text(shapes or _open(arguments))
