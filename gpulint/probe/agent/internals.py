@@ -417,7 +417,7 @@ class Internals:
     def owned_iterators(self, value: Any) -> list[Any]:
         """The dataset iterators in an argument of a function: itself, or those of the replicas. Each device of a
         strategy has its own buffer, which a step reads."""
-        if self.owned_iterator is None or (self.eager_tensor is not None and isinstance(value, self.eager_tensor)):
+        if self.owned_iterator is None:
             return []
         if isinstance(value, self.owned_iterator):
             return [value]
