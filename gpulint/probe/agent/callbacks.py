@@ -49,13 +49,14 @@ class Callbacks:
 
     def _listed(self, event: str, method: Callable[..., Any]) -> Callable[..., Any]:
         states = self._states
+        begins, ends, begins_epoch = event in BEGINS, event in ENDS, event == "on_epoch_begin"
 
         @functools.wraps(method)
         def listed(callbacks: Any, *arguments: Any, **keywords: Any) -> Any:
-            if event in BEGINS:
+            if begins:
                 self._calls.append(self._places.here(2))
                 self._wrap(callbacks)
-            elif event == "on_epoch_begin" and arguments:
+            elif begins_epoch and arguments:
                 states.end_stages(self.depth)
                 states.begin_stage(f"epoch {int(arguments[0]) + 1}", self._places.here(2))
             entered = states.enter(PYTHON, None, CALLBACK)
@@ -64,7 +65,7 @@ class Callbacks:
             finally:
                 if entered:
                     states.leave()
-                if event in ENDS and self._calls:
+                if ends and self._calls:
                     self._calls.pop()
 
         return listed

@@ -70,6 +70,10 @@ class Inputs:
         """Iterators read inside functions, by identity."""
         self._idle: weakref.WeakSet[Any] = weakref.WeakSet()
         """Iterators that have not been read."""
+        self._has_idle = False
+        """Whether there may be such iterators."""
+        self._tensor: Any = ()
+        """The class of eager tensors."""
         self._owners: dict[int, Place | None] = {}
         """The line that reads or opened an iterator, by identity: it may be deleted anywhere."""
         self.ended = 0
@@ -83,24 +87,26 @@ class Inputs:
         self._tried: Counter[str] = Counter()
         self._calling: list[_Inside] = []
         """Iterators passed to the function that is running."""
-        self._note = guarded("waits for input", fault, self._advanced)
+        self._note = guarded("waits for input", fault, self._note_split)
         self._look = guarded("buffers", fault, self._look_at_buffers)
         self._end = guarded("waits for input", fault, self._died)
-        self.function_began = guarded("waits for input", fault, self._began)
-        self.function_ended = guarded("waits for input", fault, self._ended)
+        self._note_began = guarded("waits for input", fault, self._began)
+        self._note_ended = guarded("waits for input", fault, self._ended)
 
     def watch(self, internals: Internals) -> None:
         """Installs the timers."""
-        self._internals = internals
+        self._internals, self._tensor = internals, internals.eager_tensor or ()
         for dataset in internals.iterables:
             self._hooks.replace(dataset, "__iter__", self._opened(dataset.__iter__))
         for iterator in internals.iterators:
-            self._hooks.replace(iterator, "__next__", self._timed(iterator.__next__))
+            divides = iterator is internals.distributed_iterator
+            self._hooks.replace(iterator, "__next__", self._timed(iterator.__next__, divides))
             self._hooks.add(iterator, "__del__", self._finished(getattr(iterator, "__del__", None)))
 
     # ------------------------------------------------------------------------- in Python
 
-    def _timed(self, advance: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def _timed(self, advance: Callable[[Any], Any], divides: bool) -> Callable[[Any], Any]:
+        """`divides`: whether the iterators divide their elements among replicas."""
         states = self._states
 
         @functools.wraps(advance)
@@ -123,17 +129,18 @@ class Inputs:
             finally:
                 if entered:
                     states.leave()
-            self._note(loop, element)
+            loop.taken += 1
+            if divides and not loop.of_library:
+                self._note(loop, element)
             if loop.taken in SAMPLED:
                 self._look(iterator)
             return element
 
         return timed
 
-    def _advanced(self, loop: _Loop, element: Any) -> None:
-        if not loop.of_library and (sizes := split(element)):
+    def _note_split(self, loop: _Loop, element: Any) -> None:
+        if sizes := split(element):
             self.splits.count(loop.place, sizes)
-        loop.taken += 1
 
     def _opened(self, iterate: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Starting a pipeline, which may fill its buffers."""
@@ -184,6 +191,7 @@ class Inputs:
 
     def _open(self, iterator: Any, place: Place | None) -> None:
         self._idle.add(iterator)
+        self._has_idle = True
         inner = self._internals.owned_iterators(iterator) if self._internals is not None else []
         for one in (iterator, *inner):
             self._owners[id(one)] = place
@@ -209,11 +217,26 @@ class Inputs:
 
     # ------------------------------------------------------------------ inside a function
 
+    def function_began(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
+        """The training thread calls a function. Raises nothing."""
+        if self._calling:
+            self._calling = []
+        if name in self._captured:
+            self._note_began(name, place, arguments)
+            return
+        for argument in arguments:
+            if not issubclass(type(argument), self._tensor):
+                self._note_began(name, place, arguments)
+                return
+
+    def function_ended(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
+        """The call has returned. Raises nothing."""
+        if self._calling or (self._has_idle and self._tried.get(name, 0) < TRIES):
+            self._note_ended(name, place)
+
     def _began(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
-        """The training thread calls a function."""
         if self._internals is None:
             return
-        self._calling = []
         for argument in (*arguments, *self._captured.get(name, ())):
             for iterator in self._internals.owned_iterators(argument):
                 one = self._read_inside(iterator, place)
@@ -249,13 +272,13 @@ class Inputs:
             else:
                 one.calls[-1].began = time.perf_counter()
 
-    def _ended(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
-        """The call has returned."""
+    def _ended(self, name: str, place: Place | None) -> None:
         for one in self._calling:
             one.calls[-1].ended = time.perf_counter()
             if len(one.calls) * one.each >= CALLS or len(one.calls) >= CALLS:
                 self._query(one, one.iterator())
-        if not self._calling and self._idle and self._tried[name] < TRIES:
+        self._has_idle = bool(self._idle)
+        if not self._calling and self._has_idle:
             self._look_for_captured(name, place)
         self._calling = []
 

@@ -31,7 +31,8 @@ class Launches:
         self.on_ended: list[OnCall] = []
         """Called after each of these calls that returned."""
         self._calls = threading.local()
-        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._known: dict[int, weakref.ref[Any]] = {}
+        """The functions that were called, by identity: the methods of a `WeakSet` are Python."""
         self.called: Counter[str] = Counter()
         """Number of functions by name that were called: a decorated method is a function per object."""
 
@@ -41,16 +42,16 @@ class Launches:
             hooks.replace(one, "__call__", self._timed(one.__call__))
 
     def _timed(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        calls, states, here = self._calls, self._states, self._places.here
+        calls, states, here, known = self._calls, self._states, self._places.here, self._known
 
         @functools.wraps(call)
         def timed(function: Any, *arguments: Any, **keywords: Any) -> Any:
             if getattr(calls, "is_inside", False) or self.runs_eagerly():  # nested in another call, or none
                 return call(function, *arguments, **keywords)
             name = getattr(function, "__name__", "")
-            if function not in self._known:
-                self._known.add(function)
-                self.called[name] += 1
+            reference = known.get(id(function))
+            if reference is None or reference() is not function:
+                self._met(function, name)
             calls.is_inside = True
             place = here(2) if states.is_here else None
             given = (*arguments, *keywords.values()) if keywords else arguments
@@ -71,3 +72,14 @@ class Launches:
             return result
 
         return timed
+
+    def _met(self, function: Any, name: str) -> None:
+        """A function is called for the first time."""
+        key, known = id(function), self._known
+
+        def gone(reference: weakref.ref[Any]) -> None:
+            if known.get(key) is reference:
+                del known[key]
+
+        known[key] = weakref.ref(function, gone)
+        self.called[name] += 1

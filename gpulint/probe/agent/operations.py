@@ -7,6 +7,8 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from threading import get_ident
+from time import perf_counter
 from typing import Any, TypeAlias
 
 from gpulint.probe.agent.blocks import Block
@@ -141,6 +143,8 @@ class Operations:
         self._is_live = False
         self._blocks: tuple[Block, ...] = ()
         """The running blocks."""
+        self._looks_at_all = False
+        """Whether every operation is looked at closely."""
         self._look_guarded = guarded("operations", on_fault, self._look)
         self.is_over = False
         """Whether watching is over: threads that still call back are unregistered."""
@@ -161,7 +165,7 @@ class Operations:
         Variables are faster than attributes, and functions than objects that can be called."""
         near, depths, closer = self._sites.near, self._sites.depths, self._closer
         requested, dtype_of = self._internals.requested, self._internals.dtype_of_tensor
-        get_frame, get_thread = sys._getframe, threading.get_ident
+        get_frame, get_thread = sys._getframe, get_ident
 
         def called(
             op: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None, above: int = 0
@@ -206,10 +210,10 @@ class Operations:
         `guess` and `above`: as in `Sites.find`."""
         located = None
         if graph is None and not self._looks_at_all:
-            if (function := self._steps.get((op, self._internals.requested.get(threading.get_ident())))) is not None:
-                began = time.perf_counter()
-                self._on_step(*self._step(function, self.called_from() or self._places.here(3)))
-                self._on_fault.spent += time.perf_counter() - began
+            if (function := self._steps.get((op, self._internals.requested.get(get_ident())))) is not None:
+                began = perf_counter()
+                self._on_step(*self._step(function, self.called_from() or self._places.here(3), began))
+                self._on_fault.spent += perf_counter() - began
                 return None
             try:
                 device = outputs[0].device if self.several_devices and outputs else ""
@@ -231,40 +235,42 @@ class Operations:
     def _time(self, seen: Seen[_Key], *operation: Any) -> None:
         """Measures what it takes to count an operation, which was counted before."""
         self.to_time -= 1
-        began = time.perf_counter()
+        began = perf_counter()
         self.callback(*operation, above=3)
-        self._timed.append(time.perf_counter() - began)
+        self._timed.append(perf_counter() - began)
         seen.count -= 1
         self.eager -= seen.is_counted
         self._each = sorted(self._timed)[len(self._timed) // 4]  # the slow ones waited for a processor
 
-    @property
-    def _looks_at_all(self) -> bool:
-        """Whether every operation is looked at closely."""
-        return bool(self.kept.is_looking or self._blocks or self.is_over)
+    def _look_at_all(self) -> None:
+        """Look closely at every operation, if anything needs that now."""
+        with self._lock:  # another thread may begin a block meanwhile
+            self._looks_at_all = bool(self.kept.is_looking or self._blocks or self.is_over)
+            if self._looks_at_all:
+                self._sites.depths.clear()
 
     def stepped(self, taken: int) -> Again:
         """Record the end of step number `taken`."""
         again = self.kept.stepped(taken)
-        if self.kept.is_looking:
-            self._sites.depths.clear()
+        self._look_at_all()
         return again
 
     def begin(self, block: Block) -> None:
         """Begin a block. It is informed of every operation until it ends."""
         self._blocks = (*self._blocks, block)
-        self._sites.depths.clear()
+        self._look_at_all()
 
     def end(self, block: Block) -> bool:
         """End a block. Returns whether it was running."""
         running = self._blocks
         self._blocks = tuple(one for one in running if one is not block)
+        self._look_at_all()
         return len(self._blocks) < len(running)
 
     def close(self) -> None:
         """Stop watching. Threads that still call back are unregistered when they do."""
         self.is_over = True
-        self._sites.depths.clear()
+        self._look_at_all()
 
     def _own(self) -> float:
         self.counting_seconds += (self.eager - self._counted) * self._each
@@ -402,7 +408,7 @@ class Operations:
             self._on_first_run(function, self._places.here(4))
             self.called_at.setdefault(function, (self._places.here(4), _device_of(outputs)))
             self._trains[trace] = function in self._takes
-        instance = trace, self._internals.requested.get(threading.get_ident())
+        instance = trace, self._internals.requested.get(get_ident())
         if instance not in self._instances:
             self._instances.add(instance)
             self.fresh_functions = True
@@ -414,11 +420,11 @@ class Operations:
         if not self._trains[trace]:
             return None
         self._steps[instance] = function
-        return self._step(function, self._places.here(4))
+        self._sites.depths[trace] = ()  # nothing above a function is looked for
+        return self._step(function, self._places.here(4), perf_counter())
 
-    def _step(self, function: str, place: Place | None) -> tuple[str, Place | None, float, float]:
+    def _step(self, function: str, place: Place | None, now: float) -> tuple[str, Place | None, float, float]:
         """A training step has ended. Returns the arguments of `on_step`."""
-        now = time.perf_counter()
         own = self._own()
         before, own_before = self._last.get(function, (now, own))
         self._last[function] = now, own

@@ -9,7 +9,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterator
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, TypeAlias
 
 from gpulint import _version
@@ -101,6 +101,22 @@ class Places:
                 part = foreign
             frame = frame.f_back
         return None, part
+
+    def here_and_called(self, depth: int = 1) -> tuple[Place | None, CodeType | None]:
+        """The user's line that led to the call of the caller, and what it called there, apart from gpulint's own."""
+        frame: FrameType | None = sys._getframe(depth + 1)
+        known, called = self.known, None
+        while frame is not None:
+            code = frame.f_code
+            path = code.co_filename
+            foreign = known.get(path)
+            if not (self.is_foreign(path) if foreign is None else foreign):
+                row = frame.f_lineno
+                return (self._original(path, row) if _GENERATED in path else self.at(path, row)), called
+            if not path.startswith(GPULINT):
+                called = code
+            frame = frame.f_back
+        return None, None
 
     def callers(self, depth: int = 1) -> list[Place]:
         """The user's lines that led to `here(depth)`, innermost first, without that line itself."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType
 from typing import Any
 
 from gpulint.probe.agent.devices import short
 from gpulint.probe.agent.guard import Guard, guarded
 from gpulint.probe.agent.hooks import Hooks
 from gpulint.probe.agent.internals import Internals
-from gpulint.probe.agent.places import GPULINT, Place, Places
+from gpulint.probe.agent.places import Place, Places
 from gpulint.probe.agent.states import PYTHON, States
 from gpulint.probe.agent.tally import Tally
 
@@ -70,9 +69,10 @@ class Reads:
         return self._places.here()
 
     def _count(self, value: Any) -> Place | None:
-        place, device = self._places.here(), short(value.backing_device)
-        if not self._is_asked_for(sys._getframe(2)):
+        place, called = self._places.here_and_called()
+        if called is None or not self._is_asked_for(called):
             return place
+        device = short(value.backing_device)
         self.seen.count(place, device)
         steps = self._steps()
         last = self._last.get((place, device), steps - 1)
@@ -81,13 +81,6 @@ class Reads:
             self.steps.add(place, device, numbers=(1, steps - last))
         return place
 
-    def _is_asked_for(self, frame: FrameType | None) -> bool:
+    def _is_asked_for(self, called: CodeType) -> bool:
         """Whether the program itself reads: it calls one of `READERS`, or hands a tensor to another library."""
-        called = None
-        while frame is not None and self._places.is_foreign(frame.f_code.co_filename):
-            if not frame.f_code.co_filename.startswith(GPULINT):  # skip gpulint's wrappers
-                called = frame
-            frame = frame.f_back
-        if frame is None or called is None:
-            return False
-        return called.f_code.co_name in READERS or not self._places.is_of_tensorflow(called.f_code.co_filename)
+        return called.co_name in READERS or not self._places.is_of_tensorflow(called.co_filename)

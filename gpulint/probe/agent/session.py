@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -242,7 +243,7 @@ class Session:
             self._holders,
         )
         self._operations.compiled = self._calls.compiled
-        self._operations.called_from = lambda: self._states.place_in(LAUNCH)
+        self._operations.called_from = partial(self._states.place_in, LAUNCH)
         self._harvest = harvest = Harvest(self._internals, self._calls.compiled, self._lose_graphs)
         simulation = self._simulation
         cuda = simulation.built_with_cuda if simulation is not None else bool(tensorflow.test.is_built_with_cuda())
@@ -372,19 +373,21 @@ class Session:
     def _stepped(self, function: str, place: Place | None, ended: float, seconds: float) -> None:
         """Called in every training step, so it only counts and leaves the rest to `_look`, which is called rarely."""
         assert self._operations is not None
-        is_own = self._states.enter(OWN_STATE)
+        states, steps, again = self._states, self._steps, self._again
+        is_own = states.enter(OWN_STATE)
         try:
-            if self._steps.taken <= self._options.warmup:
-                self._warms_up(self._steps.taken + 1)
-            taken = self._steps.add(function, place, ended, seconds, self._operations.eager)
-            self._states.stepped(self._operations.eager)
-            if taken >= self._again.step or ended >= self._again.time:
-                self._look(taken, place, ended)
+            if steps.taken <= self._options.warmup:
+                self._warms_up(steps.taken + 1)
+            eager = self._operations.eager
+            taken = steps.add(function, place, ended, seconds, eager)
+            states.stepped(eager)
+            if taken >= again.step or ended >= again.time:
+                self._look(taken, ended)
         except Exception as error:
             self.fault("steps", error)
         finally:
             if is_own:
-                self._states.leave()
+                states.leave()
 
     def _begin_spans(self) -> None:
         self._states.on_span = lambda state, began, ended: self._profile.spent(STATES[state], began, ended)
@@ -418,7 +421,7 @@ class Session:
         elif taken == 1:
             self._enter("warm-up")
 
-    def _look(self, taken: int, place: Place | None, now: float) -> None:
+    def _look(self, taken: int, now: float) -> None:
         """A step has ended that is to be examined."""
         assert self._operations is not None
         try:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from threading import get_ident
+from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
 from gpulint.probe.agent.places import Place
@@ -93,7 +95,8 @@ class Moved(NamedTuple):
 class States:
     """The states of the training thread: the thread that arms the agent, unless only others take steps.
 
-    `enter` and `leave` are called many times a step, so they only add up.
+    `enter` and `leave` are called many times a step, so they only add up. Each Python function that a step calls also
+    costs the time to load what it refers to, which the program's own work has displaced from the processor's caches.
     """
 
     def __init__(self) -> None:
@@ -101,7 +104,7 @@ class States:
         """If set, called with each span of a state, while spans are wanted."""
         self.elsewhere = 0
         """Eager operations of the replicas' threads, for which the training thread waited."""
-        self.epoch = time.time() - time.perf_counter()
+        self.epoch = time.time() - perf_counter()
         """Seconds since the epoch at which `time.perf_counter` was 0."""
         self._lock = threading.Lock()
         self._known: dict[tuple[int, Place | None, str], _Work] = {}
@@ -116,15 +119,14 @@ class States:
         """Whether the first step has ended."""
         self._is_adding_up = False
         """Whether a step or a segment is being ended: a garbage collection meanwhile changes no state."""
-        self._begin(threading.get_ident())
+        self._begin(get_ident())
 
     def _begin(self, thread: int) -> None:
         self._thread = thread
         self._stack = [self._work(PYTHON, None, "")]
-        self._since = self._began = self._first = self._last = time.perf_counter()
+        self._since = self._began = self._first = self._last = perf_counter()
         self._stepped = self._due = 0.0
         self._touched: list[_Work] = []
-        self._fresh = [0.0] * len(STATES)
         self._settled = [0.0] * len(STATES)
         self._rows: list[list[float]] = []
         self._slow_rows: list[tuple[float, list[tuple[Place | None, int, str, float, int]]]] = []
@@ -143,7 +145,7 @@ class States:
     @property
     def is_here(self) -> bool:
         """Whether this is the training thread."""
-        return threading.get_ident() == self._thread
+        return get_ident() == self._thread
 
     @property
     def thread(self) -> int:
@@ -169,7 +171,7 @@ class States:
     def place_in(self, state: int) -> Place | None:
         """The line of what this thread does, if it is the training thread and in that state."""
         work = self._stack[-1]
-        return work.place if work.state == state and self.is_here else None
+        return work.place if work.state == state and get_ident() == self._thread else None
 
     @property
     def since(self) -> float:
@@ -179,21 +181,21 @@ class States:
     def enter(self, state: int, place: Place | None = None, detail: str = "") -> bool:
         """This thread begins something. Returns whether `leave` is to be called: not in other threads, and not for what
         a save runs and reads, which is part of it."""
-        if threading.get_ident() != self._thread or self._is_adding_up:
+        if get_ident() != self._thread or self._is_adding_up:
             return False
-        if state in OF_SAVES and self._stack[-1].state == CHECKPOINT:
+        around = self._stack[-1]
+        if around.state == CHECKPOINT and state in OF_SAVES:
             return False
-        now = time.perf_counter()
-        self._account(self._stack[-1], now)
-        work = self._work(state, place, detail)
-        if work is not self._stack[-1]:  # a read within a read, by another method of the tensor
+        work = self._known.get((state, place, detail)) or self._work(state, place, detail)
+        self._account(around, perf_counter())
+        if work is not around:  # a read within a read, by another method of the tensor
             work.fresh_count += 1
         self._stack.append(work)
         return True
 
     def leave(self) -> float:
         """Leave the state that was entered last. Returns the current time."""
-        now = time.perf_counter()
+        now = perf_counter()
         if len(self._stack) > 1:
             self._account(self._stack.pop(), now)
         return now
@@ -206,7 +208,6 @@ class States:
         if not work.fresh:
             self._touched.append(work)
         work.fresh += seconds
-        self._fresh[work.state] += seconds
         if self.on_span is not None:
             self.on_span(work.state, self._since, now)
         self._since = now
@@ -214,9 +215,9 @@ class States:
     def was(self, state: int, place: Place | None, detail: str, but: float = 0.0) -> float:
         """The training thread did something else since the last change of state, apart from the last `but` seconds.
         Returns its seconds."""
-        if threading.get_ident() != self._thread:
+        if get_ident() != self._thread:
             return 0.0
-        now = max(self._since, time.perf_counter() - but)
+        now = max(self._since, perf_counter() - but)
         seconds = now - self._since
         work = self._work(state, place, detail)
         work.fresh_count += 1
@@ -236,11 +237,11 @@ class States:
     def stepped(self, eager: int) -> None:
         """Record the end of a step, after `eager` operations in all."""
         eager -= self.elsewhere
-        thread = threading.current_thread()
-        if thread.ident != self._thread and not hasattr(thread, "replica_id"):
+        thread = get_ident()
+        if thread != self._thread and not hasattr(threading.current_thread(), "replica_id"):
             if self.is_counting:
                 return  # the steps of one thread count
-            self._begin(thread.ident or 0)
+            self._begin(thread)
         self._is_adding_up = True
         try:
             self._end_step(eager)
@@ -248,7 +249,7 @@ class States:
             self._is_adding_up = False
 
     def _end_step(self, eager: int) -> None:
-        now = time.perf_counter()
+        now = perf_counter()
         self._account(self._stack[-1], now)
         if self.is_counting:
             self._settle(now, eager - self._eager_before)
@@ -263,34 +264,36 @@ class States:
 
     def _settle(self, now: float, eager: int) -> None:
         """Counts what was spent on a step."""
-        fresh, lasted = self._fresh, now - self._last
-        if self._single < EACH:
-            self._single += 1
-            self._rows.append([now, *fresh, eager])
+        lasted = now - self._last
         if len(self._slow) < SLOWEST or lasted > self._slow[0]:
             self._slow = sorted([*self._slow, lasted])[-SLOWEST:]
             longest = sorted(self._touched, key=lambda work: -work.fresh)[:SHOWN]
             rows = [(one.place, one.state, one.detail, one.fresh, one.fresh_count) for one in longest]
             self._slow_rows.append((now, rows))
+        fresh = self._sum()
+        if self._single < EACH:
+            self._single += 1
+            self._rows.append([now, *fresh, eager])
         self._steps += 1
         self._eager += eager
-        self._sum()
 
-    def _sum(self) -> None:
-        settled = self._settled
-        for state, seconds in enumerate(self._fresh):
-            settled[state] += seconds
+    def _sum(self) -> list[float]:
+        """Adds what is fresh to the rest. Returns its seconds by state."""
+        settled, fresh = self._settled, [0.0] * len(STATES)
         for work in self._touched:
-            work.seconds += work.fresh
+            seconds = work.fresh
+            fresh[work.state] += seconds
+            settled[work.state] += seconds
+            work.seconds += seconds
             work.count += work.fresh_count
             work.fresh, work.fresh_count = 0.0, 0  # the list may contain it twice
-        self._drop()
+        self._touched.clear()
+        return fresh
 
     def _drop(self) -> None:
         for work in self._touched:
             work.fresh, work.fresh_count = 0.0, 0
         self._touched.clear()
-        self._fresh = [0.0] * len(STATES)
 
     def _cut(self) -> None:
         """Ends a segment at the last step."""
@@ -323,7 +326,7 @@ class States:
             return
         self._is_adding_up = True
         try:
-            now = time.perf_counter()
+            now = perf_counter()
             self._account(self._stack[-1], now)
             self._cut()
             self._sum()
@@ -340,7 +343,7 @@ class States:
 
     def begin_stage(self, name: str, place: Place | None) -> None:
         """An epoch, an evaluation or the like begins."""
-        if threading.get_ident() != self._thread or self._made >= STAGES:
+        if get_ident() != self._thread or self._made >= STAGES:
             return
         self.close()
         self._made += 1
@@ -351,7 +354,7 @@ class States:
 
     def begin_pass(self, place: Place | None) -> None:
         """A loop over a dataset begins: a stage unless it is part of another one's."""
-        if threading.get_ident() != self._thread:
+        if get_ident() != self._thread:
             return
         passes = [index for index, stage in enumerate(self._stages) if stage.name == PASS and stage.place == place]
         if passes:
@@ -366,7 +369,7 @@ class States:
 
     def end_stages(self, depth: int) -> None:
         """The stages beyond a depth have ended."""
-        if threading.get_ident() == self._thread and self.depth > depth:
+        if get_ident() == self._thread and self.depth > depth:
             self.close()
             del self._stages[depth + 1 :]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from statistics import median
 from typing import Any, NamedTuple
@@ -59,7 +59,7 @@ class Tracings:
         self._known: dict[tuple[str, Place | None, str], _Known] = {}
         self._made_at: dict[str, Place | None] = {}
         """Function → the line of its last trace."""
-        self._usual: dict[str, deque[float]] = {}
+        self._usual: defaultdict[str, deque[float]] = defaultdict(functools.partial(deque, maxlen=RECENT))
         self._shapes: dict[str, set[Shapes]] = {}
         self._early: dict[str, deque[_Call]] = {}
         """Long calls of a function from when its usual time was not known, or was that of compilations."""
@@ -75,8 +75,7 @@ class Tracings:
         """If set, called after each trace in the training thread, and after each first run (True)."""
         self._at: tuple[float, float, int] = 0.0, 0.0, 0
         self._note = guarded("traces", fault, self._made)
-        self.began = guarded("compilations", fault, self._began)
-        self.ended = guarded("compilations", fault, self._ended)
+        self._look_for_compilation = guarded("compilations", fault, self._ended)
 
     # ----------------------------------------------------------------------------- traces
 
@@ -153,13 +152,19 @@ class Tracings:
 
     # ----------------------------------------------------------------------- compilations
 
-    def _began(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
-        """The training thread calls a function."""
+    def began(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
+        """The training thread calls a function. Raises nothing."""
         cpu = time.process_time() if name in self.containing else 0.0
         self._at = time.perf_counter(), cpu, self._traced
 
+    def ended(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
+        """The call has returned. Raises nothing; after a call that cannot have compiled, it only notes the time."""
+        if name in self.containing or name in self._compiled:
+            self._look_for_compilation(name, place, arguments)
+        elif self._at[2] == self._traced:
+            self._usual[name].append(time.perf_counter() - self._at[0])
+
     def _ended(self, name: str, place: Place | None, arguments: tuple[Any, ...]) -> None:
-        """The call has returned."""
         began, cpu, traced = self._at
         seconds = time.perf_counter() - began
         is_new = False
@@ -171,7 +176,7 @@ class Tracings:
             seen.add(shapes)
         if self._traced != traced:
             return
-        recent = self._usual.setdefault(name, deque(maxlen=RECENT))
+        recent = self._usual[name]
         if name in self.containing:
             usual = median(recent) if len(recent) >= NEEDED else None
             text = _text(shapes or _open(arguments))
