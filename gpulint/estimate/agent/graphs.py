@@ -167,6 +167,9 @@ class Reader:
         library = {one.signature.name: one for one in definition.library.function}
         self._inference = inference = Inference(pieces, library, elements)
         graph = inference.imported(definition)
+        if inference.has_open_loops(graph):  # what enters them was open before the graph was optimized
+            inference.settle(definition)
+            graph = inference.imported(definition)
         if inference.fold(definition, graph):
             graph = inference.imported(definition)
         functions: dict[str, Function] = {}
