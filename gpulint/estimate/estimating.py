@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gpulint.estimate.answers import Batches, Change, changes, is_unrolled
 from gpulint.estimate.cards import Card
-from gpulint.estimate.graph import SMALL, StepGraph
+from gpulint.estimate.graph import Operation, StepGraph
 from gpulint.estimate.memory.figures import Figures, Groups, devices, figures, place_of
 from gpulint.estimate.result import Estimate, Fits, Holder, Memory, Moment, Timing
 from gpulint.estimate.time.bounds import LAUNCH
@@ -69,26 +69,23 @@ def estimated(traced: Traced, cards: Sequence[Card], gpus: Sequence[int], launch
         chosen.append(timing.on(card, gpus, launch, memory))
     tight = tuple(card.name for card in cards if _is_tight(found, card.limit))
     methods = METHOD, method(launch)
-    unsized = tuple(_unsized(step))[:MOST_NAMED] if found.steady.unknown and not step.unknown else ()
+    unsized = () if step.unknown else tuple(_unsized(step, found.steady.unknown))[:MOST_NAMED]
     return Estimate(
         step, timing.steps, chosen, traced.is_eager, launch, methods, traced.others, tight, unrolled, unsized
     )
 
 
-def _unsized(step: StepGraph) -> Iterator[tuple[str, Where]]:
-    """Operations with which unknown sizes begin: type and line, each line once."""
-    seen = set()
+def _unsized(step: StepGraph, unknown: Sequence[Operation]) -> Iterator[tuple[str, Where]]:
+    """Of operations of unknown size those with which that begins: type and line, each line once."""
+    wanted, seen = {id(one) for one in unknown}, set()
     for function in (step.body, *step.functions.values()):
         for one in function.operations:
             place = Where(one.filename, one.row, one.cell)
-            if one.type == "_Arg" or one.type in SMALL or not one.filename or place in seen:
-                continue
-            given = (function.operations[source].outputs[output] for source, output in one.inputs)
-            if any(
-                tensor.bytes is None and output not in one.host_outputs for output, tensor in enumerate(one.outputs)
-            ) and all(tensor.bytes is not None for tensor in given):
-                seen.add(place)
-                yield one.type, place
+            if id(one) in wanted and one.filename and place not in seen:
+                given = [function.operations[source].outputs[output] for source, output in one.inputs]
+                if all(tensor.bytes is not None for tensor in given):
+                    seen.add(place)
+                    yield one.type, place
 
 
 def _fits(found: Figures, limit: int) -> Fits:

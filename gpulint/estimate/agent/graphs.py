@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from gpulint.estimate.agent.compiled import COMPILED, is_compiled
 from gpulint.estimate.agent.inference import ITERATORS, LIST, Inference, Shape, results
 from gpulint.estimate.agent.inlining import LOOPS, Inlined
 from gpulint.estimate.agent.names import GRADIENT
@@ -33,7 +34,6 @@ Grappler, but not for a type with JIT in it (`FindKernelDef`)."""
 MOST_VALUES = 16
 """Most integers of a constant whose value is kept: more than a tensor has dimensions."""
 
-_COMPILED = "_XlaMustCompile"
 _LOWERED = "_lower_using_switch_merge"
 _COLOCATED = "_class"
 
@@ -81,16 +81,16 @@ class Reader:
         self._device_of = device_of
         self._kernels = Kernels()
         self._definition = definition = concrete.graph.as_graph_def()
-        self.is_compiled = _is_compiled(definition)
+        self.is_compiled = is_compiled(definition)
         for nodes in _bodies(definition):
             for node in nodes:
                 device = device_of(node.device)
                 node.device = f"{HEAD}{device}" if device else ""
-                node.attr.pop(_COMPILED, None)
+                node.attr.pop(COMPILED, None)
                 node.attr.pop(_LOWERED, None)
                 node.attr.pop(_COLOCATED, None)
         for function in definition.library.function:
-            function.attr.pop(_COMPILED, None)
+            function.attr.pop(COMPILED, None)
             for argument in function.arg_attr.values():
                 argument.attr.pop(_COLOCATED, None)
         self._inlined = Inlined(pieces, definition)
@@ -167,6 +167,9 @@ class Reader:
         library = {one.signature.name: one for one in definition.library.function}
         self._inference = inference = Inference(pieces, library, elements)
         graph = inference.imported(definition)
+        if inference.has_open_loops(graph):  # what enters them was open before the graph was optimized
+            inference.settle(definition)
+            graph = inference.imported(definition)
         if inference.fold(definition, graph):
             graph = inference.imported(definition)
         functions: dict[str, Function] = {}
@@ -377,13 +380,6 @@ def _quiet() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nothing)
-
-
-def _is_compiled(definition: Any) -> bool:
-    functions = definition.library.function
-    return any(one.attr[_COMPILED].b for one in functions if _COMPILED in one.attr) or any(
-        node.attr[_COMPILED].b for nodes in _bodies(definition) for node in nodes if _COMPILED in node.attr
-    )
 
 
 def _bodies(definition: Any) -> list[Any]:

@@ -131,6 +131,15 @@ class Inference:
             if not has_changed:
                 return
 
+    def has_open_loops(self, graph: Any) -> bool:
+        """Whether the graph leaves open what a loop returns, though it tells what enters the loop."""
+        return any(
+            given.shape.is_fully_defined() and not tensor.shape.is_fully_defined()
+            for one in graph.get_operations()
+            if one.type in LOOPS
+            for given, tensor in zip(one.inputs, one.outputs, strict=True)
+        )
+
     def _length(self, tensor: Any) -> int | None:
         """Elements of a list that a loop filled (`TensorArray.write`): as many as were reserved; None if the loop may
         have done anything else to it."""

@@ -165,3 +165,21 @@ def test_grappler_optimizes_for_its_type_of_device_as_for_gpus(monkeypatch: pyte
     assert any("LayoutOptimizer" in name for name in found[0])
     assert {node.device.rpartition(":")[0].rpartition(":")[2] for node in found[1].values()} <= {"GPU", "CPU"}
     assert found[0] == found[1]
+
+
+def test_what_a_loop_returns_is_known_if_only_the_optimizer_knows_what_enters_it() -> None:
+    import keras
+    import tensorflow as tf
+    from keras import layers
+
+    class Aligned(layers.Layer):  # type: ignore[misc]
+        def call(self, x: Any) -> Any:
+            batch = tf.shape(x)[0]
+            lengths = tf.fill([batch], 3), tf.fill([batch], 10)
+            labels, logits = tf.fill([batch, 3], 1), tf.transpose(x, [1, 0, 2])
+            return tf.nn.ctc_loss(labels, logits, *lengths, blank_index=0)[:, None]
+
+    model = keras.Sequential([keras.Input((10, 8)), layers.Dense(6), Aligned(), layers.Dense(2)])
+    step = step_of(model, keras.optimizers.SGD(), ((None, 10, 8), "float32"), ((None,), "int32"), batch=4)
+    loops = [one for one in step.body.operations if one.type == "While"]
+    assert loops and unknown(step.body) == []
