@@ -84,7 +84,11 @@ KNOWN = (
     Known("unhandled cuda error", "NCCL failed: set NCCL_DEBUG=WARN to see why."),
     Known("Socket closed", "A worker of the cluster has ended: look at its own output.", "worker-joined"),
     Known("heartbeat timeout", "A worker of the cluster has ended: look at its own output.", "worker-joined"),
-    Known("PerReplica", "A per-replica value is used as one tensor: reduce it first.", "GPU214"),
+    Known(
+        "PerReplica",
+        "A per-replica value is used as one tensor: reduce it first. Keras 3's `fit` fails so on several workers.",
+        "GPU214",
+    ),
 )  # fmt: skip
 
 _NOISE = re.compile(

@@ -178,6 +178,23 @@ def test_the_slowest_map_is_blamed_and_python_does_not_run_in_parallel(
     assert fix in one.fix
 
 
+@pytest.mark.parametrize(
+    ("passes", "repeats", "fix", "share"),
+    [
+        (0, False, "`cache()`", 1.0),
+        (1, False, "prepare the data beforehand", 1.0),
+        (4, False, "`cache()`", 0.75),
+        (1, True, "`cache()`", 1.0),
+    ],
+)
+def test_a_cache_saves_what_comes_after_the_first_epoch(passes: int, repeats: bool, fix: str, share: float) -> None:
+    names = ["BatchDataset", "ParallelMapDataset", *["RepeatDataset"] * repeats]
+    seen = capture(pipelines={HERE: [tuple(Transformation(name, THERE) for name in names)]})
+    one = first(replace(WAITING, phases=tuple(phase("loop", HERE) for _ in range(passes))), seen)
+    assert fix in one.fix
+    assert one.seconds == pytest.approx(9.0 * share)
+
+
 def test_a_pipeline_that_is_only_closed_is_no_advice() -> None:
     time = spent({"input": 5.0, "launch": 5.0}, 100, [PartAt("input", HERE, 5.0, 1, "end of a pipeline")])
     assert not advise(capture(), (), time)

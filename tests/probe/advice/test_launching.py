@@ -89,6 +89,16 @@ def test_rare_eager_operations_that_take_long_are_found_at_their_line() -> None:
         assert all(one.cause != "eager-step" for one in advise(other, (), time))
 
 
+def test_eager_operations_of_a_save_are_not_around_the_step() -> None:
+    lines = [
+        PartAt("checkpoint", HERE, 50.0, 100, "train.CheckpointManager.save"),
+        PartAt("launch", HERE, 9.0, 9, "train"),
+    ]
+    time = spent({"checkpoint": 50.0, "launch": 9.0}, 100, lines, operations=900)
+    seen = replace(eager(66), steps={("train", HERE): Steps("train", HERE, 100, 1.0, 0.1, busy=100, operations=6600)})
+    assert [one.cause for one in advise(seen, (), time)] == ["checkpoints"]
+
+
 def test_a_few_large_eager_operations_are_no_advice() -> None:
     assert not advise(eager(10), (), spent({"launch": 100.0}, operations=10, launch_cost=0.1))
     assert not advise(eager(100), (), spent({"launch": 100.0}, operations=100, launch_cost=0.01))

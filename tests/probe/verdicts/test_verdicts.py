@@ -232,6 +232,7 @@ def test_one_copy_that_each_replica_updates_is_confirmed() -> None:
         ("GPU214", "TypeError: float() argument must be a string or a real number, not 'PerReplica'"),
         ("GPU215", "RuntimeError: `merge_call` called while defining a new graph or a tf.function."),
         ("GPU702", "RuntimeError: Collective ops must be configured at program startup"),
+        ("GPU705", "ValueError: Attempt to convert a value (PerReplica:{"),
     ],
 )
 def test_the_error_that_a_rule_predicts_confirms_it(code: str, error: str) -> None:

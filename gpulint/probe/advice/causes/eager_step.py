@@ -32,6 +32,9 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         return
     operations = eager_per_step(capture)
     eager = [one for one in time.by_line if one.name == "launch" and one.detail in (EAGER_OPERATIONS, RUN)]
+    is_step = steps.name == EAGER_STEP
+    if time.by_line and not eager and not is_step:
+        return  # they are part of a save
     launching = whole = min(time.seconds_of("launch"), sum(one.seconds for one in eager) or float("inf"))
     if not any(one.busy_share is not None for one in time.devices):
         ran = operations * time.steps
@@ -42,7 +45,6 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
         for one in time.by_line
         if one.name == "python" and one.detail in ("", CODE) and one.where in eager_lines
     )
-    is_step = steps.name == EAGER_STEP
     finding = finding_at(observed, RULES, steps.where)
     where = place_of(finding) if finding is not None else steps.where if is_step else _slowest(observed, eager_lines)
     text = f"Python runs {operations:,.0f} operations {'of' if is_step else 'around'} each step one at a time"

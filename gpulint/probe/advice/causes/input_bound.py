@@ -30,6 +30,8 @@ MANY = 3
 
 PARALLEL = "num_parallel_calls=tf.data.AUTOTUNE"
 
+CACHED = "Keep what does not change between epochs with `cache()`, or do less for each element."
+
 FED = 0.2
 """Threads that run Python of the program for the pipeline, on average, from which Python is what it waits for."""
 
@@ -61,6 +63,8 @@ def candidates(observed: Observed) -> Iterator[Candidate]:
             steps = observed.time.steps
             evidence = f"{min(count, steps):,} of {steps:,} steps waited for it, {duration(seconds / count)} each."
             at, text, fix, code = _stage(observed, where, seconds / count, count)
+            if fix == CACHED and (passes := _passes(observed, where)):
+                seconds *= 1 - 1 / passes  # the first one fills the cache
             yield Candidate("input-bound", at, text, evidence, fix, {"input": seconds}, code)
         opened = sum(one.count for one in of_line if one.detail == OPEN)
         if opened and not observed.capture.simulated:  # the replicas share a CPU, which delays the end of a pipeline
@@ -271,13 +275,15 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
     threads = sum(one.threads for one in observed.time.input_stages)
     python = threads if threads >= FED else 0.0
     slowest = next((one.name for one in observed.time.pipeline if one.where == where), "")
+    is_cached = any(stage.kind == CACHE for pipeline in pipelines for stage in pipeline)
+    can_cache = not is_cached and _passes(observed, where) != 1
     for pipeline in pipelines:
         by_kind = {one.kind: one.where for one in reversed(pipeline)}
         if slowest.startswith(("ParallelMap", "MapAndBatch")) and PARALLEL_MAP in by_kind:
             by_kind.pop(MAP, None)  # the sequential map is another, cheap one
             if python:
                 text = "`map` runs Python for each element" + (", one thread at a time" if python <= 1 else "")
-                other = "prepare the data beforehand" if CACHE in by_kind else "keep the elements with `cache()`"
+                other = "keep the elements with `cache()`" if can_cache else "prepare the data beforehand"
                 fix = f"Use TensorFlow operations, or {other}."
                 return by_kind[PARALLEL_MAP], text, fix, None
         if GENERATOR in by_kind:
@@ -290,10 +296,16 @@ def _of_pipeline(observed: Observed, where: Where | None) -> tuple[Where | None,
     is_fit = any(one.where == where and one.kind == DATASET for one in observed.capture.data)
     if not is_fit and any(len(one.sizes) > 1 for one in observed.capture.splits if one.where == where):
         return where, *_of_python(observed, where), None
-    fix = "Do less for each element, or prepare the data beforehand."
-    if not any(stage.kind == CACHE for pipeline in pipelines for stage in pipeline):
-        fix = "Keep what does not change between epochs with `cache()`, or do less for each element."
+    fix = CACHED if can_cache else "Do less for each element, or prepare the data beforehand."
     return where, f"the step waits for the dataset{' that `fit` reads' if is_fit else ''}", fix, None
+
+
+def _passes(observed: Observed, where: Where | None) -> int | None:
+    """How often a line iterates over its dataset; None if that is unknown, as within a function and after `repeat`."""
+    names = {one.name for pipeline in observed.capture.pipelines.get(where, ()) for one in pipeline}
+    if any(name.startswith("Repeat") for name in names):
+        return None
+    return sum(one.where == where and one.name not in WITHOUT_STEPS for one in observed.time.phases) or None
 
 
 def _fix(finding: Finding) -> str:
