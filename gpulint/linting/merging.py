@@ -49,47 +49,52 @@ class Merger:
         self._shown = shown
 
     def merge(self, parts: Sequence[Examined], lost: Mapping[str, str]) -> CheckResult:
-        """`lost` says why some of the files were not examined."""
+        """The result of the run; `lost` says why some of the files were not examined."""
         shown = self._shown
-        result = CheckResult(files=len(shown), errors=[*self._catalogue.faults])
-        found = [
-            self._displayed(unreadable(self._catalogue, point(path), reason))
-            for path, reason in lost.items()
-            if path in shown
-        ]
-        comments: dict[str, Comments] = {}
         order = {path: number for number, path in enumerate(shown)}
         ordered = sorted(parts, key=lambda part: order.get(part.path, 0))
-        for part in ordered:
+        result = self._sums(ordered)
+        lost_here = ((path, reason) for path, reason in lost.items() if path in shown)
+        found = [self._displayed(unreadable(self._catalogue, point(path), reason)) for path, reason in lost_here]
+        found += [self._displayed(one) for part in ordered for one in part.unreadable]
+        comments = {path: each for part in ordered for path, each in part.comments.items()}
+        by_file, result.withheld = self._reported(ordered, comments)
+        for path in shown:
+            if path in by_file or path in comments:
+                is_ignored = self._workspace.finder.of_file(path).lint.ignore_noqa
+                own = Comments() if is_ignored else comments.get(path, Comments())
+                kept, silenced, faults = self._kept(path, by_file.get(path, []), own)
+                found += kept
+                result.suppressed += silenced
+                result.errors += faults
+        self._identify(result, found)
+        result.notes = [*self._catalogue.notes, *self._all_off()]
+        return result
+
+    def _sums(self, parts: Iterable[Examined]) -> CheckResult:
+        """What the parts add up to, without their findings."""
+        shown = self._shown
+        result = CheckResult(files=len(shown), errors=[*self._catalogue.faults])
+        for part in parts:
             for path in part.reached & shown.keys():
                 result.programs.setdefault(shown[path], set()).add(shown[part.path])
-            found += map(self._displayed, part.unreadable)
             result.errors += part.errors
             result.analysed += part.analysed
             if part.target is not None and (part.uses or part.candidates):
                 result.using += 1
                 result.targets[part.target] = result.targets.get(part.target, 0) + 1
             result.stopped |= part.stopped
-            comments |= part.comments
-        by_file, result.withheld = self._reported(ordered, comments)
-        for path in shown:
-            if path in by_file or path in comments:
-                said = Comments() if self._workspace.finder.of_file(path).lint.ignore_noqa else comments.get(path)
-                kept, silenced, faults = self._kept(path, by_file.get(path, []), said or Comments())
-                found += kept
-                result.suppressed += silenced
-                result.errors += faults
-        digests = fingerprints(
-            sorted((*found, *(one.finding for one in result.suppressed)), key=_order),
-            self._workspace.files,
-            self._workspace.finder,
-        )
-        result.findings = [replace(one, fingerprint=digests[one]) for one in sorted(found, key=_order)]
+        return result
+
+    def _identify(self, result: CheckResult, found: Iterable[Finding]) -> None:
+        """Set the findings of a result, in order of their places, and give them and the silenced ones fingerprints."""
+        ordered = sorted(found, key=_order)
+        silenced = (one.finding for one in result.suppressed)
+        digests = fingerprints(sorted((*ordered, *silenced), key=_order), self._workspace.files, self._workspace.finder)
+        result.findings = [replace(one, fingerprint=digests[one]) for one in ordered]
         result.suppressed = [
             one._replace(finding=replace(one.finding, fingerprint=digests[one.finding])) for one in result.suppressed
         ]
-        result.notes = [*self._catalogue.notes, *self._all_off()]
-        return result
 
     def _all_off(self) -> Iterator[str]:
         """A line if the settings leave no rule on in any file: `All checks passed!` would be misleading, unless the

@@ -117,25 +117,15 @@ def read(text: str, rules: Rules) -> tuple[list[Suppression], list[Trouble]]:
     """All suppressions of a text."""
     if "#" not in text or not _MENTIONS.search(text):
         return [], []
-    found: list[Suppression] = []
-    troubles: list[Trouble] = []
-    open_blocks: dict[frozenset[str], list[_Block]] = {}
     comments, starts, last_row = comments_of(text)
+    reading = _Reading(rules)
     for comment in comments:
         if (directive := DIRECTIVE.search(comment.text)) is not None:
-            _directive(comment, directive["rest"].strip(), rules, found, troubles, open_blocks)
+            reading.directive(comment, directive["rest"].strip())
         if (noqa := _NOQA.search(comment.text)) is not None:
-            listed = (noqa["codes"] or "").replace(":", " ").replace(",", " ").split()
-            ours = [code.upper() for code in listed if code.upper().startswith("GPU")]
-            codes = dict.fromkeys(code for word in ours for code in rules.codes(word) or (word,))
-            if ours or not listed:
-                found.append(_suppression(comment, "noqa", tuple(codes) or None, *comment.statement))
-    blocks = sorted((block for same in open_blocks.values() for block in same), key=lambda block: block.comment.row)
-    ends = _ends_of_blocks([block.comment for block in blocks], starts)
-    for block in blocks:
-        last = ends.get(block.comment.row, last_row)
-        found.append(_suppression(block.comment, "disable", block.codes, block.comment.row, last, block.reason))
-    return found, troubles
+            reading.noqa(comment, noqa["codes"] or "")
+    reading.end(starts, last_row)
+    return reading.found, reading.troubles
 
 
 class _Block(NamedTuple):
@@ -144,6 +134,74 @@ class _Block(NamedTuple):
     comment: Comment
     codes: tuple[str, ...]
     reason: str
+
+
+class _Reading:
+    """The suppressions and troubles of a text, collected comment by comment in their order."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.found: list[Suppression] = []
+        self.troubles: list[Trouble] = []
+        self._rules = rules
+        self._open: dict[frozenset[str], list[_Block]] = {}
+        """`disable` comments without an `enable` so far, by their codes."""
+
+    def directive(self, comment: Comment, rest: str) -> None:
+        """A comment for gpulint; `rest` is what follows `gpulint:`."""
+        form = FORM.match(rest)
+        names = [name.strip() for name in form["codes"].split(",") if name.strip()] if form else []
+        if form is None or not names:
+            message = "write `# gpulint: ignore[GPU101] reason`; there is no form without codes"
+            self.troubles.append(_trouble(comment, "malformed", message))
+            return
+        codes = self._known(comment, names)
+        if not codes:
+            return
+        kind, reason = form["kind"], form["reason"].strip()
+        if kind == "ignore":
+            self.found.append(_suppression(comment, kind, codes, *comment.statement, reason))
+        elif kind == "file-ignore":
+            self.found.append(_suppression(comment, kind, codes, 1, 1 << 30, reason))
+        elif kind == "disable":
+            self._open.setdefault(frozenset(codes), []).append(_Block(comment, codes, reason))
+        elif same := self._open.get(frozenset(codes)):
+            self._close(same.pop(), comment.row)
+        else:
+            message = "`enable` without a `disable` of the same rules before it"
+            self.troubles.append(_trouble(comment, "unmatched", message))
+
+    def noqa(self, comment: Comment, listed: str) -> None:
+        """A `noqa` comment; `listed` are its codes, "" for all. Those of other tools are left out."""
+        words = listed.replace(":", " ").replace(",", " ").split()
+        ours = [code.upper() for code in words if code.upper().startswith("GPU")]
+        codes = dict.fromkeys(code for word in ours for code in self._rules.codes(word) or (word,))
+        if ours or not words:
+            self.found.append(_suppression(comment, "noqa", tuple(codes) or None, *comment.statement))
+
+    def end(self, starts: Iterable[tuple[int, int]], last_row: int) -> None:
+        """End each `disable` that is still open with the block around it. `starts` are the rows and indents of logical
+        lines."""
+        blocks = sorted((block for same in self._open.values() for block in same), key=lambda block: block.comment.row)
+        ends = _ends_of_blocks([block.comment for block in blocks], starts)
+        for block in blocks:
+            self._close(block, ends.get(block.comment.row, last_row))
+
+    def _known(self, comment: Comment, names: Iterable[str]) -> tuple[str, ...]:
+        """The codes for names of rules; unknown names are troubles."""
+        known: dict[str, None] = {}
+        unknown = 0
+        for name in dict.fromkeys(names):
+            if codes := self._rules.codes(name):
+                known |= dict.fromkeys(codes)
+            elif (unknown := unknown + 1) <= MAX_UNKNOWN:
+                near = self._rules.nearest(name)
+                hint = f"; did you mean `{near}`?" if near else ""
+                self.troubles.append(_trouble(comment, "unknown", f"there is no rule `{name}`{hint}"))
+        return tuple(known)
+
+    def _close(self, block: _Block, last: int) -> None:
+        first = block.comment.row
+        self.found.append(_suppression(block.comment, "disable", block.codes, first, last, block.reason))
 
 
 def _ends_of_blocks(comments: Iterable[Comment], starts: Iterable[tuple[int, int]]) -> dict[int, int]:
@@ -159,46 +217,6 @@ def _ends_of_blocks(comments: Iterable[Comment], starts: Iterable[tuple[int, int
         while inside and -inside[0][0] > indent:
             ends[heappop(inside)[1]] = row - 1
     return ends
-
-
-def _directive(
-    comment: Comment,
-    rest: str,
-    rules: Rules,
-    found: list[Suppression],
-    troubles: list[Trouble],
-    open_blocks: dict[frozenset[str], list[_Block]],
-) -> None:
-    form = FORM.match(rest)
-    names = [name.strip() for name in form["codes"].split(",") if name.strip()] if form else []
-    if form is None or not names:
-        message = "write `# gpulint: ignore[GPU101] reason`; there is no form without codes"
-        troubles.append(_trouble(comment, "malformed", message))
-        return
-    known: dict[str, None] = {}
-    unknown = 0
-    for name in dict.fromkeys(names):
-        if codes := rules.codes(name):
-            known |= dict.fromkeys(codes)
-        elif (unknown := unknown + 1) <= MAX_UNKNOWN:
-            near = rules.nearest(name)
-            hint = f"; did you mean `{near}`?" if near else ""
-            troubles.append(_trouble(comment, "unknown", f"there is no rule `{name}`{hint}"))
-    if not known:
-        return
-    silenced = tuple(known)
-    kind, reason = form["kind"], form["reason"].strip()
-    if kind == "ignore":
-        found.append(_suppression(comment, kind, silenced, *comment.statement, reason))
-    elif kind == "file-ignore":
-        found.append(_suppression(comment, kind, silenced, 1, 1 << 30, reason))
-    elif kind == "disable":
-        open_blocks.setdefault(frozenset(silenced), []).append(_Block(comment, silenced, reason))
-    elif same := open_blocks.get(frozenset(silenced)):
-        block = same.pop()
-        found.append(_suppression(block.comment, "disable", block.codes, block.comment.row, comment.row, block.reason))
-    else:
-        troubles.append(_trouble(comment, "unmatched", "`enable` without a `disable` of the same rules before it"))
 
 
 def _suppression(

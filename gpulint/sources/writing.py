@@ -63,7 +63,7 @@ def write_output(path: str, text: str) -> None:
     elsewhere, out of the file's folder. Devices such as /dev/stdout are written to directly.
     """
     data = text.encode("utf-8", "replace")
-    if not os.path.abspath(path).startswith(("/dev/", "/proc/")):
+    if not is_stream(path):
         replace_file(path, None, data, folder_of(path, "."))
         return
     try:
@@ -80,9 +80,17 @@ def folder_of(path: str, *folders: str) -> str:
     return next(above, os.path.dirname(absolute))
 
 
+def is_stream(path: str) -> bool:
+    """Whether a path is a terminal or an open descriptor, which another file cannot replace."""
+    return os.path.abspath(path).startswith(("/dev/", "/proc/"))
+
+
+OUTSIDE = "is a link to a file outside the project; left as it is"
+
+
 def outside(path: str) -> str:
-    """Message suffix for a file behind links."""
-    return f"{path}: is a link to a file outside the project; left as it is"
+    """Message for a file that a link leads out of its folder."""
+    return f"{path}: {OUTSIDE}"
 
 
 def put(path: str, content: bytes, last: Callable[[], None] = lambda: None) -> None:

@@ -7,7 +7,7 @@ import os
 import tempfile
 
 from gpulint.sources.containment import is_below
-from gpulint.sources.writing import folder_of, put
+from gpulint.sources.writing import OUTSIDE, folder_of, is_stream, put
 
 
 def check_writable(path: str) -> None:
@@ -15,7 +15,7 @@ def check_writable(path: str) -> None:
     directory = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    if _is_stream(path):
+    if is_stream(path):
         return
     require_own(path)
     with tempfile.TemporaryFile(dir=directory):
@@ -29,7 +29,7 @@ def write(path: str, text: str) -> None:
     such as /dev/stdout are written to directly.
     """
     data = text.encode("utf-8", "backslashreplace")
-    if _is_stream(path):
+    if is_stream(path):
         with open(path, "wb") as file:
             file.write(data)
         return
@@ -46,11 +46,6 @@ def require_own(path: str) -> None:
     """Refuse what the author of a project can have planted: a pipe or device, and a link that leads out of the working
     directory or, for a path elsewhere, out of the file's folder. Raises OSError."""
     if not is_below(os.path.realpath(path), os.path.realpath(folder_of(path, "."))):
-        raise OSError(errno.EPERM, "is a link to a file outside the project; left as it is", path)
+        raise OSError(errno.EPERM, OUTSIDE, path)
     if os.path.exists(path) and not os.path.isfile(path):
         raise OSError(errno.EPERM, "is not a regular file; left as it is", path)
-
-
-def _is_stream(path: str) -> bool:
-    """Whether it is a terminal or an open descriptor, which cannot be replaced by another file."""
-    return os.path.abspath(path).startswith(("/dev/", "/proc/"))
