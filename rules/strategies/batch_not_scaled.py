@@ -83,8 +83,9 @@ class BatchNotScaled(Rule):
     per replica; programs that make only one GPU visible, and strategies with one device.
 
     ## Fix
-    Unsafe: multiplies the size by `strategy.num_replicas_in_sync` where it is passed to `batch` or `fit`. A step then
-    processes more examples; the learning rate may have to grow with it, and numbers of steps to shrink.
+    Unsafe: multiplies the size by `strategy.num_replicas_in_sync` where it is passed to `batch` or `fit`, or passes the
+    default to `fit`, multiplied. A step then processes more examples; the learning rate may have to grow with it, and
+    numbers of steps to shrink.
 
     ## At run time
     The per-replica batch.
@@ -154,12 +155,15 @@ class BatchNotScaled(Rule):
             yield Report(
                 place,
                 f"batch size {named} is not scaled by the number of replicas",
+                instead=_PASS if size is DEFAULT else "",
                 why=f"with N GPUs, each gets {size.value}/N samples: too little work, so training is hardly faster",
                 confidence=confidence(event.where, strategy.where),
                 related=((strategy.site, "the batch is split over the replicas of this strategy"),),
                 unless=JustifyingComment((place, batched, size.origin or place), SAID, SUBJECTS),
-                fix=unsafe(
-                    "Scale it by the number of replicas: you may also need to raise the learning rate",
+                fix=unsafe(_SCALE, _with_size, event.site, strategy.site)
+                if size is DEFAULT
+                else unsafe(
+                    _SCALE,
                     _scaled,
                     batched,
                     place if place != batched else None,
@@ -172,6 +176,13 @@ class BatchNotScaled(Rule):
 
 DEFAULT = values.Constant(32)
 """Batch size of `fit` for arrays if none is passed."""
+
+_SCALE = "Scale it by the number of replicas: you may also need to raise the learning rate"
+
+_PASS = (
+    "create the strategy first and pass `batch_size=32 * strategy.num_replicas_in_sync`; "
+    "you may also need to raise the learning rate"
+)
 
 
 def _of_datasets(event: events.Event, strategy: values.Strategy, data: values.Value | None) -> Iterator[_Batch]:
@@ -216,6 +227,12 @@ def _scaled(
         raise Refused("the size is not an argument of the call")
     name = names.variable(draft, strategy, call)
     return [draft.rewrite(given.value, f"{calls.factor(draft, given.value)} * {name}.num_replicas_in_sync")]
+
+
+def _with_size(draft: Draft, fit: Site, strategy: Site) -> list[Edit]:
+    """Pass the default batch size, multiplied by the number of replicas, to `fit`."""
+    name = names.variable(draft, strategy, calls.call_around(draft, fit))
+    return calls.with_argument(draft, fit, "batch_size", f"32 * {name}.num_replicas_in_sync")
 
 
 FIRST = frozenset({"batch", "padded_batch", "ragged_batch", "dense_to_ragged_batch", "rebatch"})

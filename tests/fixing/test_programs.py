@@ -106,6 +106,23 @@ def test_a_batch_size_that_is_not_the_first_argument_is_scaled(tmp_path: Path) -
     assert fixed == TABLE.replace(", 64,", ", 64 * strategy.num_replicas_in_sync,")
 
 
+ARRAYS = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+(x, y), _ = tf.keras.datasets.cifar10.load_data()
+with strategy.scope():
+    model = tf.keras.applications.ResNet50(weights=None, input_shape=(32, 32, 3), classes=10)
+    model.compile("adam", "sparse_categorical_crossentropy")
+model.fit(x / 255.0, y, epochs=10)
+"""
+
+
+def test_the_default_batch_size_is_passed_and_scaled(tmp_path: Path) -> None:
+    fixed = fixed_text(ARRAYS, tmp_path, select=("GPU209",))
+    assert fixed == ARRAYS.replace("epochs=10", "epochs=10, batch_size=32 * strategy.num_replicas_in_sync")
+
+
 VARIABLES = """
 import tensorflow as tf
 
