@@ -22,12 +22,11 @@ def slice_length(lower: Any, upper: Any, step: Any) -> int | None:
     where it is omitted, and `...` where it is unknown."""
     if any(one is not None and type(one) is not int for one in (lower, upper, step)) or (step or 1) < 1:
         return None
-    first = lower or 0
-    if upper is None:
-        return -(first // (step or 1)) if first < 0 else None
-    if (first < 0) != (upper < 0):
+    first: int = lower or 0
+    if (first < 0) != (upper is None or upper < 0):
         return None
-    return max(-(-(upper - first) // (step or 1)), 0)
+    length: int = (upper or 0) - first
+    return max(-(-length // (step or 1)), 0)
 
 
 def _constant(name: Any) -> Any:

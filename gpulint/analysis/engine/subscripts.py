@@ -68,15 +68,15 @@ def sliced(machine: Machine, container: Value, bounds: tuple[Value, ...], node: 
         if exact and container.items is not None and step != 0:
             return Items(container.kind, container.items[lower:upper:step], None, container.symbol)
         items = container.items
-        part = Items(
+        rows = Items(
             container.kind,
             None,
             container.element or (items[0] if items else None),
             ("slice", machine.site(node)),
         )
         lengths = [one for one in (most_items(container), slice_length(*values)) if one is not None]
-        part.most = min(lengths, default=None)
-        return part
+        rows.most = min(lengths, default=None)
+        return rows
     if (part := machine.library.get_slice(container, bounds, node)) is not None:
         return part
     if isinstance(container, Constant) and isinstance(container.value, (str, bytes)) and exact and step != 0:
