@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from gpulint.analysis.domain.symbolic import Symbol, called_with, library_callee, symbol
@@ -35,6 +36,7 @@ def _constant(name: Any) -> Any:
     return parts[2] if parts[0] == "constant" else ...
 
 
+@lru_cache(maxsize=8192)
 def count_of(name: Symbol) -> int | None:
     """Maximum number of elements of a slice with constant bounds, of `np.arange` and `np.linspace` with constant
     arguments, of a sample of constant size, of the folds of a validation, and of sums of those; None for anything
