@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from gpulint.analysis.domain.symbolic import Symbol, called_with, library_callee, symbol
@@ -22,12 +23,11 @@ def slice_length(lower: Any, upper: Any, step: Any) -> int | None:
     where it is omitted, and `...` where it is unknown."""
     if any(one is not None and type(one) is not int for one in (lower, upper, step)) or (step or 1) < 1:
         return None
-    first = lower or 0
-    if upper is None:
-        return int(-(first // (step or 1))) if first < 0 else None
-    if (first < 0) != (upper < 0):
+    first: int = lower or 0
+    if (first < 0) != (upper is None or upper < 0):
         return None
-    return int(max(-(-(upper - first) // (step or 1)), 0))
+    length: int = (upper or 0) - first
+    return max(-(-length // (step or 1)), 0)
 
 
 def _constant(name: Any) -> Any:
@@ -36,6 +36,7 @@ def _constant(name: Any) -> Any:
     return parts[2] if parts[0] == "constant" else ...
 
 
+@lru_cache(maxsize=8192)
 def count_of(name: Symbol) -> int | None:
     """Maximum number of elements of a slice with constant bounds, of `np.arange` and `np.linspace` with constant
     arguments, of a sample of constant size, of the folds of a validation, and of sums of those; None for anything

@@ -68,15 +68,15 @@ def sliced(machine: Machine, container: Value, bounds: tuple[Value, ...], node: 
         if exact and container.items is not None and step != 0:
             return Items(container.kind, container.items[lower:upper:step], None, container.symbol)
         items = container.items
-        sliced = Items(
+        rows = Items(
             container.kind,
             None,
             container.element or (items[0] if items else None),
             ("slice", container.symbol, *map(symbol_of, bounds)),
         )
         lengths = [one for one in (most_items(container), slice_length(*values)) if one is not None]
-        sliced.most = min(lengths, default=None)
-        return sliced
+        rows.most = min(lengths, default=None)
+        return rows
     if (part := machine.library.get_slice(container, bounds, node)) is not None:
         return part
     if isinstance(container, Constant) and isinstance(container.value, (str, bytes)) and exact and step != 0:

@@ -15,7 +15,7 @@ from gpulint.places import Site
 def ordered(machine: Machine, name: str, values: tuple[Value, ...], site: Site) -> Value | None:
     """One of several values, which the built-in function `name` compares; None if no tensor is among them."""
     numbers = [tensors.as_number(value) for value in values]
-    found = [one for one in numbers if isinstance(one, (PerReplica, Tensor, Variable))]
+    found: list[Value] = [one for one in numbers if isinstance(one, (PerReplica, Tensor, Variable))]
     if not any(map(host_memory.is_tensor, found)):
         return None
     for one in found:
