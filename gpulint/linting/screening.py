@@ -55,7 +55,7 @@ class Screen:
         self._supplies: dict[str, bool] = {}
 
     def is_relevant(self, source: Source) -> bool:
-        return mentions_tensorflow(source.data) or self._uses_tensorflow(source)
+        return mentions_tensorflow(source.words) or self._uses_tensorflow(source)
 
     def uses(self, programs: Sequence[Source]) -> bool:
         """Whether one of a file's programs imports TensorFlow or a package built on it, or runs something and imports a
@@ -65,10 +65,10 @@ class Screen:
     def _imports_it(self, source: Source) -> bool:
         """Whether a program imports TensorFlow or a package built on it. One that is not Python does if it mentions
         it."""
-        if _LIBRARY.search(source.data) is None:
+        if _LIBRARY.search(source.words) is None:
             return False
         outline = self._project(source.file).outline_of_source(source)
-        return imports_tensorflow(outline) if outline is not None else mentions_tensorflow(source.data)
+        return imports_tensorflow(outline) if outline is not None else mentions_tensorflow(source.words)
 
     def forget(self, path: str) -> None:
         self._supplies.pop(path, None)
@@ -76,7 +76,7 @@ class Screen:
     def _uses_tensorflow(self, source: Source) -> bool:
         """Whether a file runs something and imports, directly or not, a file that imports TensorFlow or sets it up:
         `main.py` and the trainers beside the modules of a model do."""
-        if not runs_something(source.data):
+        if not runs_something(source.words):
             return False
         project = self._project(source.file)
         asked = [source.path]
@@ -92,5 +92,5 @@ class Screen:
     def _supplies_tensorflow(self, path: str) -> bool:
         if path not in self._supplies:
             read = self._files.read(path)
-            self._supplies[path] = read is not None and (_sets_up(read.data) or self._imports_it(read))
+            self._supplies[path] = read is not None and (_sets_up(read.words) or self._imports_it(read))
         return self._supplies[path]

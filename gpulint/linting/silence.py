@@ -16,7 +16,7 @@ from gpulint.sources import suppressions
 from gpulint.sources.source import Source
 from gpulint.syntax.parse import unix_text
 
-_OURS = re.compile(r"#\s*gpulint\s*:", re.IGNORECASE)
+_OURS = re.compile(r"#\s*(?a:gpulint)\s*:", re.IGNORECASE)
 """The beginning of a suppression comment for gpulint."""
 
 

@@ -43,6 +43,11 @@ def log(
     )
 
 
+def message(text: str) -> dict[str, str]:
+    """A message in which viewers find no link: `[text](address)` in a program that it quotes would be one."""
+    return {"text": text.replace("](", "\\](")}
+
+
 def artifact(path: str) -> dict[str, str]:
     """An artifact location, relative to the working directory if the path is below it."""
     uri = relative_uri(path)

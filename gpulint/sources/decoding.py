@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 import tokenize
@@ -27,6 +28,8 @@ def decode(path: str, data: bytes) -> Source:
         raise Undecodable(_cookie_message(error), *_first_bad(data)) from None
     except (LookupError, UnicodeError):  # from Python 3.14 on, for codecs that are not for text
         raise _no_text_encoding(data) from None
+    if codecs.lookup(encoding).name in _QUADRATIC:
+        raise _no_text_encoding(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -41,6 +44,9 @@ def decode(path: str, data: bytes) -> Source:
         raise Undecodable("the file has NUL bytes", row, position - (text.rfind("\n", 0, position) + 1) + 1)
     return Source(path, data, text, encoding)
 
+
+_QUADRATIC = frozenset({"idna", "punycode"})
+"""Encodings for the names of hosts: decoding a file takes quadratic time."""
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII | re.MULTILINE)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpulint.sources.cells import CellMap
 from gpulint.sources.markdown import Block
+from gpulint.sources.spelling import as_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,19 @@ class Source:
     def file(self) -> str:
         """The path of the file that contains it."""
         return self.path if self.cells is None else self.cells.notebook
+
+    @property
+    def words(self) -> bytes:
+        """The bytes of the file, with its text where that spells words in another way: in another encoding, in letters
+        that Python normalises, by the escapes of a notebook's JSON. For a search that must not miss a word."""
+        is_plain = (
+            self.data.isascii() and self.encoding in _LIKE_ASCII and (self.cells is None or b"\\u" not in self.data)
+        )
+        return self.data if is_plain else self.data + b"\n" + as_read(self.text).encode("utf-8", "surrogatepass")
+
+
+_LIKE_ASCII = frozenset({"ascii", "iso-8859-1", "utf-8", "utf-8-sig"})
+"""Encodings in which a byte below 128 is the character of ASCII, by their names in `tokenize`."""
 
 
 ReadSource = Callable[[str], "Source | None"]

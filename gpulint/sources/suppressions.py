@@ -17,10 +17,10 @@ from typing import NamedTuple, Protocol
 from gpulint.sources.comments import Comment, comments_of
 from gpulint.sources.source import Source
 
-_MENTIONS = re.compile(r"\b(?:gpulint\s*:|noqa)", re.IGNORECASE)
+_MENTIONS = re.compile(r"\b(?:(?a:gpulint)\s*:|noqa)", re.IGNORECASE)
 """A text without a match has no suppressions and need not be tokenized."""
 
-DIRECTIVE = re.compile(r"#\s*gpulint\s*:\s*(?P<rest>.*)", re.IGNORECASE)
+DIRECTIVE = re.compile(r"#\s*(?a:gpulint)\s*:\s*(?P<rest>.*)", re.IGNORECASE)
 FORM = re.compile(r"(?P<kind>ignore|disable|enable|file-ignore)\s*\[(?P<codes>[^\]]*)\](?P<reason>.*)\Z")
 _NOQA = re.compile(r"#\s*noqa(?P<codes>\s*:\s*[A-Za-z]+[0-9]+(?:[,\s]+[A-Za-z]+[0-9]+)*)?", re.IGNORECASE)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from gpulint.sources.spelling import has_many_marks
 from gpulint.syntax import ir
 
 
@@ -39,8 +40,8 @@ class Lowering:
         return len(nodes) - 1
 
     def word(self, text: str) -> str:
-        """The interned identifier of `text`, NFKC-normalised as in Python."""
-        if not text.isascii():
+        """The interned identifier of `text`, NFKC-normalised as in Python, unless that takes quadratic time."""
+        if not text.isascii() and not has_many_marks(text):
             text = unicodedata.normalize("NFKC", text)
         return self.words.setdefault(text, text)
 

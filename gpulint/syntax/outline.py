@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from gpulint.knowledge.words import HOST_RANDOM_WORDS
 from gpulint.sources.source import Source
+from gpulint.sources.spelling import as_read
 from gpulint.syntax.python_tree import python_tree
 from gpulint.syntax.search_path import folders
 
@@ -197,7 +198,7 @@ def outline(source: Source) -> Outline | None:
     rest.append(_between(lines, done, (len(lines) + 1, 0)))
     body = _words("\n".join(rest), names)
     definitions = {name: Definition.of_all(several) for name, several in every.items()}
-    by_name = _by_name(tree) if _BY_NAME.search(source.text) else ()
+    by_name = _by_name(tree) if _BY_NAME.search(as_read(source.text)) else ()
     imports = (*imported, *by_name)
     words = body.union(*(one.all_words for one in definitions.values()))
     paths = tuple(dict.fromkeys(folders(tree))) if "sys.path" in source.text else ()
@@ -303,6 +304,7 @@ def _words(text: str, names: Mapping[str, str]) -> frozenset[str]:
     """The words of a text, with `HOST_RANDOM_WORDS` instead of `random` in `np.random`, and `compile(` instead of
     `.compile(` in `re.compile(`: neither is of TensorFlow. A local name adds the one that `names` maps it to. Words are
     interned: files repeat them."""
+    text = as_read(text)
     marks: frozenset[str] = frozenset()
     if "re.compile" in text:
         text = _RE_COMPILE.sub("re compile", text)

@@ -8,15 +8,19 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from gpulint.cli.main import main
+from gpulint.probe.capture.records import Variable
+from gpulint.probe.measures.leaks import is_created_repeatedly
 from gpulint.probe.placement_log.log_file import capture_of_log
 from gpulint.probe.report import FORMATS
 from gpulint.sources.reading import open_stream
+from tests.processes import gpulint_within
 from tests.security.test_output import HOSTILE, obeyed
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
@@ -177,6 +181,34 @@ def test_a_log_of_many_devices_takes_time_in_proportion(project: Path) -> None:
     (project / "log").write_text("".join(f"n{one}: (Op{one}): {device.format(one)}\n" for one in range(3000)))
     done = CliRunner().invoke(main, ["probe", "--log", "log"])
     assert done.exit_code == 0 and "GPU:2999" in done.stdout
+
+
+def test_long_names_in_a_log_take_time_in_proportion(project: Path) -> None:
+    device = "/job:localhost/replica:0/task:0/device:GPU:0"
+    row = f"! {'a' * 16_000}: (MatMul): {device}\n"
+    (project / "log").write_text(f"n: (MatMul): {device}\n{row * 1_000}")
+    done = gpulint_within(15, "probe", "--log", "log", cwd=project)
+    assert done.returncode == 0 and "GPU:0" in done.stdout, done.stderr
+
+
+def test_a_capture_of_many_or_huge_records_takes_time_in_proportion(project: Path) -> None:
+    lost = [{"kind": "lost", "evidence": str(number), "reason": "r"} for number in range(60_000)]
+    strategy = {"kind": "strategy", "class": "MirroredStrategy", "id": 1, "devices": [], "where": None}
+    huge = {**strategy, "replicas": 10**10}
+    capture(project, "train.py", *lost, huge, {"kind": "batch", "where": None, "size": 64})
+    done = gpulint_within(20, "probe", "--replay", "run.jsonl", cwd=project)
+    assert done.returncode in (0, 1) and done.stdout, done.stderr
+
+
+def test_the_period_of_many_variables_is_found_in_one_pass() -> None:
+    def variables(sizes: list[int]) -> list[Variable]:
+        return [Variable("v", (), "float32", size, "GPU:0", None) for size in sizes]
+
+    assert is_created_repeatedly(variables([1, 2, 3] * 3)) and is_created_repeatedly(variables([1] * 3))
+    assert not is_created_repeatedly(variables([1, 2, 3] * 2)) and not is_created_repeatedly([])
+    began = process_time()
+    assert not is_created_repeatedly(variables([1] * 100_000 + [2]))
+    assert process_time() - began < 10
 
 
 def test_numbers_of_a_log_that_python_does_not_convert(project: Path) -> None:

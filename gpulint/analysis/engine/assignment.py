@@ -104,6 +104,7 @@ def _assign_item(machine: Machine, target: ir.Subscript, value: Value) -> None:
     elif isinstance(container, Items) and isinstance(target.index, ir.Slice):
         sequences.clear(machine, container, machine.site(target))
     elif isinstance(container, Items) and container.items is not None:
+        machine.spend_on(container)
         items = list(container.items)
         if isinstance(key, Constant) and isinstance(key.value, int) and -len(items) <= key.value < len(items):
             items[key.value] = value

@@ -37,6 +37,15 @@ LATE_RESERVE = 1_000
 MAX_SHORT_STEPS = 2_000
 """Maximum number of steps of a call that is cut short."""
 
+ELEMENTS_PER_STEP = 5
+"""Number of elements of a container that count as a step where all of them are copied or looked at."""
+
+LITERALS_PER_STEP = 50
+"""The same for literals in a table: a table may have more of them than the program has steps."""
+
+CHARACTERS_PER_STEP = 1_000
+"""Number of characters of a string that count as a step where it is searched."""
+
 MAX_IRRELEVANT_STEPS = 300
 """Maximum number of steps of a call that leads to nothing a rule asks about."""
 

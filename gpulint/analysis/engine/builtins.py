@@ -26,9 +26,10 @@ from gpulint.analysis.domain.values.base import (
 from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Descriptor, ModuleValue, Namespace, Super, UserClass
 from gpulint.analysis.engine import attribute_lookup, dicts, dynamic_lookup, name_lookup, sequences, special_methods
+from gpulint.analysis.engine.budget import ELEMENTS_PER_STEP
 from gpulint.analysis.engine.iteration import MAX_UNROLL, elements
 from gpulint.analysis.engine.machine import Machine
-from gpulint.analysis.engine.strings import MAX_STRING, formatted, of_string
+from gpulint.analysis.engine.strings import MAX_STRING, formatted, is_small, of_string
 from gpulint.places import Site
 from gpulint.syntax import ir
 
@@ -48,6 +49,9 @@ def call_builtin(machine: Machine, name: str, arguments: Arguments, site: Site, 
                 lambda option: call_builtin(machine, name, _with(arguments, at, option), site, splits + 1),
                 site,
             )
+        if name not in _LOOKS_AT_NONE:
+            for value in values:
+                machine.spend_on(value)
         if name in _ITERATES:
             values = [special_methods.iter_of(machine, value, site) for value in values]
         return handler(machine, values, arguments, site)
@@ -72,6 +76,7 @@ def _len(machine: Machine, values: list[Value], arguments: Arguments, site: Site
         if isinstance(value, Items) and value.items is not None and value.kind != "set":
             return Constant(len(value.items))
         if isinstance(value, Items) and value.items is not None:
+            machine.spend_on(value)
             distinct = {item.value for item in value.items if isinstance(item, Constant)}
             if len(value.items) < 2 or all(isinstance(item, Constant) for item in value.items):
                 return Constant(len(distinct) or len(value.items))
@@ -94,7 +99,7 @@ def _convert(kind: str) -> Callable[..., Value]:
     convert: Any = {"int": int, "float": float, "bool": bool, "str": str}[kind]
 
     def run(machine: Machine, values: list[Value], arguments: Arguments, site: Site) -> Value:
-        if len(values) == 1 and isinstance(values[0], Constant):
+        if len(values) == 1 and isinstance(values[0], Constant) and is_small(values[0].value):
             try:
                 return Constant(convert(values[0].value), site, values[0].named)
             except (TypeError, ValueError, OverflowError):
@@ -243,7 +248,9 @@ def _sum(machine: Machine, values: list[Value], arguments: Arguments, site: Site
             return total
         start = arguments.get("start", 1)
         terms = items if items is None or start is None else (*items, start)
-        if terms and all(isinstance(item, Constant) and isinstance(item.value, int) for item in terms):
+        if terms and all(
+            isinstance(item, Constant) and isinstance(item.value, int) and is_small(item.value) for item in terms
+        ):
             return Constant(sum(item.value for item in terms if isinstance(item, Constant)), site)  # type: ignore[misc]
     return _unknown("sum", arguments)
 
@@ -481,9 +488,17 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
 _ITERATES = frozenset({"list", "tuple", "set", "enumerate", "zip", "map", "sorted", "filter", "sum", "iter"})
 """Built-in functions that iterate over their arguments."""
 
+_LOOKS_AT_NONE = frozenset({"len", "print", "int", "float", "bool", "str", "getattr", "setattr", "type", "super"})
+"""Built-in functions that look at no element of a container."""
+
+_OF_ONE_ELEMENT = frozenset({"append", "add", "appendleft", "get", "setdefault", "clear"})
+"""Methods of containers that take no longer for a large one."""
+
 
 def builtin_method(machine: Machine, receiver: Value, name: str, arguments: Arguments, site: Site) -> Value:
     """Result of a method of a string, list, tuple, set, dict, range or generator."""
+    if name not in _OF_ONE_ELEMENT:
+        machine.spend_on(receiver)
     if isinstance(receiver, Items):
         return sequences.sequence_method(machine, receiver, name, arguments, site)
     if isinstance(receiver, Mapping):
@@ -496,6 +511,7 @@ def builtin_method(machine: Machine, receiver: Value, name: str, arguments: Argu
         for value in arguments.all():
             machine.library.value_read(value, "format", site)
         if isinstance(template, str) and len(template) <= MAX_STRING:
+            machine.spend(len(template) // ELEMENTS_PER_STEP)
             return formatted(template, arguments, site)
     if isinstance(receiver, Constant) and isinstance(receiver.value, str):
         return of_string(machine, receiver, name, arguments, site)

@@ -73,6 +73,7 @@ def entry(machine: Machine, container: Mapping, key: Value, default: Value | Non
     if isinstance(key, Union) or not complete or not entries:
         return None
     if isinstance(key, Items) and key.kind == "tuple" and key.items is not None:
+        machine.spend_on(container)
         entries = {one: value for one, value in entries.items() if _may_be(key.items, one)}
         if not entries:
             return default

@@ -43,6 +43,7 @@ from gpulint.analysis.engine import (
     subscripts,
     transient_tests,
 )
+from gpulint.analysis.engine.budget import LITERALS_PER_STEP
 from gpulint.analysis.engine.iteration import elements, iterate
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
@@ -147,6 +148,7 @@ def arguments(machine: Machine, nodes: tuple[ir.Argument, ...]) -> Arguments:
                 positional += items
         elif node.star == "**":
             if isinstance(value, Mapping):
+                machine.spend_on(value)
                 keywords |= {str(key): entry for key, entry in value.entries.items()}
                 handed_on |= {key: site for key, (one, site) in value.given.items() if keywords.get(key) is one}
                 is_open = is_open or not value.is_complete
@@ -290,6 +292,9 @@ def _compared(
         machine.library.value_read(left, "compare", left_node)
 
     def compared(a: Value, b: Value) -> Value:
+        if sign not in ("is", "is not"):
+            machine.spend_on(a)
+            machine.spend_on(b)
         array = machine.library.compare(a, sign, b, node) if of_values else None
         return array if array is not None else compare(a, sign, b)
 
@@ -339,6 +344,7 @@ def eval_sequence(machine: Machine, node: ir.Sequence_) -> Value:
             machine.site(node),
         )
     )
+    machine.spend(len(items) // LITERALS_PER_STEP)
     known = tuple(items) if complete else None
     made = Items(node.kind, known, items[0] if items and not complete else None, symbol)
     made.around = machine.context.loops
@@ -352,6 +358,7 @@ def eval_mapping(machine: Machine, node: ir.Mapping_) -> Value:
         value = _part(machine, value_node)
         if key_node is None:
             if isinstance(value, Mapping):
+                machine.spend_on(value)
                 entries |= value.entries
                 complete = complete and value.is_complete
             else:
@@ -363,6 +370,7 @@ def eval_mapping(machine: Machine, node: ir.Mapping_) -> Value:
             entries[key.value] = value.renamed(key.value) if isinstance(key.value, str) else value
         else:
             complete = False
+    machine.spend(len(entries) // LITERALS_PER_STEP)
     made = Mapping(entries, complete, ("dict", machine.site(node)))
     made.around = machine.context.loops
     return made

@@ -23,6 +23,7 @@ def iterate(machine: Machine, iterable: Value, node: ir.Node) -> tuple[list[Valu
     if isinstance(iterable, Items):
         if iterable.items is not None and len(iterable.items) <= MAX_UNROLL:
             return list(iterable.items), True
+        machine.spend_on(iterable)
         element = iterable.element or (iterable.items[0] if iterable.items else None)
         if isinstance(element, Constant) or (iterable.items and not _are_alike(iterable.items)):
             element = None

@@ -19,7 +19,8 @@ from gpulint.analysis.domain.module_scope import ModuleScope
 from gpulint.analysis.domain.path_conditions import EVERYWHERE, Condition, Path, compatible, one_of
 from gpulint.analysis.domain.store import Changes, Outcome, State, choose, common_path, join
 from gpulint.analysis.domain.truth import truth
-from gpulint.analysis.domain.values.base import Arguments, Union, Unknown, Value, known
+from gpulint.analysis.domain.values.base import Arguments, Constant, Union, Unknown, Value, known
+from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.effects import Effect
 from gpulint.analysis.domain.values.functions import (
     ContextManagerFunction,
@@ -29,7 +30,7 @@ from gpulint.analysis.domain.values.functions import (
     UserClass,
     same,
 )
-from gpulint.analysis.engine.budget import Budget, Thrift
+from gpulint.analysis.engine.budget import CHARACTERS_PER_STEP, ELEMENTS_PER_STEP, Budget, Thrift
 from gpulint.analysis.engine.call_summaries import CallSummary, FunctionProfile
 from gpulint.analysis.engine.library import LibrarySemantics
 from gpulint.analysis.plan.events import Event, FunctionEntered, FunctionHandedOver, LoopEntered, OpCalled
@@ -262,6 +263,21 @@ class Machine(ABC):
         self.budget.extend()
         self.plan.reached("steps", Site(self.plan.path, 0))
         self.plan.is_complete = self.plan.is_complete and self.budget.thrift is not Thrift.NO_CALLS
+
+    def spend(self, steps: int) -> None:
+        """Count work that takes more time than the evaluation of one expression. Raises `Exhausted`, as `run_out`."""
+        self.budget.taken += steps
+        if self.budget.taken > self.budget.limit:
+            self.run_out()
+
+    def spend_on(self, container: Value) -> None:
+        """Count the work of copying or searching a container or string."""
+        if isinstance(container, Items) and container.items is not None:
+            self.spend(len(container.items) // ELEMENTS_PER_STEP)
+        elif isinstance(container, Mapping):
+            self.spend(len(container.entries) // ELEMENTS_PER_STEP)
+        elif isinstance(container, Constant) and isinstance(container.value, (str, bytes)):
+            self.spend(len(container.value) // CHARACTERS_PER_STEP)
 
     @contextmanager
     def within(self, context: Context) -> Iterator[None]:

@@ -52,7 +52,7 @@ MAX_FACTOR = 10**8
 
 def operate_unary(machine: Machine, operand: Value, node: ir.Unary) -> Value:
     """Value of `-operand`, `+operand` or `~operand`, where the operand is not a `Union`."""
-    if isinstance(operand, Constant):
+    if isinstance(operand, Constant) and strings.is_small(operand.value):
         try:
             if node.operator == "-":
                 return Constant(-operand.value, machine.site(node), operand.named)  # type: ignore[operator]
@@ -95,11 +95,12 @@ def _fold(machine: Machine, left: Constant, sign: str, right: Constant, node: ir
     b: Any = right.value
     if isinstance(a, str) and sign == "%":
         return strings.format_percent(machine, a, right, node)
-    sizes = any(isinstance(v, (str, bytes)) and len(v) > strings.MAX_STRING for v in (a, b))
+    is_small = strings.is_small(a) and strings.is_small(b)
     heavy = sign in ("**", "<<", "*") and any(isinstance(v, int) and abs(v) > MAX_FACTOR for v in (a, b))
     if sign in ("**", "<<") and isinstance(b, int) and abs(b) > 64:
         heavy = True
-    if not sizes and not heavy and sign in _ARITHMETIC:
+    heavy = heavy or (isinstance(a, bytes) and sign == "%")  # a field can be as wide as memory
+    if is_small and not heavy and sign in _ARITHMETIC:
         try:
             if not (sign == "*" and isinstance(a, (str, bytes))):
                 return Constant(_ARITHMETIC[sign](a, b), machine.site(node), (*left.named, *right.named)[:8])

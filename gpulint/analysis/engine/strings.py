@@ -8,12 +8,16 @@ from typing import Any
 
 from gpulint.analysis.domain.values.base import Arguments, Constant, PartialString, Unknown, Value, symbol_of
 from gpulint.analysis.domain.values.containers import Items, Mapping
+from gpulint.analysis.engine.budget import ELEMENTS_PER_STEP
 from gpulint.analysis.engine.machine import Machine
 from gpulint.places import Site
 from gpulint.syntax import ir
 
 MAX_STRING = 10_000
 """Maximum length of a string that is kept."""
+
+MAX_BITS = 16_000
+"""Size of the largest integer that constant folding computes with, more than any that Python converts to text."""
 
 MAX_DIGITS = 9
 """Maximum number of digits of an argument's index in a template."""
@@ -26,9 +30,17 @@ _WIDE = re.compile(r"\d{4}")
 """Matches a format field too wide to be written out."""
 
 
+def is_small(value: object) -> bool:
+    """Whether constant folding computes with a value. A literal can be as long as its file; with such, some operations
+    take quadratic time, and each keeps a copy."""
+    if isinstance(value, (str, bytes)):
+        return len(value) <= MAX_STRING
+    return not isinstance(value, int) or value.bit_length() <= MAX_BITS
+
+
 def formatted(template: str, arguments: Arguments, site: Site) -> Value:
     parts: list[str | None] = []
-    position, last = 0, 0
+    position, last, length = 0, 0, 0
     for match in _FIELD.finditer(template):
         parts.append(template[last : match.start()])
         last = match.end()
@@ -37,7 +49,8 @@ def formatted(template: str, arguments: Arguments, site: Site) -> Value:
         index = int(field) if is_index else position if field == "" else None
         position += field == ""
         value = arguments.get(field, index)
-        parts.append(_spelled(value, f"{{0{match[2]}}}", str.format))
+        parts.append(_spelled(value, f"{{0{match[2]}}}", str.format) if length <= MAX_STRING else None)
+        length += len(parts[-1] or "")
     parts.append(template[last:])
     return _joined(parts, site, arguments.all(), tuple(symbol_of(value) for value in arguments.all()))
 
@@ -66,11 +79,12 @@ def format_percent(machine: Machine, template: str, value: Value, node: ir.Node)
     """Value of `template % value`."""
     if len(template) > MAX_STRING:
         return Unknown(("binary", "%", symbol_of(value)))
+    machine.spend(len(template) // ELEMENTS_PER_STEP)
     values = list(value.items) if isinstance(value, Items) and value.items is not None else [value]
     is_list = isinstance(value, Items) and value.kind != "tuple"
     left = iter(values)
     parts: list[str | None] = []
-    last = 0
+    last = length = 0
     for match in _PERCENT.finditer(template):
         parts.append(template[last : match.start()])
         last = match.end()
@@ -81,7 +95,8 @@ def format_percent(machine: Machine, template: str, value: Value, node: ir.Node)
         given = next(left, None) if key is None else value.entries.get(key) if isinstance(value, Mapping) else None
         if isinstance(given, Value):
             machine.library.value_read(given, "format", node)
-        parts.append(None if is_list else _spelled(given, f"%{field}", str.__mod__))
+        parts.append(None if is_list or length > MAX_STRING else _spelled(given, f"%{field}", str.__mod__))
+        length += len(parts[-1] or "")
     parts.append(template[last:])
     return _joined(parts, machine.site(node), values, symbol_of(value))
 
@@ -123,6 +138,11 @@ def of_string(machine: Machine, receiver: Constant, name: str, arguments: Argume
         ):
             if sum(len(one) for one in (text, *given) if isinstance(one, str)) > MAX_STRING:
                 return Unknown(("string", site))
+            if name == "replace" and all(isinstance(one, str) for one in given) and len(given) > 1:
+                if text.count(given[0]) * len(given[1]) > MAX_STRING:
+                    return Unknown(("string", site))
+            if name == "split":
+                machine.spend(len(text) // ELEMENTS_PER_STEP)
             try:
                 result = getattr(text, name)(*given)
             except (TypeError, ValueError, OverflowError):
@@ -136,8 +156,11 @@ def of_string(machine: Machine, receiver: Constant, name: str, arguments: Argume
             )
     if name == "join" and arguments.positional:
         joined = arguments.positional[0]
+        machine.spend_on(joined)
         pieces = [written(item) for item in joined.items or ()] if isinstance(joined, Items) else [None]
         if None not in pieces and isinstance(joined, Items) and joined.items is not None:
+            if len(text) * len(pieces) + sum(len(piece or "") for piece in pieces) > MAX_STRING:
+                return Unknown(("string", site))
             whole = text.join(piece or "" for piece in pieces)
             return string([whole], site, names_of((receiver, *joined.items)))
     return Unknown(("call", ("attribute", symbol_of(receiver), name), tuple(symbol_of(v) for v in arguments.all())))

@@ -11,6 +11,7 @@ from gpulint.analysis.domain.values.containers import Items, Mapping
 from gpulint.analysis.domain.values.functions import Namespace, UserClass
 from gpulint.analysis.engine import dicts, dynamic_lookup, special_methods
 from gpulint.analysis.engine.machine import Machine
+from gpulint.analysis.engine.strings import is_small
 from gpulint.syntax import ir
 
 
@@ -29,8 +30,10 @@ def item(machine: Machine, container: Value, key: Value, node: ir.Node) -> Value
             return machine.choose(items[index])
         if container.element is not None:
             return container.element
-        if items and all(type(one) is type(items[0]) for one in items) and not isinstance(items[0], Constant):
-            return items[0]
+        if items and not isinstance(items[0], Constant):
+            machine.spend_on(container)
+            if all(type(one) is type(items[0]) for one in items):
+                return items[0]
     elif isinstance(container, Mapping) and (entry := dicts.entry(machine, container, key)) is not None:
         return entry
     elif isinstance(container, Namespace):
@@ -65,6 +68,7 @@ def sliced(machine: Machine, container: Value, bounds: tuple[Value, ...], node: 
     lower, upper, step = values
     exact = all(bound is None or isinstance(bound, int) for bound in (lower, upper, step))
     if isinstance(container, Items):
+        machine.spend_on(container)
         if exact and container.items is not None and step != 0:
             return Items(container.kind, container.items[lower:upper:step], None, container.symbol)
         items = container.items
@@ -80,5 +84,6 @@ def sliced(machine: Machine, container: Value, bounds: tuple[Value, ...], node: 
     if (part := machine.library.get_slice(container, bounds, node)) is not None:
         return part
     if isinstance(container, Constant) and isinstance(container.value, (str, bytes)) and exact and step != 0:
-        return Constant(container.value[lower:upper:step])
+        if is_small(container.value):
+            return Constant(container.value[lower:upper:step])
     return Unknown(("slice", symbol_of(container), *(symbol_of(bound) for bound in bounds)))

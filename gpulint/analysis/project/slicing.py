@@ -18,6 +18,7 @@ from gpulint.analysis.project.module_names import Node, imported_paths
 from gpulint.analysis.project.modules import Project
 from gpulint.analysis.project.tensorflow_imports import may_have_tensorflow
 from gpulint.sources.source import Source
+from gpulint.sources.spelling import as_read
 from gpulint.syntax.outline import Imported, identifiers, in_any_form
 
 MAX_PACKAGES = 5
@@ -69,7 +70,7 @@ class Relevance:
 
     def __init__(self, project: Project, source: Source, subjects: Iterable[Subject]) -> None:
         self._subjects = list(subjects)
-        self._text = source.text
+        self._text = as_read(source.text)
         self._outline = outline = project.outline_of(source.path)
         is_list = outline is None or (os.path.basename(source.path) == "__init__.py" and outline.only_imports)
         self._alone = not is_list and not may_have_tensorflow(project, source.path)

@@ -66,7 +66,7 @@ def _result(finding: Finding, index: dict[str, int], view: View) -> dict[str, An
         "ruleId": finding.code,
         "ruleIndex": index[finding.code],
         "level": _LEVELS[finding.severity],
-        "message": {"text": _sentences(finding)},
+        "message": sarif.message(_sentences(finding)),
         "locations": [_location(finding.span, view, finding.context)],
         "properties": {"confidence": finding.confidence.value, "evidence": "static"},
         "rank": 100.0 if finding.confidence is Confidence.HIGH else 75.0,
@@ -75,12 +75,12 @@ def _result(finding: Finding, index: dict[str, int], view: View) -> dict[str, An
         result["partialFingerprints"] = {"gpulint/v1": finding.fingerprint}
     if finding.related:
         result["relatedLocations"] = [
-            {"id": number, **_location(one.span, view), "message": {"text": one.message}}
+            {"id": number, **_location(one.span, view), "message": sarif.message(one.message)}
             for number, one in enumerate(finding.related, 1)
         ]
         result["codeFlows"] = [{"threadFlows": [{"locations": _steps(finding, view)}]}]
     if (fix := finding.fix) is not None and finding.span.cell is None:  # in a notebook text is escaped
-        result["fixes"] = [{"description": {"text": fix.message}, "artifactChanges": _changes(fix.edits, view)}]
+        result["fixes"] = [{"description": sarif.message(fix.message), "artifactChanges": _changes(fix.edits, view)}]
     return result
 
 
@@ -115,7 +115,7 @@ def _steps(finding: Finding, view: View) -> list[dict[str, Any]]:
     """Code flow to the finding: related places, then its own."""
     steps = [(one.span, one.message) for one in finding.related] + [(finding.span, finding.message)]
     return [
-        {"location": {**_location(span, view), "message": {"text": message}}, "importance": "essential"}
+        {"location": {**_location(span, view), "message": sarif.message(message)}, "importance": "essential"}
         for span, message in steps
     ]
 

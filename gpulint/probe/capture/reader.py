@@ -64,6 +64,12 @@ from gpulint.sources.reading import open_stream
 VERSION = 1
 """Version of the format; increases when a field is removed or changes its meaning."""
 
+MAX_REPLICAS = 100_000
+"""Maximum number of replicas of a strategy: reports list the share of each."""
+
+MAX_LOST = 1_000
+"""Maximum number of records of missing evidence that are kept: a run has a few."""
+
 MEASURED = "steps"
 """The phase that checks look at: building a model and warming up may be slow and allocate memory."""
 
@@ -137,7 +143,7 @@ def _place(files: _Files, file: int | None, row: int) -> Where | None:
 
 def _lost(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     lost = record["evidence"], record["reason"]
-    if lost not in capture.lost:
+    if len(capture.lost) < MAX_LOST and lost not in capture.lost:
         capture.lost.append(lost)
 
 
@@ -175,6 +181,8 @@ def _refused(capture: Capture, record: dict[str, Any], files: dict[int, str]) ->
 
 def _strategy(capture: Capture, record: dict[str, Any], files: _Files) -> None:
     devices = tuple(record["devices"])
+    if record["replicas"] > MAX_REPLICAS:
+        raise ValueError(record["replicas"])
     name = PUBLIC_NAMES.get(record["class"], record["class"])
     made = Strategy(record["id"], name, devices, record["replicas"], _where(record["where"]))
     capture.strategies.append(made)

@@ -100,7 +100,19 @@ def is_created_repeatedly(variables: Sequence[Variable]) -> bool:
     """Whether the sizes of variables, in the order of their creation, repeat, as of models that a loop creates. Those
     of one model seldom do."""
     sizes = [one.bytes for one in variables]
-    return any(sizes[period:] == sizes[:-period] for period in range(1, len(sizes) // KEPT + 1))
+    return bool(sizes) and _period(sizes) <= len(sizes) // KEPT
+
+
+def _period(sizes: Sequence[int]) -> int:
+    """The least number of sizes after which they repeat, by the prefix function of Knuth, Morris and Pratt."""
+    borders = [0]
+    length = 0
+    for size in sizes[1:]:
+        while length and sizes[length] != size:
+            length = borders[length - 1]
+        length += sizes[length] == size
+        borders.append(length)
+    return len(sizes) - length
 
 
 def is_kept(tensors: Kept) -> bool:

@@ -19,6 +19,9 @@ from gpulint.probe.placement_log.records import Execution, Mapping, NoMapping, P
 MAX_LINE = 16_384
 """Length limit of a parsed line, without its end. The longest recorded line of TensorFlow's has 229 bytes."""
 
+MAX_NAME = 1_000
+"""Maximum length of a node name that is searched for at the end of other text."""
+
 MAX_NODES = 20_000
 """Limit of remembered node names."""
 
@@ -320,7 +323,7 @@ class PlacementLogParser:
     def _node_in(self, text: bytes) -> bytes:
         """The node name that a text ends with, after other text: a name that was read before, or one after a number,
         as after an epoch's progress. b"" if unclear."""
-        for start in range(len(text)):
+        for start in range(max(0, len(text) - MAX_NAME), len(text)):
             if text[start:] in self._nodes and text[max(0, start - 1) : start] != b"/":
                 return text[start:]
         number = _behind_number(text)

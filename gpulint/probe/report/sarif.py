@@ -58,7 +58,7 @@ def _entry(
         "ruleId": rule,
         "ruleIndex": rules.index(rule),
         "level": level,
-        "message": {"text": message},
+        "message": sarif.message(message),
         "locations": [
             {
                 "physicalLocation": {
