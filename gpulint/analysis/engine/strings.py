@@ -138,9 +138,9 @@ def of_string(machine: Machine, receiver: Constant, name: str, arguments: Argume
         ):
             if sum(len(one) for one in (text, *given) if isinstance(one, str)) > MAX_STRING:
                 return Unknown(("string", site))
-            if name == "replace" and all(isinstance(one, str) for one in given) and len(given) > 1:
-                if text.count(given[0]) * len(given[1]) > MAX_STRING:
-                    return Unknown(("string", site))
+            texts = [one for one in given if isinstance(one, str)]
+            if name == "replace" and len(texts) > 1 and text.count(texts[0]) * len(texts[1]) > MAX_STRING:
+                return Unknown(("string", site))
             if name == "split":
                 machine.spend(len(text) // ELEMENTS_PER_STEP)
             try:

@@ -180,8 +180,7 @@ class TensorRead(Event):
 
     `how` is "float", "int", "bool", "numpy" (the method), "array" (a NumPy function), "math" (a function of `math`),
     "min", "max", "sorted" (Python's functions), "print", "format" or "weights" (all weights of a model or layer). Under
-    an unknown decorator, only those kinds are reported that raise an exception in traced code.
-    """
+    an unknown decorator, only those kinds are reported that raise an exception in traced code."""
 
     tensor: Tensor
     how: str
