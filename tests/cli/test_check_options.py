@@ -70,7 +70,7 @@ def test_a_comment_can_name_a_prefix_and_is_unused_as_a_whole(project: Path) -> 
     assert codes("--extend-select", "GPU002") == []
     (project / "pinned.py").write_text("import tensorflow as tf  # gpulint: ignore[GPU1]\n")
     done = check("--extend-select", "GPU002")
-    assert "suppresses nothing: no finding of its 6 rules here" in done.stdout
+    assert re.search(r"suppresses nothing: no finding of its \d rules here", done.stdout)
 
 
 def test_an_unknown_rule_in_a_comment_is_reported_with_the_nearest_one(project: Path) -> None:
