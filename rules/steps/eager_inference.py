@@ -51,6 +51,10 @@ _READS = frozenset(
 """TensorFlow functions that turn the content of a file into numbers."""
 
 
+_LEARNT = frozenset({".load_weights(", ".restore(", "GradientTape", "from_pretrained"})
+"""A program with a network that is no Keras model trains it or reads its weights with one of these words."""
+
+
 class EagerInference(Rule):
     """Model called eagerly in a loop
 
@@ -108,9 +112,9 @@ class EagerInference(Rule):
     name = "eager-inference"
     severity = Severity.WARNING
     is_performance = True
-    any_of_names = MODEL_WORDS | {"Callback", "Layer", "from_pretrained"}
+    any_of_names = MODEL_WORDS | _LEARNT | {"Callback"}
     all_of_name_sets = (
-        MODEL_WORDS | {"Layer", "from_pretrained"},
+        MODEL_WORDS | _LEARNT,
         frozenset({".numpy(", ".update_state(", "argmax", ".step(", "Dataset", "append", "extend", "np", "cv2"})
         | _CREATES
         | _READS,

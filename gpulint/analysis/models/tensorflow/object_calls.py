@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from gpulint.analysis.domain.context import Object
 from gpulint.analysis.domain.symbolic_patterns import is_single
 from gpulint.analysis.domain.traversal import leaves
@@ -135,9 +138,22 @@ def call_object(machine: Machine, receiver: Object, arguments: Arguments, site: 
 
 
 def _is_network(layer: Layer) -> bool:
-    """Whether a layer of the program consists of several layers of Keras."""
-    parts = [one for value in layer.attributes.values() if isinstance(value, Value) for one in leaves(value)]
-    return layer.cls is not None and sum(isinstance(one, Layer) and not one.hands_on for one in parts) > 1
+    """Whether a layer of the program consists of several layers of Keras, perhaps within its own layers."""
+    return layer.cls is not None and len(list(islice(_of_keras(layer, MAX_NESTING), 2))) > 1
+
+
+def _of_keras(layer: Layer, levels: int) -> Iterator[Layer]:
+    """The layers of Keras in a layer and, down to so many levels, in the program's own layers in it."""
+    for value in layer.attributes.values():
+        for one in leaves(value) if isinstance(value, Value) else ():
+            if isinstance(one, Layer) and one.cls is None and not one.hands_on:
+                yield one
+            elif isinstance(one, Layer) and one is not layer and levels:
+                yield from _of_keras(one, levels - 1)
+
+
+MAX_NESTING = 2
+"""Maximum number of levels of a program's own layers within each other that are searched for layers of Keras."""
 
 
 TAKE_LISTS = frozenset(
