@@ -16,6 +16,7 @@ from typing import Any
 from gpulint.probe.agent import internals, operations, running, self_test
 from gpulint.probe.agent.options import Options
 from gpulint.probe.agent.session import Session
+from gpulint.probe.agent.simulation import listing
 
 
 def rehearse(job: dict[str, Any]) -> None:
@@ -23,6 +24,7 @@ def rehearse(job: dict[str, Any]) -> None:
     import tensorflow
 
     os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # of the process that forks: here only the program may set it
+    listing.GIVEN = None
     _take_away(job["without"])
     session = Session(Options(job["capture"], no_jit=job["no_jit"], simulate_gpus=job["gpus"]))
     assert not session.refused()

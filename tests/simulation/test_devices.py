@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.simulation.conftest import Rehearse
 
 pytestmark = pytest.mark.tensorflow
@@ -123,6 +126,13 @@ def test_a_mask_that_the_program_sets_hides_gpus(mask: str, seen: int, rehearse:
     text = f"import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '{mask}'\nimport tensorflow as tf\n"
     text += "print(len(tf.config.list_physical_devices('GPU')), len(tf.config.list_logical_devices('GPU')))\n"
     assert rehearse(text, 4).output.split() == [str(seen), str(seen)]
+
+
+def test_a_mask_that_is_set_before_the_import_hides_gpus(tmp_path: Path) -> None:
+    text = "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\nimport tensorflow as tf\n"
+    (tmp_path / "a.py").write_text(f"{text}print(len(tf.config.list_physical_devices('GPU')))\n")
+    command = [sys.executable, "-m", "gpulint", "probe", "--isolated", "--simulate-gpus", "3", "-o", "a.txt", "a.py"]
+    assert warm.python().run(command, cwd=tmp_path).stdout == "1\n"
 
 
 def test_logical_cpus_of_the_program_stay_its_own(rehearse: Rehearse) -> None:

@@ -20,6 +20,9 @@ NAME = "simulated GPU"
 
 _MASK = "CUDA_VISIBLE_DEVICES"
 
+GIVEN = os.environ.get(_MASK)
+"""Its value before the program started. TensorFlow may be imported after the program has set it."""
+
 
 class Listing:
     """Wraps the lists of devices: `count` GPUs, with `memory` bytes each unless it is None."""
@@ -41,7 +44,6 @@ class Listing:
         self._ledger = ledger
         self._capacity = capacity
         self._pieces = pieces
-        self._mask = os.environ.get(_MASK)
         self.growth: bool | None = None
         """Whether the latest configuration enables memory growth."""
 
@@ -90,7 +92,7 @@ class Listing:
         """Number of GPUs that `CUDA_VISIBLE_DEVICES` leaves visible, if the program set it; an earlier value is
         about the host machine. CUDA stops at the first invalid entry."""
         mask = os.environ.get(_MASK)
-        if mask is None or mask == self._mask:
+        if mask is None or mask == GIVEN:
             return self._count
         seen: set[int] = set()
         for entry in mask.split(","):
