@@ -435,3 +435,33 @@ model.fit(np.zeros((8, 4, 16, 16, 1), "float32"), np.zeros((8, 16, 16, 8), "floa
         inside = [one for function in step.functions.values() for one in function.operations]
         gradients = [one.outputs[0].shape for one in inside if one.type == "Conv2DBackpropInput"]
         assert gradients and all(shape is not None and shape[0] == batch for shape in gradients)
+
+
+def test_lines_of_replicas_are_those_of_the_program(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    weight = tf.Variable(tf.zeros((8, 4)))
+
+@tf.function
+def steps(x, count):
+    def one(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(x @ weight)
+        weight.assign_sub(tape.gradient(loss, weight))
+
+    for _ in tf.range(count):
+        strategy.run(one, (x,))
+
+steps(tf.zeros((16, 8)), tf.constant(3))
+""",
+        gpus=2,
+    )
+    assert isinstance(result, Traced)
+    functions = (result.step.body, *result.step.functions.values())
+    products = [one for function in functions for one in function.operations if one.type == "MatMul"]
+    assert {(Path(one.filename).name, one.row) for one in products} == {("train.py", 12)}

@@ -10,16 +10,23 @@ from gpulint.estimate.time.kinds import KINDS
 COMPILED = "_XlaMustCompile"
 """Attribute of functions, and of operations that call them, with `jit_compile=True`."""
 
+_BETWEEN = ("elementwise", "reduction")
+"""Kinds of operations between the products of a model."""
+
 
 def is_compiled(definition: Any) -> bool:
-    """Whether XLA compiles at least half of a graph's matrix products. Keras has single convolutions compiled, those
-    with groups, wherever they are."""
+    """Whether XLA compiles at least half of a graph's matrix products. Functions of products alone do not count: Keras
+    has each convolution with groups compiled, wherever it is."""
     functions = {one.signature.name: one for one in definition.library.function}
     reached = _reached(functions, _called(definition.node))
     marked = [name for name in reached if _is_marked(functions[name])]
     for nodes in (definition.node, *(functions[name].node_def for name in reached)):
         marked += _called(node for node in nodes if _is_marked(node))
-    compiled = _reached(functions, marked)
+    compiled: dict[str, None] = {}
+    for name in marked:
+        called = _reached(functions, [name])
+        if any(KINDS.get(node.op) in _BETWEEN for one in called for node in functions[one].node_def):
+            compiled |= called
     products = {name: _products(functions[name].node_def) for name in reached}
     within, others = sum(products[name] for name in compiled), _products(definition.node)
     return bool(compiled) and 2 * within >= others + sum(products.values())

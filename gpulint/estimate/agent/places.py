@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,9 @@ from typing import Any, NamedTuple
 
 from gpulint.estimate.agent.pieces import Pieces
 from gpulint.probe.agent.places import Place, Places
+
+GENERATED = "__autograph_generated_file"
+"""Beginning of the names of modules that AutoGraph generates."""
 
 _ADDED = re.compile(r"^(ArithmeticOptimizer|ConstantFolding|LayoutOptimizer|RemapperOptimizer|ConstantFoldingCtrl)/")
 """Name scopes of operations that Grappler adds; the rest of the name begins with that of one that it replaces."""
@@ -86,9 +90,25 @@ class Sources:
             return "", 0, None
         for frame in reversed(frames or ()):
             if not self._places.is_foreign(frame.filename):
-                place = self._places.at(frame.filename, frame.lineno)
+                line = frame.filename, frame.lineno
+                if GENERATED in frame.filename:
+                    if line not in self._converted:
+                        continue
+                    line = self._converted[line]
+                place = self._places.at(*line)
                 return place[0], place[1], place[2] if len(place) > 2 else None
         return "", 0, None
+
+    @functools.cached_property
+    def _converted(self) -> Mapping[tuple[str, int], tuple[str, int]]:
+        """Lines of code that AutoGraph generated → those of the program. TensorFlow translates them itself, but not in
+        the threads that trace replicas."""
+        return {
+            (line.filename, line.lineno): (origin.loc.filename, origin.loc.lineno)
+            for one in gc.get_objects()
+            if type(one).__name__ == "_PythonFnFactory"  # AutoGraph keeps one for each function that it converted
+            for line, origin in (one.source_map or {}).items()
+        }
 
     def _layer(self, name: str) -> str:
         """The path of the layer whose name scope an operation is in."""

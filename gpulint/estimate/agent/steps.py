@@ -30,7 +30,7 @@ from gpulint.estimate.agent.opened import (
     tensors_in,
 )
 from gpulint.estimate.agent.pieces import Pieces
-from gpulint.estimate.agent.places import Layers, Sources
+from gpulint.estimate.agent.places import GENERATED, Layers, Sources
 from gpulint.estimate.agent.sessions import trains
 from gpulint.estimate.agent.turns import Turns
 from gpulint.estimate.agent.variables import Inventory
@@ -40,8 +40,6 @@ from gpulint.probe.agent.places import Place, Places
 _TAPES = frozenset({"GradientTape", "gradients", "minimize", "apply_gradients"})
 FIT = "fit"
 """Name of Keras's training step."""
-
-_GENERATED = "__autograph_generated_file"
 
 
 @dataclass(frozen=True)
@@ -328,7 +326,7 @@ class StepWatch:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         for name, module in list(sys.modules.items()):
-            if name.startswith(_GENERATED):  # AutoGraph deletes its files when Python exits
+            if name.startswith(GENERATED):  # AutoGraph deletes its files when Python exits
                 with suppress(OSError):
                     os.unlink(str(module.__file__))
         os._exit(0)
