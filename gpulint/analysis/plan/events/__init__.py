@@ -1,0 +1,142 @@
+"""Events of a program that rules can query, in evaluation order.
+
+Each event has a `site` (the expression that caused it) and a `where` (the scopes around it, the path, the calls that
+led to it). One site can cause several events: one per caller, and one per outcome of a condition.
+
+Events are equal only to themselves. Their classes have no generated methods but the constructor: creating the others
+for every class would take a fifth of the time that a short run takes.
+"""
+
+from __future__ import annotations
+
+from gpulint.analysis.plan.events.base import Event
+from gpulint.analysis.plan.events.data import (
+    DatasetBatched,
+    DatasetConsumed,
+    DatasetDistributed,
+    GlobalSizeUsed,
+    LoopEntered,
+    SampleRead,
+    TransformationDropped,
+)
+from gpulint.analysis.plan.events.devices import (
+    DeviceEntered,
+    DeviceNamed,
+    OpCalled,
+    PhysicalNumberNamed,
+)
+from gpulint.analysis.plan.events.models import (
+    MOVES,
+    AttributeSet,
+    EagerModeSet,
+    FunctionTraced,
+    GradientsApplied,
+    GradientTaken,
+    LayerBuilt,
+    LossCompiled,
+    MetricBuilt,
+    ModelBuilt,
+    ModelCalled,
+    ModelCompiled,
+    ModelFitted,
+    NetworkCalled,
+    OptimizerBuilt,
+    OutputTrained,
+    StateUpdated,
+    TracedCalled,
+    UnknownFitted,
+    VariableBuilt,
+    WeightAssigned,
+    WeightsUsed,
+)
+from gpulint.analysis.plan.events.runtime import (
+    EnvironmentSet,
+    ProcessStarted,
+    RuntimeConfigured,
+    RuntimeInitialised,
+)
+from gpulint.analysis.plan.events.strategies import (
+    FunctionEntered,
+    FunctionHandedOver,
+    Reduction,
+    ReplicaValueRead,
+    ScopeDropped,
+    ScopeEntered,
+    ScopeMade,
+    StrategyBuilt,
+    StrategyRun,
+    StrategyUsed,
+)
+from gpulint.analysis.plan.events.training import (
+    ContainerCleared,
+    HostRandomDrawn,
+    HostValueUsed,
+    ImportFailed,
+    LibraryCalled,
+    ModelKept,
+    PersonAwaited,
+    RemovedNameUsed,
+    TensorKept,
+    TensorRead,
+)
+
+__all__ = [
+    "MOVES",
+    "AttributeSet",
+    "ContainerCleared",
+    "DatasetBatched",
+    "DatasetConsumed",
+    "DatasetDistributed",
+    "DeviceEntered",
+    "DeviceNamed",
+    "EagerModeSet",
+    "EnvironmentSet",
+    "Event",
+    "FunctionEntered",
+    "FunctionHandedOver",
+    "FunctionTraced",
+    "GlobalSizeUsed",
+    "GradientTaken",
+    "GradientsApplied",
+    "HostRandomDrawn",
+    "HostValueUsed",
+    "ImportFailed",
+    "LayerBuilt",
+    "LibraryCalled",
+    "LoopEntered",
+    "LossCompiled",
+    "MetricBuilt",
+    "ModelBuilt",
+    "ModelCalled",
+    "ModelCompiled",
+    "ModelFitted",
+    "ModelKept",
+    "NetworkCalled",
+    "OpCalled",
+    "OptimizerBuilt",
+    "OutputTrained",
+    "PersonAwaited",
+    "PhysicalNumberNamed",
+    "ProcessStarted",
+    "Reduction",
+    "RemovedNameUsed",
+    "ReplicaValueRead",
+    "RuntimeConfigured",
+    "RuntimeInitialised",
+    "SampleRead",
+    "ScopeDropped",
+    "ScopeEntered",
+    "ScopeMade",
+    "StateUpdated",
+    "StrategyBuilt",
+    "StrategyRun",
+    "StrategyUsed",
+    "TensorKept",
+    "TensorRead",
+    "TracedCalled",
+    "TransformationDropped",
+    "UnknownFitted",
+    "VariableBuilt",
+    "WeightAssigned",
+    "WeightsUsed",
+]
