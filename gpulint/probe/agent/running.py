@@ -99,7 +99,7 @@ def _forget_agent(error: BaseException, seen: set[int]) -> None:
     frames = []
     traceback = error.__traceback__
     while traceback is not None:
-        if os.path.dirname(traceback.tb_frame.f_code.co_filename) != _HERE:
+        if not traceback.tb_frame.f_code.co_filename.startswith(_HERE):
             frames.append(traceback)
         traceback = traceback.tb_next
     for frame, following in zip(frames, [*frames[1:], None]):  # noqa: B905
@@ -110,7 +110,7 @@ def _forget_agent(error: BaseException, seen: set[int]) -> None:
             _forget_agent(other, seen)
 
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
+_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 
 def _leave_stacks(capture: str) -> None:

@@ -43,11 +43,8 @@ def header(capture: Capture) -> Iterator[str]:
     yield f"TensorFlow {version} on {devices}; {strategies}" + (f"; {capture.seconds:.1f} s" if capture.end else "")
     yield from _driver(capture)
     steps = sum(one.taken for one in capture.steps.values())
-    if steps and capture.simulated:
+    if steps:
         yield f"{steps} training steps"
-    elif steps:
-        seconds = sum(one.seconds for one in capture.steps.values())
-        yield f"{steps} training steps, {1000 * seconds / steps:.1f} ms each"
     yield from unseen(capture)
 
 
